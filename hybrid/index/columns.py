@@ -147,17 +147,17 @@ class Columns:
     @cached_property
     def _text_norm(self) -> NDArray[np.float32]:
         lengths = self._of_rows("chunk_body_length")
-        return _length_norm(lengths, _mean(self.live(lengths)))
+        return _length_norm(lengths, self.live(lengths))
 
     @cached_property
     def _remark_norm(self) -> NDArray[np.float32]:
         lengths = self._of_rows("chunk_remark_length")
-        return _length_norm(lengths, _mean(self.live(lengths)))
+        return _length_norm(lengths, self.live(lengths))
 
     @cached_property
     def _file_norm(self) -> NDArray[np.float32]:
         lengths = self.sum_of_files(self._of_rows("chunk_body_length"))
-        return _length_norm(lengths, _mean(lengths[self.file_is_live]))
+        return _length_norm(lengths, lengths[self.file_is_live])
 
     def path(self, file: int) -> str:
         """See `FieldTable.path`."""
@@ -283,6 +283,6 @@ def _mean(values: NDArray[np.float32]) -> float:
     return float(values.mean()) if len(values) else 0.0
 
 
-def _length_norm(lengths: NDArray[np.float32], mean: float) -> NDArray[np.float32]:
-    """Return 1 − b + b · length / mean length for each length, b being `_LENGTH_SHARE`; 1 at the mean length."""
-    return (1 - _LENGTH_SHARE + _LENGTH_SHARE * lengths / max(mean, 1e-9)).astype(np.float32)
+def _length_norm(lengths: NDArray[np.float32], live: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return 1 − b + b · length / mean of the live lengths for each length, b being `_LENGTH_SHARE`."""
+    return (1 - _LENGTH_SHARE + _LENGTH_SHARE * lengths / max(_mean(live), 1e-9)).astype(np.float32)

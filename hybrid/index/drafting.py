@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from hybrid.index.analysis import ChunkRecord
     from hybrid.index.catalog import Catalog
-    from hybrid.types import Definition, EmbedderInfo
+    from hybrid.types import EmbedderInfo
 
 
 # Makes the arrays of a segment from chunk records, one document at a time; the commit of a build calls it.
@@ -86,141 +86,107 @@ class SegmentEncoder:
     """Gathers documents; `finish` gives the arrays. Documents are added in order of path and then forgotten."""
 
     def __init__(self) -> None:
-        self._documents = _DocumentColumns()
-        self._chunks = _ChunkColumns()
-        self._definitions = _DefinitionColumns()
+        self._documents = _Table(("doc_path",), {"doc_content": "q", "doc_kind": "B", "doc_role": "B"})
+        self._languages: list[str] = []
+        self._chunks = _Table(
+            ("chunk_name", "chunk_kind", "chunk_signature", "chunk_scope"),
+            {
+                "chunk_doc": "i",
+                "chunk_start": "i",
+                "chunk_end": "i",
+                "chunk_body_length": "f",
+                "chunk_remark_length": "f",
+            },
+        )
+        self._digests = bytearray()
+        self._definitions = _Table(
+            ("def_name", "def_scope"),
+            {
+                "def_chunk": "i",
+                "def_start": "i",
+                "def_end": "i",
+                "def_depth": "B",
+                "def_is_value": "B",
+                "def_is_full": "B",
+            },
+        )
+        self._definition_kinds: list[str] = []
         self._postings = _PostingColumns()
 
     def add(self, document: SegmentDocument) -> None:
         """Add one document with its chunks."""
-        doc = self._documents.add(document)
-        of_path = path_terms(document.path)
+        path = document.path
+        role = roles(path, (definition for record in document.records for definition in record.definitions))
+        doc = self._documents.add((path,), (document.content_id, DOCUMENT_KINDS.index(document.kind), role))
+        self._languages.append(document.language)
+        of_path = path_terms(path)
         for record in document.records:
-            row = self._chunks.add(doc, record)
-            self._definitions.add(row, record.definitions)
+            lengths = sum(record.body.values()), sum(record.fields["comment"].values())
+            row = self._chunks.add(
+                (record.name, record.kind, record.signature, record.scope),
+                (doc, record.start_line, record.end_line, *lengths),
+            )
+            self._digests += record.digest
+            for d in record.definitions:
+                numbers = row, d.start_line, d.end_line, min(d.depth, _UINT8_MAX), d.is_value, d.is_full
+                self._definitions.add((d.name, d.scope), numbers)
+                self._definition_kinds.append(d.kind)
             self._postings.add(row, record, of_path)
 
     def finish(self, vectors: StoredVectors) -> dict[str, NDArray[Any]]:
         """Return the segment's arrays by name; `vectors` has one row a chunk, in the order of their adding."""
-        chunks = self._chunks.arrays()
-        n_chunks, n_documents = len(chunks["chunk_doc"]), len(self._documents.paths)
+        chunks, n_chunks = self._chunks.arrays(), self._chunks.n_rows
+        paths = self._documents.texts["doc_path"]
+        languages, language_numbers = _numbered(self._languages)
+        kinds, kind_numbers = _numbered(self._definition_kinds)
         return {
             **self._documents.arrays(),
+            **string_table("language", languages),
+            "doc_language": np.array(language_numbers, np.uint16),
+            **path_arrays([path_stem(path) for path in paths], [path_folders(path) for path in paths]),
             **chunks,
+            "chunk_digest": np.array(self._digests, np.uint8).reshape(n_chunks, 16),
             **self._definitions.arrays(),
+            **string_table("def_kinds", kinds),
+            "def_kind": np.array(kind_numbers, np.uint8),
+            **name_arrays(self._definitions.texts["def_name"]),
             **self._postings.arrays(n_chunks),
             "vector": vectors.data,
             "vector_scale": vectors.scale,
             "chunk_is_cut": vectors.is_cut.astype(np.uint8),
             "chunk_hub": np.zeros(n_chunks, np.float32),
-            **_vector_sums(chunks["chunk_doc"], n_documents, vectors),
+            **_vector_sums(chunks["chunk_doc"], self._documents.n_rows, vectors),
         }
 
 
-class _DocumentColumns:
-    def __init__(self) -> None:
-        self.paths: list[str] = []
-        self._languages: list[str] = []
-        self._contents = array("q")
-        self._kinds = bytearray()
-        self._roles = bytearray()
+class _Table:
+    """Columns of texts and of numbers that grow row by row; the numbers stand in compact arrays.
 
-    def add(self, document: SegmentDocument) -> int:
-        self.paths.append(document.path)
-        self._languages.append(document.language)
-        self._contents.append(document.content_id)
-        self._kinds.append(DOCUMENT_KINDS.index(document.kind))
-        self._roles.append(roles(document.path, (d for record in document.records for d in record.definitions)))
-        return len(self.paths) - 1
+    Args:
+        texts: Names of the columns of texts.
+        numbers: Name of a column of numbers → its type, as `array` spells it.
+    """
+
+    def __init__(self, texts: Sequence[str], numbers: Mapping[str, str]) -> None:
+        self.texts: dict[str, list[str]] = {name: [] for name in texts}
+        self._numbers: dict[str, array[float]] = {name: array(code, ()) for name, code in numbers.items()}
+        self.n_rows = 0
+
+    def add(self, texts: Sequence[str], numbers: Sequence[float]) -> int:
+        """Add a row, its values in the order of the columns; return its number, from 0."""
+        for column, text in zip(self.texts.values(), texts, strict=True):
+            column.append(text)
+        for column, number in zip(self._numbers.values(), numbers, strict=True):
+            column.append(number)
+        self.n_rows += 1
+        return self.n_rows - 1
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        names, numbers = _numbered(self._languages)
-        return {
-            **string_table("doc_path", self.paths),
-            **string_table("language", names),
-            "doc_content": np.array(self._contents, np.int64),
-            "doc_kind": np.array(self._kinds, np.uint8),
-            "doc_language": np.array(numbers, np.uint16),
-            "doc_role": np.array(self._roles, np.uint8),
-            **path_arrays([path_stem(path) for path in self.paths], [path_folders(path) for path in self.paths]),
-        }
-
-
-class _ChunkColumns:
-    def __init__(self) -> None:
-        self._owners = array("i")
-        self._starts = array("i")
-        self._ends = array("i")
-        self._digests = bytearray()
-        self._body_lengths = array("f")
-        self._remark_lengths = array("f")
-        self._texts: dict[str, list[str]] = {"name": [], "kind": [], "signature": [], "scope": []}
-
-    def add(self, doc: int, record: ChunkRecord) -> int:
-        self._owners.append(doc)
-        self._starts.append(record.start_line)
-        self._ends.append(record.end_line)
-        self._digests += record.digest
-        self._body_lengths.append(sum(record.body.values()))
-        self._remark_lengths.append(sum(record.fields["comment"].values()))
-        for name, values in self._texts.items():
-            values.append(getattr(record, name))
-        return len(self._owners) - 1
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        n_chunks = len(self._owners)
-        found: dict[str, NDArray[Any]] = {
-            "chunk_doc": np.array(self._owners, np.int32),
-            "chunk_start": np.array(self._starts, np.int32),
-            "chunk_end": np.array(self._ends, np.int32),
-            "chunk_digest": np.array(self._digests, np.uint8).reshape(n_chunks, 16),
-            "chunk_body_length": np.array(self._body_lengths, np.float32),
-            "chunk_remark_length": np.array(self._remark_lengths, np.float32),
-        }
-        for name, values in self._texts.items():
-            found |= string_table(f"chunk_{name}", values)
+        """Return the columns by name, those of texts as string tables."""
+        found: dict[str, NDArray[Any]] = {name: np.array(column) for name, column in self._numbers.items()}
+        for name, texts in self.texts.items():
+            found |= string_table(name, texts)
         return found
-
-
-class _DefinitionColumns:
-    def __init__(self) -> None:
-        self._names: list[str] = []
-        self._scopes: list[str] = []
-        self._kinds: list[str] = []
-        self._rows = array("i")
-        self._starts = array("i")
-        self._ends = array("i")
-        self._depths = bytearray()
-        self._are_values = bytearray()
-        self._are_full = bytearray()
-
-    def add(self, row: int, definitions: Iterable[Definition]) -> None:
-        for definition in definitions:
-            self._names.append(definition.name)
-            self._scopes.append(definition.scope)
-            self._kinds.append(definition.kind)
-            self._rows.append(row)
-            self._starts.append(definition.start_line)
-            self._ends.append(definition.end_line)
-            self._depths.append(min(definition.depth, _UINT8_MAX))
-            self._are_values.append(definition.is_value)
-            self._are_full.append(definition.is_full)
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        names, numbers = _numbered(self._kinds)
-        return {
-            **string_table("def_name", self._names),
-            **string_table("def_scope", self._scopes),
-            **string_table("def_kinds", names),
-            **name_arrays(self._names),
-            "def_chunk": np.array(self._rows, np.int32),
-            "def_start": np.array(self._starts, np.int32),
-            "def_end": np.array(self._ends, np.int32),
-            "def_kind": np.array(numbers, np.uint8),
-            "def_depth": np.array(self._depths, np.uint8),
-            "def_is_value": np.array(self._are_values, np.uint8),
-            "def_is_full": np.array(self._are_full, np.uint8),
-        }
 
 
 class _PostingColumns:
@@ -346,7 +312,6 @@ class SegmentDraft:
         self._rows: list[tuple[str, int, str, str]] = []
         self._inputs: list[bytes] = []
         self._vectors: list[StoredVectors] = []
-        self._n_vectors = 0
         self._places: dict[bytes, int] = {}
 
     @property
@@ -370,10 +335,9 @@ class SegmentDraft:
 
     def add_vectors(self, inputs: Sequence[bytes], vectors: StoredVectors) -> None:
         """Keep vectors that were just made, one for each input."""
-        start = self._n_vectors
+        start = sum(len(part.scale) for part in self._vectors)
         self._places.update(zip(inputs, range(start, start + len(inputs)), strict=True))
         self._vectors.append(vectors)
-        self._n_vectors += len(inputs)
 
     def holds(self, rows: Sequence[tuple[str, int, str, str]]) -> bool:
         """Return whether the draft holds exactly these documents, in this order."""

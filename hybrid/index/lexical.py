@@ -51,7 +51,7 @@ def okapi(
     """
     counts = Counter(tokens)
     n_live = sum(segment.n_live for segment in segments)
-    found = [[_live_postings(segment, term) for term in counts] for segment in segments]
+    found = [[live_postings(segment, term) for term in counts] for segment in segments]
     n_matching = [sum(len(rows) for rows, _ in of_term) for of_term in zip(*found, strict=True)]
     weights = np.array([n * idf(n_live, df) * (k1 + 1) for n, df in zip(counts.values(), n_matching, strict=True)])
     scores = [np.zeros(segment.n_chunks) for segment in segments]
@@ -64,7 +64,8 @@ def okapi(
     return scores
 
 
-def _live_postings(segment: Segment, term: str) -> tuple[NDArray[np.int32], NDArray[Any]]:
+def live_postings(segment: Segment, term: str) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    """Return the chunks of a segment that hold a term and can be found, ascending, and its frequency in each."""
     span = segment.postings(term)
     rows, frequencies = segment.post_row[span], segment.post_tf[span]
     if segment.is_live is None or not len(rows):

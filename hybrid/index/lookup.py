@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -10,6 +12,7 @@ from hybrid.base.memo import Memo
 from hybrid.base.tokens import part_terms
 from hybrid.index.analysis import NAME_FIELDS
 from hybrid.index.backend import Definitions, NamesWithWords, Postings, Remarks
+from hybrid.index.lexical import live_postings
 from hybrid.index.roles import bit
 from hybrid.index.sorting import common, distinct
 
@@ -43,19 +46,11 @@ class SegmentTerms:
 
     def beginning_with(self, prefix: str, longest: int) -> list[str]:
         """See `TermIndex.beginning_with`."""
-        found: dict[str, None] = {}
-        for part in self._parts:
-            for _, term in part.segment.strings_with_prefix("term", prefix, longest):
-                found[term] = None
-        return list(found)
+        return _with_prefix(self._parts, "term", prefix, longest)
 
     def is_held(self, term: str) -> bool:
         """See `TermIndex.is_held`."""
-        return any(
-            bool(rows.size if part.segment.is_live is None else part.segment.is_live[rows].any())
-            for part in self._parts
-            for rows in (part.segment.post_row[part.segment.postings(term)],)
-        )
+        return any(len(live_postings(part.segment, term)[0]) for part in self._parts)
 
     def rows_of(self, term: str) -> NDArray[np.intp]:
         """See `TermIndex.rows_of`."""
@@ -75,6 +70,12 @@ class SegmentTerms:
             places, numbers = _held(part.segment, terms)
             if numbers:
                 yield _remarks(part, places, numbers)
+
+
+def _with_prefix(parts: Sequence[SegmentPart], table: str, prefix: str, longest: int = sys.maxsize) -> list[str]:
+    """Return the strings of a table with a prefix and at most `longest` letters, each once, segment by segment."""
+    found = (text for part in parts for text in part.segment.strings_with_prefix(table, prefix, longest))
+    return list(dict.fromkeys(found))
 
 
 def _held(segment: Segment, terms: Sequence[str]) -> tuple[list[int], list[int]]:
@@ -134,7 +135,7 @@ class SegmentNames:
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
         self._parts = columns.parts
-        self._stems: Memo[str, tuple[str, ...]] = Memo(self._find_stems)
+        self._stems: Memo[str, list[str]] = Memo(partial(_with_prefix, self._parts, "stem_word"))
         self._files: Memo[tuple[str, str], NDArray[np.int32]] = Memo(self._find_files)
 
     def definitions(self, folded: str) -> Iterator[Definitions]:
@@ -172,16 +173,9 @@ class SegmentNames:
                 is_full=segment.array("def_is_full")[held] > 0,
             )
 
-    def stems(self, prefix: str) -> tuple[str, ...]:
-        """See `NameIndex.stems`."""
+    def stems(self, prefix: str) -> Sequence[str]:
+        """See `NameIndex.stems`; the answer is kept."""
         return self._stems[prefix]
-
-    def _find_stems(self, prefix: str) -> tuple[str, ...]:
-        found: dict[str, None] = {}
-        for part in self._parts:
-            for _, stem in part.segment.strings_with_prefix("stem_word", prefix):
-                found[stem] = None
-        return tuple(found)
 
     def files_with(self, part: Literal["stem", "path"], word: str) -> NDArray[np.int32]:
         """See `NameIndex.files_with`."""

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import sys
 from bisect import bisect_left
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -275,8 +274,8 @@ class Segment:
         low = self._lower_bound(table, key)
         return range(low, self._lower_bound(table, key + b"\0", low))
 
-    def strings_with_prefix(self, table: str, prefix: str, longest: int = sys.maxsize) -> list[tuple[int, str]]:
-        """The strings of a sorted table that begin with a prefix, with their numbers.
+    def strings_with_prefix(self, table: str, prefix: str, longest: int) -> list[str]:
+        """The strings of a sorted table that begin with a prefix, in its order.
 
         Args:
             table: To search.
@@ -292,8 +291,8 @@ class Segment:
         np.cumsum(data & 0xC0 != 0x80, out=n_letters[1:])  # Every letter has one byte that continues no other.
         short = np.flatnonzero(np.diff(n_letters[ends]) <= longest)
         raw = data.tobytes()
-        places = zip((low + short).tolist(), ends[short].tolist(), ends[short + 1].tolist(), strict=True)
-        return [(number, raw[start:end].decode("utf-8", "surrogatepass")) for number, start, end in places]
+        places = zip(ends[short].tolist(), ends[short + 1].tolist(), strict=True)
+        return [raw[start:end].decode("utf-8", "surrogatepass") for start, end in places]
 
     def document_at(self, path: str) -> int | None:
         """The row of the document at a path, dead or not; None when the segment has none."""

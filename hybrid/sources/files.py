@@ -107,24 +107,16 @@ class FileSource(FileReader):
         self._types = types
         self._options = options
         self._skipped: Counter[str] = Counter()
-        self._method = ""
-        self._folders: tuple[str, ...] = ()
         self._links: set[str] = set()
+        self.method = ""
+        """The origin of the last scan's paths, `git` or `walk: REASON`; empty before the first scan."""
+        self.folders: tuple[str, ...] = ()
+        """Folders to watch for a change, by the last scan; see `Listing.folders`."""
 
     @property
     def skipped(self) -> Mapping[str, int]:
         """Reason → number of files that the last scan left out for it; files that rules ignore are not counted."""
         return dict(sorted(self._skipped.items()))
-
-    @property
-    def method(self) -> str:
-        """The origin of the last scan's paths, `git` or `walk: REASON`; empty before the first scan."""
-        return self._method
-
-    @property
-    def folders(self) -> tuple[str, ...]:
-        """Folders to watch for a change, by the last scan; see `Listing.folders`."""
-        return self._folders
 
     @property
     def links(self) -> frozenset[str]:
@@ -137,9 +129,7 @@ class FileSource(FileReader):
         The whole listing is made at once, so `skipped` is complete when this returns.
         """
         lister = self._lister()
-        listing = lister.run()
-        self._start_from(listing)
-        return iter(self._look_at(listing.paths, lister.is_record))
+        return iter(self._look_at(lister.run(), lister.is_record))
 
     def scan_paths(self, paths: Sequence[str]) -> list[Found] | None:
         """Return the files that `scan` gives at or below some paths, at a cost that does not grow with the other files.
@@ -154,8 +144,7 @@ class FileSource(FileReader):
         listing = lister.run_within(paths)
         if listing is None or any(Path(self._prefix + path).is_symlink() for path in listing.paths):
             return None
-        self._start_from(listing)
-        return self._look_at(listing.paths, lister.is_record)
+        return self._look_at(listing, lister.is_record)
 
     def _lister(self) -> Lister:
         from hybrid.sources.listing import Lister  # Not needed to re-read a span.
@@ -168,12 +157,6 @@ class FileSource(FileReader):
         When git lists the files, those that `.hybridignore` or `index.exclude` leaves out are counted too.
         """
         return self._lister().has_more_files(limit)
-
-    def _start_from(self, listing: Listing) -> None:
-        self._method = listing.method
-        self._folders = tuple(listing.folders)
-        self._links = set()
-        self._skipped = Counter({"unreadable": listing.n_unreadable} if listing.n_unreadable else {})
 
     def read(self, found: Found) -> Document | Skipped:
         """Read one file as a document, or say why not; never raises for what is on disk."""
@@ -197,10 +180,15 @@ class FileSource(FileReader):
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
         return Document(path, kind, language, text, digest)
 
-    def _look_at(self, paths: list[str], is_record: Callable[[str], bool]) -> list[Found]:
+    def _look_at(self, listing: Listing, is_record: Callable[[str], bool]) -> list[Found]:
+        """Return the listed files that may be documents, in order; keep what else the scan found out."""
+        self.method = listing.method
+        self.folders = tuple(listing.folders)
+        self._links = set()
+        self._skipped = Counter({"unreadable": listing.n_unreadable} if listing.n_unreadable else {})
         files: list[Found] = []
-        taken = set(paths)
-        for path in paths:
+        taken = set(listing.paths)
+        for path in listing.paths:
             looked = self._look(path, taken, is_record)
             if isinstance(looked, Found):
                 files.append(looked)

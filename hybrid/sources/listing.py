@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from hybrid.project.git_folder import open_git_folder
 from hybrid.sources.git import GitUnavailableError, has_more_files, list_files
-from hybrid.sources.patterns import FolderRules, load_patterns, parse_patterns
+from hybrid.sources.patterns import FolderRules, load_patterns, parse_patterns, unknown_folders
 from hybrid.sources.reading import join
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class _Folder(Struct, frozen=True):
 
 
 class Walker:
-    """Lists the files of one project after its ignore rules; can be run more than once."""
+    """Lists the files of one project after its ignore rules; to be run once."""
 
     def __init__(
         self, root: str, *, git_rules: FolderRules | None, own_rules: FolderRules, is_record: Callable[[str], bool]
@@ -98,7 +98,6 @@ class Walker:
             within: Relative paths; an empty one is the whole project.
             limit: Stop when more files than this were found.
         """
-        self._files, self._brought_back, self._folders, self._n_unreadable = [], [], [], 0
         waiting = [_Folder("", is_ignored=False, is_brought_back=False)]
         while waiting and (limit is None or len(self._files) <= limit):
             waiting.extend(self._enter(waiting.pop(), within))
@@ -150,16 +149,12 @@ def _is_wanted(folder: str, within: Sequence[str]) -> bool:
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
+    # A junction is Windows' second kind of link to a folder; Python knows it since 3.12.
+    is_junction: Callable[[], bool] = getattr(entry, "is_junction", lambda: False)
     try:
-        return entry.is_dir(follow_symlinks=False) and not _is_junction(entry)
+        return entry.is_dir(follow_symlinks=False) and not is_junction()
     except OSError:
         return False
-
-
-def _is_junction(entry: os.DirEntry[str]) -> bool:
-    """Return whether an entry is Windows' second kind of link to a folder; Python knows it since 3.12."""
-    check = getattr(entry, "is_junction", None)
-    return bool(check()) if check is not None else False
 
 
 RECORD_FOLDERS = (".hybrid/", ".claude-recall/")
@@ -297,17 +292,10 @@ class Lister:
 
     def _keeps_folder(self, folder: str) -> bool:
         """Return whether git's files in a folder are taken: it is no link, and no rule or record stands against it."""
-        known = self._kept_folders.get(folder)
-        if known is not None:
-            return known
-        missing = [folder]
-        while (above := missing[-1].rpartition("/")[0]) not in self._kept_folders:
-            missing.append(above)
-        is_kept = self._kept_folders[above]
-        for below in reversed(missing):
-            is_kept = is_kept and self._is_plain_folder(below)
-            self._kept_folders[below] = is_kept
-        return is_kept
+        for below in unknown_folders(folder, self._kept_folders):
+            is_kept = self._kept_folders[below.rpartition("/")[0]]
+            self._kept_folders[below] = is_kept and self._is_plain_folder(below)
+        return self._kept_folders[folder]
 
     def _is_plain_folder(self, folder: str) -> bool:
         if self.is_record(folder) or self._own_rules.decide(folder, is_folder=True) is True:

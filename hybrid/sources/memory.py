@@ -11,21 +11,18 @@ from typing import TYPE_CHECKING
 
 from hybrid.records.memory.showing import kind_of, parse_name, record_of, row_name
 from hybrid.records.memory.types import MEMORY_KINDS
-from hybrid.sources.records import record_text
-from hybrid.types import Chunk, Chunked, Definition, Document, FileStamp, Found, Skipped
+from hybrid.sources.records import found_as, one_chunk, record_text
+from hybrid.types import Document, Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import MemoryKind, Row
-    from hybrid.types import ChunkLimits
+    from hybrid.types import Chunked, ChunkLimits, Found
 
 MEMORY_VERSION = "memory 2"
 """Changes when the same row becomes another chunk."""
-
-_STAMP_BYTES = 7
-"""Bytes of a row's digest that stand in its stamp in place of a time."""
 
 
 def path_at(kind: MemoryKind, number: int, key: str) -> str:
@@ -89,13 +86,9 @@ class MemorySource:
         return Document(found.path, record.kind, "text", text, hashlib.sha256(text.encode("utf-8")).digest())
 
     def chunk(self, document: Document, _limits: ChunkLimits) -> Chunked:
-        """Return the row as one chunk, named by the title of the row; no chunk for a blank text."""
-        if not document.text.strip():
-            return Chunked((), "record")
+        """Return the row as one chunk (`one_chunk`) that is named by the title of the row and defines it."""
         title = document.text.split("\n", 1)[0]
-        definition = Definition(title, "heading", 1, 1, "", "", 0, False)
-        n_lines = document.text.count("\n") + 1
-        return Chunked((Chunk(1, n_lines, name=title, kind=document.kind, definitions=(definition,)),), "record")
+        return one_chunk(document, title, [title])
 
 
 def row_at(store: MemoryStore, path: str) -> Row | None:
@@ -115,6 +108,4 @@ def rows_at(store: MemoryStore, paths: Iterable[str]) -> dict[str, Row]:
 
 
 def _found(row: Row) -> Found:
-    text = record_text(record_of(row)).encode("utf-8")
-    digest = hashlib.sha256(text).digest()
-    return Found(path_of(row), FileStamp(len(text), int.from_bytes(digest[:_STAMP_BYTES], "big")))
+    return found_as(path_of(row), record_text(record_of(row)))

@@ -18,7 +18,7 @@ from hybrid.base.atomic import read_regular
 from hybrid.sources.reading import join
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
 
 
 _WILDCARDS = re.compile(r"[*?\[\\]")
@@ -220,6 +220,18 @@ def load_patterns(full_path: str) -> Patterns | None:
     return parse_patterns(islice(lines, _MAX_RULES))
 
 
+def unknown_folders(folder: str, known: Container[str]) -> list[str]:
+    """Return a folder and those above it up to the first known one, without that one, outermost first.
+
+    Empty when the folder is known itself; the empty path, which is the project, must be known.
+    """
+    missing: list[str] = []
+    while folder not in known:
+        missing.append(folder)
+        folder = folder.rpartition("/")[0]
+    return missing[::-1]
+
+
 class FolderRules:
     """The rules of all files of one name in a project; each is read once, when its folder is first asked about."""
 
@@ -290,18 +302,10 @@ class FolderRules:
 
     def _scope(self, folder: str) -> tuple[tuple[int, Patterns], ...]:
         """Return the rules for entries of a folder, the nearest last, each after the length of its own `FOLDER/`."""
-        known = self._scopes.get(folder)
-        if known is not None:
-            return known
-        missing = [folder]
-        while (above := missing[-1].rpartition("/")[0]) not in self._scopes:
-            missing.append(above)
-        scope = self._scopes[above]
-        for below in reversed(missing):
-            own = self._own(below)
-            scope = (*scope, *own) if own else scope
-            self._scopes[below] = scope
-        return scope
+        for below in unknown_folders(folder, self._scopes):
+            above, own = self._scopes[below.rpartition("/")[0]], self._own(below)
+            self._scopes[below] = (*above, *own) if own else above
+        return self._scopes[folder]
 
     def _own(self, folder: str) -> tuple[tuple[int, Patterns], ...]:
         prefix = f"{folder}/" if folder else ""

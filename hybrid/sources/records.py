@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from hybrid.types import Chunk, Chunked, Definition, Document, FileStamp, Found
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from hybrid.records.types import Record
     from hybrid.types import ChunkLimits, Skipped
@@ -48,11 +48,7 @@ class RecordSource:
         """Yield every record, in order of path; its stamp is made of all that is indexed of it."""
         for path in sorted(self.by_path):
             record = self.by_path[path]
-            material = "\0".join((record.kind, record.name, record.text, *record.triggers)).encode(
-                "utf-8", "surrogatepass"
-            )
-            digest = hashlib.sha256(material).digest()
-            yield Found(path, FileStamp(len(material), int.from_bytes(digest[:_STAMP_BYTES], "big")))
+            yield found_as(path, "\0".join((record.kind, record.name, record.text, *record.triggers)))
 
     def read(self, found: Found) -> Document | Skipped:
         """Return a record as text: title, then everything else."""
@@ -62,14 +58,32 @@ class RecordSource:
         return Document(found.path, record.kind, "text", text, digest)
 
     def chunk(self, document: Document, _limits: ChunkLimits) -> Chunked:
-        """Return the record as one chunk, whatever its length; no chunk for a blank text."""
+        """Return the record as one chunk (`one_chunk`) that defines its title and its triggers."""
         record = self.by_path[document.path]
-        if not document.text.strip():
-            return Chunked((), "record")
-        names = [name for name in (record.name, *record.triggers) if name.strip()]
-        definitions = tuple(Definition(" ".join(name.split()), "heading", 1, 1, "", "", 0, False) for name in names)
-        n_lines = document.text.count("\n") + 1
-        return Chunked((Chunk(1, n_lines, name=record.name, kind=record.kind, definitions=definitions),), "record")
+        names = [" ".join(name.split()) for name in (record.name, *record.triggers) if name.strip()]
+        return one_chunk(document, record.name, names)
+
+
+def found_as(path: str, material: str) -> Found:
+    """Return a record to be read, with a stamp that is another for other material: its length and its digest."""
+    data = material.encode("utf-8", "surrogatepass")
+    digest = hashlib.sha256(data).digest()
+    return Found(path, FileStamp(len(data), int.from_bytes(digest[:_STAMP_BYTES], "big")))
+
+
+def one_chunk(document: Document, name: str, defined: Iterable[str]) -> Chunked:
+    """Return a record as one chunk with a name, whatever its length; no chunk for a blank text.
+
+    Args:
+        document: The record.
+        name: Name of the chunk.
+        defined: The names that the chunk defines, each a heading in its first line.
+    """
+    if not document.text.strip():
+        return Chunked((), "record")
+    definitions = tuple(Definition(one, "heading", 1, 1, "", "", 0, False) for one in defined)
+    n_lines = document.text.count("\n") + 1
+    return Chunked((Chunk(1, n_lines, name=name, kind=document.kind, definitions=definitions),), "record")
 
 
 def record_text(record: Record) -> str:

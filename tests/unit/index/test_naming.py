@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -160,10 +161,10 @@ WORDS = ["", "a", "ab", "ab", "abc", "b", "é", "éa", "\uffff", "😀"]
 def test_strings_with_a_prefix(tmp_path: Path, prefix: str) -> None:
     """The strings that begin with a prefix come with their numbers; those that are too long can be left out."""
     segment = _segment(tmp_path / "s", WORDS)
-    expected = [(number, word) for number, word in enumerate(WORDS) if word.startswith(prefix)]
+    expected = [word for word in WORDS if word.startswith(prefix)]
 
-    assert expected == segment.strings_with_prefix("word", prefix)
-    assert [one for one in expected if len(one[1]) < 2] == segment.strings_with_prefix("word", prefix, 1)
+    assert expected == segment.strings_with_prefix("word", prefix, sys.maxsize)
+    assert [word for word in expected if len(word) < 2] == segment.strings_with_prefix("word", prefix, 1)
 
 
 @pytest.mark.parametrize("wanted", [*dict.fromkeys(WORDS), "aa", "zz", "\0"])
@@ -193,7 +194,7 @@ def test_look_ups_of_any_strings(tmp_path_factory: pytest.TempPathFactory, words
     found = [word for word in words if word.startswith(wanted)]
     for longest in (0, 2, 4):
         kept = [word for word in found if len(word) <= longest]
-        assert kept == [word for _, word in segment.strings_with_prefix("word", wanted, longest)]
+        assert kept == segment.strings_with_prefix("word", wanted, longest)
 
 
 def test_names_of_an_index(tmp_path: Path) -> None:
