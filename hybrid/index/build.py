@@ -43,6 +43,9 @@ _COLLECT_EVERY = 16
 def build(place: Place, tools: BuildTools, task: BuildTask = EVERYTHING) -> Summary:
     """Bring the index of a working tree up to date; a damaged catalog is set aside and made anew.
 
+    The folder of the tree and the lock file are made if they are missing; the lock is held until the build is done, and
+    a file beside it names this process. What `BuildTask.begin` raises is passed on.
+
     Args:
         place: The paths of the index.
         tools: What the build works with: source, embedder, cutter and more.
@@ -50,7 +53,7 @@ def build(place: Place, tools: BuildTools, task: BuildTask = EVERYTHING) -> Summ
 
     Raises:
         BusyError: Another process is building, and the wait is over.
-        OSError: The disk is full or read-only; the last generation stays.
+        OSError: The disk is full or read-only, or the catalog cannot be read or set aside; the last generation stays.
     """
     started = time.perf_counter()
     make_private_folder(place.folder)

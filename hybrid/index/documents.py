@@ -63,7 +63,10 @@ class DocumentUpdate:
         """Number of chunks now minus that before this run."""
 
     def run(self, *, full: bool, part: Part | None) -> None:
-        """Bring everything up to date, or one part.
+        """Bring everything up to date, or one part; to be called once.
+
+        Documents, chunks and vectors are committed as they are made, so an exception loses only the last seconds. The
+        summary gets its counts; `changes`, `draft` and `n_chunks_more` are complete afterwards.
 
         Args:
             full: Read every file again.

@@ -75,7 +75,8 @@ def look_in_processes(
 ) -> Generator[tuple[Found, int, Looked | Skipped]]:
     """Yield every file in order, with the time when it was asked for (nanoseconds) and what was read of it.
 
-    When a worker is lost, this process looks at the remaining files itself.
+    When a worker is lost, this process looks at the remaining files itself. The workers end with the generator, so
+    close it if it is not read to its end.
 
     Args:
         task: How to look at a file; sent to the workers.
