@@ -86,8 +86,8 @@ def read_lessons(store: LessonStore) -> Lessons:
 def lore_counts(lores: Sequence[Lore]) -> dict[str, int]:
     """Return kind → number of records of lore that are not withdrawn, of any project."""
     return {
-        "patterns": sum(not one.is_deprecated for lore in lores for one in lore.patterns),
-        "anti_patterns": sum(not one.is_deprecated for lore in lores for one in lore.anti_patterns),
+        "patterns": sum(one.is_active for lore in lores for one in lore.patterns),
+        "anti_patterns": sum(one.is_active for lore in lores for one in lore.anti_patterns),
         "decisions": sum(one.is_active for lore in lores for one in lore.decisions),
         "handoffs": sum(len(lore.handoffs) for lore in lores),
     }

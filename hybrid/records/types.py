@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from msgspec import Struct
 
 RecordKind = Literal["lesson", "pattern", "anti-pattern", "decision", "handoff", "observation", "summary"]
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Record(Struct, frozen=True):
@@ -58,3 +61,8 @@ class Problem(Struct, frozen=True):
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.message}" if self.line else f"{self.file}: {self.message}"
+
+
+def well_formed(text: str) -> str:
+    """Return a text with U+FFFD for every lone surrogate: a byte that is not UTF-8, or half of an escaped pair."""
+    return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)

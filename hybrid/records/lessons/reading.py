@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from hybrid.records.lessons.counters import counts_of_fields
 from hybrid.records.lessons.types import CATEGORIES, PREFIXES, Lesson, Level
-from hybrid.records.types import Problem
+from hybrid.records.types import Problem, well_formed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from hybrid.records.lessons.document import LessonsDocument
     from hybrid.records.lessons.parsing import LessonEntry
 
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _VELOCITY = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
 _SHOWN_CHARS = 40
@@ -78,21 +77,20 @@ def lessons_of(
 
 def lesson_of(entry: LessonEntry, counts: Counts) -> Lesson:
     """Return the lesson of an entry and its counters; bytes that are no UTF-8 become U+FFFD."""
-    learned = entry.value("learned")
     return Lesson(
         id=entry.id,
-        title=_shown(entry.title),
-        content=_shown(entry.content),
-        category=_shown(entry.value("category").lower()),
-        type=_shown(entry.value("type").lower()),
-        source=_shown(entry.source),
-        triggers=tuple(map(_shown, entry.triggers)),
-        superseded=_shown(entry.superseded),
+        title=well_formed(entry.title),
+        content=well_formed(entry.content),
+        category=well_formed(entry.value("category").lower()),
+        type=well_formed(entry.value("type").lower()),
+        source=well_formed(entry.source),
+        triggers=tuple(map(well_formed, entry.triggers)),
+        superseded=well_formed(entry.superseded),
         is_promotable=entry.is_promotable,
         uses=counts.uses,
         velocity=counts.velocity,
-        learned=learned if _DATE.fullmatch(learned) else _shown(learned),
-        last=_shown(counts.last),
+        learned=well_formed(entry.value("learned")),
+        last=well_formed(counts.last),
         injections=counts.injections,
         citations=counts.citations,
         line=entry.heading + 1,
@@ -116,7 +114,7 @@ def _wrong_values(entry: LessonEntry) -> Iterator[tuple[int, str]]:
     for field in entry.fields:
         form = _FORMS.get(field.name)
         if form is not None and field.value and not form[0](field.value):
-            shown = _shown(field.value[:_SHOWN_CHARS])
+            shown = well_formed(field.value[:_SHOWN_CHARS])
             yield field.line + 1, f"{entry.id} has {field.name.capitalize()} {shown!r}; write {form[1]}"
 
 
@@ -143,7 +141,3 @@ _FORMS: dict[str, tuple[Callable[[str], bool], str]] = {
     "velocity": (_is_velocity, "a number from 0, as 1.5"),
 }
 """Name of a field → whether a value has its form, and the form in words."""
-
-
-def _shown(text: str) -> str:
-    return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)

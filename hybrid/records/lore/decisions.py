@@ -6,11 +6,11 @@ A changed decision is its whole last object again with the change in it, so keys
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
 
-from hybrid.records.lore.types import Decision, is_mapping, project_of, text_of
+from hybrid.records.lore.types import Decision, Lore, is_mapping, project_of, text_of
 from hybrid.records.types import Problem
 
 if TYPE_CHECKING:
@@ -23,21 +23,17 @@ _MOST_PROBLEMS = 100
 BOM = b"\xef\xbb\xbf"
 
 
-class DecisionFile(Struct, frozen=True):
-    """The decisions of a file: the last line of each id, in the order of these lines."""
-
-    decisions: tuple[Decision, ...]
-    problems: tuple[Problem, ...]
-
-
 class DecisionLines:
     """Reads a file again and again, and parses only lines that are new since the last time. Not for several threads."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, Decision | str] = {}
 
-    def read(self, data: bytes, file: str) -> DecisionFile:
+    def read(self, data: bytes, file: str) -> Lore:
         """Return the decisions of a file, whatever its bytes are.
+
+        Of each id the last line counts, and decisions have the order of these lines. A line that is no decision becomes
+        a problem with its number; of more than 100 the rest is only counted.
 
         Args:
             data: The whole file.
@@ -62,7 +58,7 @@ class DecisionLines:
         if len(problems) > _MOST_PROBLEMS:
             more = Problem(file, 0, f"{len(problems) - _MOST_PROBLEMS} further lines are no decisions")
             problems = [*problems[:_MOST_PROBLEMS], more]
-        return DecisionFile(tuple(last.values()), tuple(problems))
+        return Lore(decisions=tuple(last.values()), problems=tuple(problems))
 
 
 def read_line(line: bytes) -> Decision | str:
@@ -110,6 +106,8 @@ class DecisionDraft(Struct, frozen=True):
         tags: Words to find the decision by.
         git_commit: Id of the commit that was checked out; None where that is not known.
     """
+
+    kind: ClassVar[str] = "decision"
 
     decision: str
     rationale: str

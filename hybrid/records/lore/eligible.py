@@ -15,15 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import Struct
 
-from hybrid.records.lore.showing import (
-    anti_pattern_record,
-    decision_record,
-    handoff_record,
-    kind_of,
-    meaning,
-    pattern_record,
-    texts_in,
-)
+from hybrid.records.lore.showing import decision_record, handoff_record, learned_record, meaning, texts_in
 from hybrid.records.lore.types import (
     AntiPattern,
     Decision,
@@ -40,7 +32,7 @@ from hybrid.redact import redact
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from hybrid.records.lore.types import AntiPattern, AnyLore, Lore, Pattern
+    from hybrid.records.lore.types import AnyLore, Lore
     from hybrid.records.types import Record
 
 
@@ -73,50 +65,23 @@ class ProjectNames(Struct, frozen=True, dict=True):
         return frozenset(words for text in self.others if (words := words_of(text))) - self.own_words
 
 
-NOWHERE = ProjectNames("")
+def attributed(fields: Mapping[str, object], project: ProjectNames) -> Attribution:
+    """Return `this`, `other` or `none`: a record with these keys is this project's, another one's, or nobody's.
 
-
-class Mentions(Struct, frozen=True):
-    """The projects that a record speaks of.
-
-    Attributes:
-        named: The words of each project that the record names, see `types.projects_of`; words may be empty.
-        words: The single words of its entities and tags.
-        text: The words of its entities and tags in order, for names of several words.
+    What stands in its `project` or `context.project` decides alone when it is there (see `types.projects_of`): a name
+    that the registry does not know, or something that is no name, makes it another project's too, since it was
+    attributed on purpose, and giving it away would be the graver mistake. Of several names one of this project is
+    enough. Else its entities and tags speak: one that names this project is this one's, whatever else it names; one
+    that names another known project is that one's; one that names neither is unattributed.
     """
-
-    named: tuple[str, ...]
-    words: frozenset[str]
-    text: str
-
-
-def mentions_of(fields: Mapping[str, object]) -> Mentions:
-    """Return the projects that a record speaks of, in its `project`, `context.project`, entities and tags."""
-    named = tuple([words_of(name) for name in projects_of(fields)])
+    named = projects_of(fields)
+    if named:
+        return "this" if any(_names_one(words_of(name), project.own_words) for name in named) else "other"
     texts = [*texts_of(fields.get("entities")), *texts_of(fields.get("tags"))]
-    if not texts:
-        return Mentions(named, frozenset(), "")
-    text = "/".join(map(words_of, texts))
-    return Mentions(named, frozenset(re.split("[ /]", text)), f"/{text}/")
-
-
-def attributed(mentions: Mentions, project: ProjectNames) -> Attribution:
-    """Return `this`, `other` or `none`: a record is this project's, another one's, or nobody's.
-
-    What stands in its `project` decides alone when it is there: a name that the registry does not know, or something
-    that is no name, makes it another project's too, since it was attributed on purpose, and giving it away would be the
-    graver mistake. Of several names one of this project is enough. Else
-    its entities and tags speak: one that names this project is this one's, whatever else it names; one that names
-    another known project is that one's; one that names neither is unattributed.
-    """
-    if mentions.named:
-        is_ours = any(_is_among(f"/{name}/", _parts(name), project.own_words) for name in mentions.named)
-        return "this" if is_ours else "other"
-    if not mentions.words:
-        return "none"
-    if _is_among(mentions.text, mentions.words, project.own_words):
+    mentioned = "/".join(map(words_of, texts))
+    if _names_one(mentioned, project.own_words):
         return "this"
-    return "other" if _is_among(mentions.text, mentions.words, project.other_words) else "none"
+    return "other" if _names_one(mentioned, project.other_words) else "none"
 
 
 def words_of(text: str) -> str:
@@ -140,18 +105,15 @@ def project_names(name: str, key: str, registry: Iterable[tuple[str, str]]) -> P
     return ProjectNames(name, key, tuple(others))
 
 
-def _parts(words: str) -> frozenset[str]:
-    return frozenset(re.split("[ /]", words))
-
-
-def _is_among(text: str, words: frozenset[str], names: frozenset[str]) -> bool:
-    if not words.isdisjoint(names):
+def _names_one(words: str, names: frozenset[str]) -> bool:
+    """Return whether one of some names stands, whole, in a text; both in the form of `words_of`."""
+    if not names.isdisjoint(re.split("[ /]", words)):
         return True
     several = (name for name in names if " " in name or "/" in name)
-    return any(re.search(rf"(?<![^ /]){re.escape(name)}(?![^ /])", text) for name in several)
+    return any(re.search(rf"(?<![^ /]){re.escape(name)}(?![^ /])", words) for name in several)
 
 
-_Withdrawable = TypeVar("_Withdrawable", "Pattern", "AntiPattern")
+_Withdrawable = TypeVar("_Withdrawable", bound=Pattern | AntiPattern | Decision)
 
 
 _BATCH = 100
@@ -187,10 +149,10 @@ class RecordMaker:
             Patterns and anti-patterns of any project in the order of their files; this project's decisions, the
             newest first, and its latest handoff; then, marked, what names no project: decisions and a handoff.
         """
-        decisions = _active(lores)
+        decisions = _active_decisions(lores)
         handoffs = [handoff for lore in lores for handoff in lore.handoffs if not handoff.is_empty]
         made = self._look_at([*decisions, *handoffs])
-        records = [*_patterns(lores, self._project), *_anti_patterns(lores, self._project)]
+        records = _learned_records(lores, self._project)
         for whose in ("this", "none"):
             of_it = [one for one in made if one.whose == whose]
             newest = sorted(of_it, key=lambda one: -one.seconds)
@@ -210,7 +172,7 @@ class RecordMaker:
         return list(self._made.values())
 
     def _make(self, value: Decision | Handoff, hide: Callable[[str], str]) -> _Made:
-        whose = attributed(mentions_of(value.fields), self._project)
+        whose = attributed(value.fields, self._project)
         if whose == "other":
             return _Made(value, whose, 0.0, None)
         name = (self._project.name or self._project.key) if whose == "this" else ""
@@ -223,68 +185,44 @@ def _as_it_is(text: str) -> str:
     return text
 
 
-def eligible_records(lores: Sequence[Lore], project: ProjectNames) -> tuple[Record, ...]:
-    """Return the records that may be given in a project, as `RecordMaker.records`."""
-    return RecordMaker(project).records(lores)
-
-
-def whose_is(value: Decision | Handoff, project: ProjectNames) -> Attribution:
-    """Return `this`, `other` or `none`: a decision or handoff is this project's, another one's, or nobody's."""
-    return attributed(mentions_of(value.fields), project)
-
-
 def latest_handoff(lores: Sequence[Lore], project: ProjectNames) -> Handoff | None:
     """Return the latest handoff of this project, else the latest that names no project; None without either."""
     handoffs = [handoff for lore in lores for handoff in lore.handoffs if not handoff.is_empty]
     for whose in ("this", "none"):
-        found = [one for one in handoffs if whose_is(one, project) == whose]
+        found = [one for one in handoffs if attributed(one.fields, project) == whose]
         if found:
             return max(found, key=lambda one: seconds_of(one.created_at))
     return None
 
 
-def _active(lores: Sequence[Lore]) -> list[Decision]:
+def _active_decisions(lores: Sequence[Lore]) -> list[Decision]:
     """Return the decisions with a text that are withdrawn in no folder, later lines first; one for each id."""
-    all_decisions = [decision for lore in lores for decision in reversed(lore.decisions)]
-    gone = {decision.id for decision in all_decisions if not decision.is_active}
-    found: dict[str, Decision] = {}
-    for decision in all_decisions:
-        if decision.id not in gone and meaning(decision.decision):
-            found.setdefault(decision.id, decision)
-    return list(found.values())
+    return _kept((one for lore in lores for one in reversed(lore.decisions)), lambda one: one.decision)
 
 
-def _patterns(lores: Sequence[Lore], project: ProjectNames) -> list[Record]:
-    values = _kept(pattern for lore in lores for pattern in lore.patterns)
+def _learned_records(lores: Sequence[Lore], project: ProjectNames) -> list[Record]:
+    """Return the records of patterns, then of anti-patterns, that say something; those of other projects are marked."""
+    patterns = _kept((one for lore in lores for one in lore.patterns), lambda one: one.name)
+    anti_patterns = _kept((one for lore in lores for one in lore.anti_patterns), lambda one: one.name)
+    telling = [
+        *(one for one in patterns if meaning(one.solution) or meaning(one.problem)),
+        *(one for one in anti_patterns if meaning(one.symptom) or meaning(one.fix) or meaning(one.risk)),
+    ]
     return [
-        pattern_record(one, is_foreign=_is_foreign(one, project))
-        for one in values
-        if meaning(one.solution) or meaning(one.problem)
+        learned_record(one, is_foreign=bool(one.project) and attributed(one.fields, project) != "this")
+        for one in telling
     ]
 
 
-def _anti_patterns(lores: Sequence[Lore], project: ProjectNames) -> list[Record]:
-    values = _kept(anti for lore in lores for anti in lore.anti_patterns)
-    return [
-        anti_pattern_record(one, is_foreign=_is_foreign(one, project))
-        for one in values
-        if meaning(one.symptom) or meaning(one.fix) or meaning(one.risk)
-    ]
-
-
-def _kept(values: Iterable[_Withdrawable]) -> list[_Withdrawable]:
-    """Return the first value of each id, the newest by custom; no value of an id that is withdrawn anywhere."""
+def _kept(values: Iterable[_Withdrawable], title: Callable[[_Withdrawable], str]) -> list[_Withdrawable]:
+    """Return the first value of each id that has a title, the newest by custom; none of an id withdrawn anywhere."""
     all_values = list(values)
-    gone = {value.id for value in all_values if value.is_deprecated}
+    gone = {value.id for value in all_values if not value.is_active}
     first: dict[str, _Withdrawable] = {}
     for value in all_values:
-        if value.id not in gone and meaning(value.name):
+        if value.id not in gone and meaning(title(value)):
             first.setdefault(value.id, value)
     return list(first.values())
-
-
-def _is_foreign(value: Pattern | AntiPattern, project: ProjectNames) -> bool:
-    return bool(value.project) and attributed(mentions_of(value.fields), project) != "this"
 
 
 class Listed(Struct, frozen=True):
@@ -320,8 +258,8 @@ def listed(lores: Sequence[Lore], project: ProjectNames, *, is_all: bool = False
         return [Listed(_record(value, project), value, status_of(value)) for value in _values(lores)]
     values: dict[str, AnyLore] = {}
     for value in _values(lores):
-        values.setdefault(f"{kind_of(value)}:{value.id}", value)
-    return [Listed(record, values[record.key], "active") for record in eligible_records(lores, project)]
+        values.setdefault(f"{value.kind}:{value.id}", value)
+    return [Listed(record, values[record.key], "active") for record in RecordMaker(project).records(lores)]
 
 
 def best_matches(query: str, records: Sequence[Listed], *, top_k: int) -> list[Listed]:
@@ -332,10 +270,10 @@ def best_matches(query: str, records: Sequence[Listed], *, top_k: int) -> list[L
 
 def status_of(value: AnyLore) -> str:
     """Return the status of a record: active, deprecated, superseded, retracted or abandoned."""
-    if isinstance(value, (Pattern, AntiPattern)):
-        return "deprecated" if value.is_deprecated else "active"
-    if not isinstance(value, Decision) or value.is_active:
+    if isinstance(value, Handoff) or value.is_active:
         return "active"
+    if not isinstance(value, Decision):
+        return "deprecated"
     if value.status != "active":
         return value.status
     return "superseded" if text_of(value.fields.get("superseded_by")) else value.outcome
@@ -362,10 +300,8 @@ def _values(lores: Sequence[Lore]) -> list[AnyLore]:
 
 
 def _record(value: AnyLore, project: ProjectNames) -> Record:
-    if isinstance(value, Pattern):
-        return pattern_record(value)
-    if isinstance(value, AntiPattern):
-        return anti_pattern_record(value)
-    own = (project.name or project.key) if whose_is(value, project) == "this" else ""
+    if isinstance(value, (Pattern, AntiPattern)):
+        return learned_record(value)
+    own = (project.name or project.key) if attributed(value.fields, project) == "this" else ""
     name = value.project or own
     return decision_record(value, name) if isinstance(value, Decision) else handoff_record(value, name)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 from msgspec import Struct
 
 from hybrid.records.lore.types import Handoff, is_mapping, mapping_of, project_of, text_of, texts_of
-
-if TYPE_CHECKING:
-    pass
 
 MAX_BYTES = 5_000_000
 MAX_FILES = 2_000
@@ -26,7 +23,6 @@ class GitState(Struct, frozen=True):
 
     branch: str = ""
     commits: tuple[str, ...] = ()
-    uncommitted: tuple[str, ...] = ()
     stash_count: int = 0
 
 
@@ -40,6 +36,8 @@ class HandoffDraft(Struct, frozen=True):
         questions: Open questions.
         git: The state of the repository.
     """
+
+    kind: ClassVar[str] = "handoff"
 
     message: str
     next_steps: tuple[str, ...] = ()
@@ -99,7 +97,7 @@ def new_session(identity: str, draft: HandoffDraft, *, created_at: str, project:
         "git_state": {
             "branch": git.branch,
             "commits": list(git.commits),
-            "uncommitted": list(git.uncommitted),
+            "uncommitted": [],  # Only git knows them, and it is never run: see `writing`.
             "stash_count": git.stash_count,
         },
         "context": {"project": project or None, "active_files": [], "recent_commands": [], "environment": {}},

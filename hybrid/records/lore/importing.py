@@ -22,7 +22,7 @@ from hybrid.records.lore.types import Decision, mapping_of
 from hybrid.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from hybrid.records.lore.files import LoreFolder
     from hybrid.records.lore.types import AntiPattern, Handoff, Lore, Pattern
@@ -105,26 +105,24 @@ class _Importer:
         known = {one.id for one in (*here.patterns, *here.anti_patterns)}
         path = self._target.patterns
         before = data = read_file(path, self._target, patterns.MAX_BYTES) or b""
-        new_patterns = self._new("pattern", there.patterns, known)
-        new_anti_patterns = self._new("anti-pattern", there.anti_patterns, known)
-        for section, records in (("patterns", new_patterns), ("anti_patterns", new_anti_patterns)):
-            if records:
+        for section, values in (("patterns", there.patterns), ("anti_patterns", there.anti_patterns)):
+            if records := self._new(values, known):
                 data = patterns.with_new(data, section, records, str(path))
         check_size(len(data), patterns.MAX_BYTES, str(path))
         if data != before and not is_dry:
             replace_file(path, data)
 
-    def _new(self, kind: str, values: tuple[Pattern, ...] | tuple[AntiPattern, ...], known: set[str]) -> list[Any]:
+    def _new(self, values: Sequence[Pattern | AntiPattern], known: set[str]) -> list[dict[str, object]]:
         """Return the records of a section whose ids are not here yet, as they are written; several may share an id."""
         found: list[dict[str, object]] = []
         for value in values:
             if value.id in known:
-                self.report.present[kind] += 1
+                self.report.present[value.kind] += 1
                 continue
             fields = {key: _number(key, one) for key, one in self._cleaned(value.fields).items()}
             named = {"project": self._project} if self._project and not value.project else {}
             found.append(fields | named)
-            self.report.added[kind] += 1
+            self.report.added[value.kind] += 1
         return found
 
     def _decision_lines(self, there: Lore, here: Lore) -> list[bytes]:
@@ -224,14 +222,8 @@ def _number(key: str, value: object) -> object:
     return Verbatim(value)
 
 
-class Verbatim(float):
+class Verbatim(Struct, frozen=True):
     """A number that is written as it was: `0.80` stays `0.80`."""
-
-    def __new__(cls, text: str) -> Verbatim:
-        """Return a number from its digits."""
-        made = super().__new__(cls, text)
-        made.text = text
-        return made
 
     text: str
 

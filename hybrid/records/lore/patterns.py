@@ -6,29 +6,30 @@ Every change is read again before it is given back: it must hold the old records
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from hybrid.records.errors import LoreWriteError, NoRecordError
 from hybrid.records.lore.types import (
     DEPRECATED_MARK,
     AntiPattern,
+    Lore,
     Pattern,
-    PatternFile,
     is_mapping,
+    is_withdrawn,
     is_zero,
     project_of,
     text_of,
-    well_formed,
 )
-from hybrid.records.lore.yaml_lists import prefixed, read_items, with_records, with_values
-from hybrid.records.types import Problem
+from hybrid.records.lore.yaml_lists import SECTIONS, prefixed, read_items, with_records, with_values
+from hybrid.records.types import Problem, well_formed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hybrid.records.lore.yaml_lists import Span, YamlRecord, YamlRecords
+    from hybrid.records.lore.yaml_lists import YamlRecord, YamlRecords
 
 
 MAX_BYTES = 5_000_000
@@ -40,18 +41,32 @@ _HEADER = "# Patterns and anti-patterns of this project.\n\n"
 _BOM = "\ufeff"
 
 
-def read_patterns(data: bytes, file: str) -> PatternFile:
+def read_patterns(data: bytes, file: str) -> Lore:
     """Return the records of a file, whatever its bytes are; what is broken becomes a problem with its line.
 
     Args:
         data: The whole file.
         file: Its path, for the problems.
     """
-    return _file_of(read_items(_split(data)[1]), file)
+    items = read_items(_split(data)[1])
+    patterns: list[Pattern] = []
+    anti_patterns: list[AntiPattern] = []
+    problems = [Problem(file, one.line + 1, one.message) for one in items.broken]
+    for item in items.items:
+        if not text_of(item.fields.get("id")) or not text_of(item.fields.get("name")):
+            problems.append(Problem(file, item.line + 1, "a record without id or name"))
+        elif item.section == "patterns":
+            patterns.append(_pattern(item.fields))
+        else:
+            anti_patterns.append(_anti_pattern(item.fields))
+    problems.sort(key=lambda one: one.line)
+    return Lore(tuple(patterns), tuple(anti_patterns), problems=tuple(problems))
 
 
 class PatternDraft(Struct, frozen=True):
     """A pattern before it has an id; attributes as of `Pattern`."""
+
+    kind: ClassVar[str] = "pattern"
 
     name: str
     solution: str
@@ -62,7 +77,9 @@ class PatternDraft(Struct, frozen=True):
 
 
 class AntiPatternDraft(Struct, frozen=True):
-    """An anti-pattern before it has an id; attributes as of `AntiPattern`."""
+    """An anti-pattern before it has an id; attributes as of `AntiPattern`, in the order of the format."""
+
+    kind: ClassVar[str] = "anti-pattern"
 
     name: str
     symptom: str
@@ -91,16 +108,7 @@ def new_pattern(identity: str, draft: PatternDraft, *, created_at: str, project:
 
 def new_anti_pattern(identity: str, draft: AntiPatternDraft, *, created_at: str, project: str) -> dict[str, str]:
     """Return an anti-pattern's keys in the order of the format; an empty project is left out."""
-    record = {
-        "id": identity,
-        "name": draft.name,
-        "symptom": draft.symptom,
-        "risk": draft.risk,
-        "fix": draft.fix,
-        "category": draft.category,
-        "severity": draft.severity,
-        "created_at": created_at,
-    }
+    record: dict[str, str] = {"id": identity, **asdict(draft), "created_at": created_at}
     return record | ({"project": project} if project else {})
 
 
@@ -118,13 +126,10 @@ def with_new(data: bytes, section: str, records: Sequence[Mapping[str, object]],
     """
     bom, text = _split(data)
     before = read_items(text)
-    after = with_records(text or _HEADER, section, records, dict(before.starts).get(section))
-    expected = [
-        *((section, _read_again(dict(one))) for one in records),
-        *_plain(before, section),
-        *_plain(before, _other(section)),
-    ]
-    if after is None or not _is_as(read_items(after), expected, before, section):
+    after = with_records(text or _HEADER, section, records, before.starts.get(section))
+    expected = _by_section(before)
+    expected[section] = [*(_read_again(dict(one)) for one in records), *expected[section]]
+    if after is None or not _is_as(read_items(after), expected, before):
         raise LoreWriteError(
             f"{file} could not be changed without losing something of it, so it is as it was: add the record by hand, "
             f"or give `{section}:` a list with one `- ` a record"
@@ -146,13 +151,18 @@ def with_deprecated(data: bytes, identity: str, file: str) -> bytes:
     same = [item for item in before.items if text_of(item.fields.get("id")) == identity]
     if not same:
         raise NoRecordError(f"{file} has no record {identity}; `hybrid lore list` shows ids")
-    after = with_values(text, [edit for item in same for edit in _edits(text, item)])
+    edits = [
+        (item.spans[key], prefixed(text, item.spans[key], DEPRECATED_MARK, value) if key == "name" else value)
+        for item in same
+        for key, value in _withdrawal(item).items()
+    ]
+    after = with_values(text, edits)
     expected = [
         (item.section, item.fields | _withdrawal(item) if item in same else item.fields) for item in before.items
     ]
     found = read_items(after)
     is_as_meant = [(item.section, item.fields) for item in found.items] == expected
-    is_marked = all(_is_withdrawn(item.fields | _withdrawal(item)) for item in same)
+    is_marked = all(is_withdrawn(item.fields | _withdrawal(item)) for item in same)
     if not (is_as_meant and is_marked and len(found.broken) == len(before.broken)):
         raise LoreWriteError(
             f"{file} is as it was: {identity} cannot be marked there; put {DEPRECATED_MARK}before its name by hand"
@@ -171,18 +181,6 @@ def _withdrawal(item: YamlRecord) -> dict[str, str]:
     return changes
 
 
-def _edits(text: str, item: YamlRecord) -> list[tuple[Span, str]]:
-    """Return (place, new text) for each change that marks a record as withdrawn."""
-    return [
-        (item.spans[key], prefixed(text, item.spans[key], DEPRECATED_MARK, value) if key == "name" else value)
-        for key, value in _withdrawal(item).items()
-    ]
-
-
-def _is_withdrawn(fields: Mapping[str, object]) -> bool:
-    return text_of(fields.get("name")).startswith(DEPRECATED_MARK.rstrip()) or is_zero(fields.get("confidence"))
-
-
 def _read_again(value: Any) -> Any:
     """Return a value as the reader gives it back: numbers as text, bytes that are no text as U+FFFD."""
     if is_mapping(value):
@@ -192,17 +190,13 @@ def _read_again(value: Any) -> Any:
     return None if value is None else well_formed(str(value))
 
 
-def _other(section: str) -> str:
-    return "anti_patterns" if section == "patterns" else "patterns"
+def _by_section(found: YamlRecords) -> dict[str, list[dict[str, Any]]]:
+    """Return section → the keys of its records, in their order."""
+    return {name: [item.fields for item in found.items if item.section == name] for name in SECTIONS}
 
 
-def _plain(items: YamlRecords, section: str) -> list[tuple[str, dict[str, Any]]]:
-    return [(item.section, item.fields) for item in items.items if item.section == section]
-
-
-def _is_as(found: YamlRecords, expected: list[tuple[str, dict[str, Any]]], before: YamlRecords, section: str) -> bool:
-    now = [*_plain(found, section), *_plain(found, _other(section))]
-    return now == expected and len(found.broken) == len(before.broken)
+def _is_as(found: YamlRecords, expected: dict[str, list[dict[str, Any]]], before: YamlRecords) -> bool:
+    return _by_section(found) == expected and len(found.broken) == len(before.broken)
 
 
 def _split(data: bytes) -> tuple[str, str]:
@@ -215,50 +209,28 @@ def _joined(bom: str, text: str) -> bytes:
     return f"{bom}{text}".encode("utf-8", "surrogateescape")
 
 
-def _file_of(items: YamlRecords, file: str) -> PatternFile:
-    patterns: list[Pattern] = []
-    anti_patterns: list[AntiPattern] = []
-    problems = [Problem(file, one.line + 1, one.message) for one in items.broken]
-    for item in items.items:
-        if not text_of(item.fields.get("id")) or not text_of(item.fields.get("name")):
-            problems.append(Problem(file, item.line + 1, "a record without id or name"))
-        elif item.section == "patterns":
-            patterns.append(_pattern(item))
-        else:
-            anti_patterns.append(_anti_pattern(item))
-    return PatternFile(tuple(patterns), tuple(anti_patterns), tuple(sorted(problems, key=lambda one: one.line)))
-
-
-def _pattern(item: YamlRecord) -> Pattern:
-    get = item.fields.get
+def _pattern(fields: Mapping[str, object]) -> Pattern:
     return Pattern(
-        id=text_of(get("id")),
-        name=text_of(get("name")),
-        context=text_of(get("context")),
-        problem=text_of(get("problem")),
-        solution=text_of(get("solution")),
-        category=text_of(get("category")) or "general",
-        confidence=_confidence(text_of(get("confidence"))),
-        created_at=text_of(get("created_at")),
-        project=project_of(item.fields),
-        fields=item.fields,
+        **_texts(fields, "id", "name", "context", "problem", "solution", "created_at"),
+        category=text_of(fields.get("category")) or "general",
+        confidence=_confidence(text_of(fields.get("confidence"))),
+        project=project_of(fields),
+        fields=fields,
     )
 
 
-def _anti_pattern(item: YamlRecord) -> AntiPattern:
-    get = item.fields.get
+def _anti_pattern(fields: Mapping[str, object]) -> AntiPattern:
     return AntiPattern(
-        id=text_of(get("id")),
-        name=text_of(get("name")),
-        symptom=text_of(get("symptom")),
-        risk=text_of(get("risk")),
-        fix=text_of(get("fix")),
-        category=text_of(get("category")) or "general",
-        severity=text_of(get("severity")) or "medium",
-        created_at=text_of(get("created_at")),
-        project=project_of(item.fields),
-        fields=item.fields,
+        **_texts(fields, "id", "name", "symptom", "risk", "fix", "created_at"),
+        category=text_of(fields.get("category")) or "general",
+        severity=text_of(fields.get("severity")) or "medium",
+        project=project_of(fields),
+        fields=fields,
     )
+
+
+def _texts(fields: Mapping[str, object], *keys: str) -> dict[str, str]:
+    return {key: text_of(fields.get(key)) for key in keys}
 
 
 def _confidence(text: str) -> float:

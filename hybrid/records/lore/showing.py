@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from hybrid.base.text import cut, one_line
 from hybrid.records.lore.handoffs import short_id
-from hybrid.records.lore.types import Decision, day_of, is_mapping, text_of, texts_of, well_formed
-from hybrid.records.types import Record
+from hybrid.records.lore.types import Pattern, day_of, is_mapping, text_of, texts_of
+from hybrid.records.types import Record, well_formed
 from hybrid.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from hybrid.records.lore.types import AntiPattern, AnyLore, Decision, Handoff, Pattern
+    from hybrid.records.lore.types import AntiPattern, Decision, Handoff
 
 
 UNATTRIBUTED_MARK = " [unattributed]"
@@ -44,42 +44,29 @@ def meaning(text: str) -> str:
     return text
 
 
-def kind_of(value: AnyLore) -> str:
-    """Return the kind of a value: `pattern`, `anti-pattern`, `decision` or `handoff`."""
-    return {"Pattern": "pattern", "AntiPattern": "anti-pattern", "Decision": "decision", "Handoff": "handoff"}[
-        type(value).__name__
-    ]
-
-
-def pattern_record(pattern: Pattern, *, is_foreign: bool = False) -> Record:
-    """Return the record of a pattern; with `is_foreign` it is marked with the other project that it names."""
-    name, context = _shown(pattern.name), _shown(pattern.context)
-    problem, solution = _shown(pattern.problem), _shown(pattern.solution)
-    situation = _labelled("Problem", problem) if problem else _labelled("When", context)
+def learned_record(value: Pattern | AntiPattern, *, is_foreign: bool = False) -> Record:
+    """Return the record of a pattern or an anti-pattern; with `is_foreign` it is marked with the project it names."""
+    name = one_line(_shown(value.name))
+    if isinstance(value, Pattern):
+        context, problem, solution = map(_shown, (value.context, value.problem, value.solution))
+        rating = f"confidence: {round(value.confidence, 2)}"
+        texts = [context, problem, solution, *_examples(value)]
+        situation = _labelled("Problem", problem) if problem else _labelled("When", context)
+        lines = (*situation, *_labelled("Solution", solution))
+    else:
+        symptom, risk, fix = map(_shown, (value.symptom, value.risk, value.fix))
+        rating = f"severity: {one_line(value.severity)}"
+        texts = [symptom, risk, fix]
+        lines = (*_labelled("Symptom", symptom), *_labelled("Fix", fix))
     return Record(
-        kind="pattern",
-        id=pattern.id,
-        name=one_line(name),
-        text=_text([context, problem, solution, *_examples(pattern), pattern.category]),
-        shown=f"{one_line(name)} (confidence: {round(pattern.confidence, 2)}){_source(pattern.project, is_foreign)}",
-        lines=(*situation, *_labelled("Solution", solution)),
-        created_at=pattern.created_at,
-        project=pattern.project,
-    )
-
-
-def anti_pattern_record(anti: AntiPattern, *, is_foreign: bool = False) -> Record:
-    """Return the record of an anti-pattern; with `is_foreign` it is marked with the other project that it names."""
-    name, symptom, risk, fix = map(_shown, (anti.name, anti.symptom, anti.risk, anti.fix))
-    return Record(
-        kind="anti-pattern",
-        id=anti.id,
-        name=one_line(name),
-        text=_text([symptom, risk, fix, anti.category]),
-        shown=f"{one_line(name)} (severity: {one_line(anti.severity)}){_source(anti.project, is_foreign)}",
-        lines=(*_labelled("Symptom", symptom), *_labelled("Fix", fix)),
-        created_at=anti.created_at,
-        project=anti.project,
+        kind=value.kind,
+        id=value.id,
+        name=name,
+        text=_text([*texts, value.category]),
+        shown=f"{name} ({rating}){f' [from: {one_line(value.project)}]' if is_foreign else ''}",
+        lines=lines,
+        created_at=value.created_at,
+        project=value.project,
     )
 
 
@@ -192,10 +179,6 @@ def _examples(pattern: Pattern) -> list[str]:
         values = example.values() if is_mapping(example) else [example]
         found += [shown for value in values if (shown := _shown(text_of(value)))]
     return found
-
-
-def _source(project: str, is_foreign: bool) -> str:
-    return f" [from: {one_line(project)}]" if is_foreign and project else ""
 
 
 def _dated(identity: str, created_at: str) -> str:

@@ -8,17 +8,17 @@ from __future__ import annotations
 import os
 import threading
 import time
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from hybrid.base.stamps import Stamp, stamp_of
 from hybrid.records.errors import LoreReadError
 from hybrid.records.lore import decisions, handoffs
-from hybrid.records.lore.decisions import DecisionFile, DecisionLines
+from hybrid.records.lore.decisions import DecisionLines
 from hybrid.records.lore.eligible import RecordMaker
 from hybrid.records.lore.files import read_file
-from hybrid.records.lore.types import Handoff, Lore, PatternFile, seconds_of
+from hybrid.records.lore.types import Lore, seconds_of
 from hybrid.records.types import Problem
 
 if TYPE_CHECKING:
@@ -29,19 +29,15 @@ if TYPE_CHECKING:
     from hybrid.records.lore.files import LoreFolder
     from hybrid.records.types import Record
 
-_Read = TypeVar("_Read")
 _MOST_MAKERS = 32
 
-_NO_PATTERNS = PatternFile((), (), ())
-_NO_DECISIONS = DecisionFile((), ())
 
-
-class _Kept(Struct, Generic[_Read], frozen=True):
+class _Kept(Struct, frozen=True):
     """The content of a file, and its stamp then; with `is_proof` the same stamp means the same content."""
 
     stamp: Stamp | None
     is_proof: bool
-    content: _Read
+    content: Lore
 
 
 class LoreStore:
@@ -58,9 +54,8 @@ class LoreStore:
         self._now_ns = now_ns
         self._lock = threading.Lock()
         self._lines = DecisionLines()
-        self._patterns: _Kept[PatternFile] | None = None
-        self._decisions: _Kept[DecisionFile] | None = None
-        self._sessions: dict[str, _Kept[Handoff | Problem | None]] = {}
+        self._kept: dict[str, _Kept] = {}
+        self._before: dict[str, _Kept] = {}
         self._lore = Lore()
 
     def read(self) -> Lore:
@@ -71,69 +66,26 @@ class LoreStore:
                 self._lore = lore
             return self._lore
 
-    def records(self, project: ProjectNames) -> tuple[Record, ...]:
-        """Return the records of this folder alone that may be given in a project; see `LoreShelf` for several."""
-        return RecordMaker(project).records([self.read()])
-
     def _read(self) -> Lore:
-        pattern_file, decision_file = self._pattern_file(), self._decision_file()
-        sessions = [kept.content for kept in self._session_contents()]
-        found = [one for one in sessions if isinstance(one, Handoff)]
+        self._before, self._kept = self._kept, {}
+        learned = self._patterns()
+        decided = self._file(self.folder.decisions, decisions.MAX_BYTES, self._lines.read)
+        sessions = [self._file(path, handoffs.MAX_BYTES, _read_session) for path in self._session_files()]
+        found = [handoff for session in sessions for handoff in session.handoffs]
         return Lore(
-            patterns=pattern_file.patterns,
-            anti_patterns=pattern_file.anti_patterns,
-            decisions=decision_file.decisions,
+            patterns=learned.patterns,
+            anti_patterns=learned.anti_patterns,
+            decisions=decided.decisions,
             handoffs=tuple(sorted(found, key=lambda one: -seconds_of(one.created_at))),
-            problems=(
-                *pattern_file.problems,
-                *decision_file.problems,
-                *(one for one in sessions if isinstance(one, Problem)),
-            ),
+            problems=tuple(problem for part in (learned, decided, *sessions) for problem in part.problems),
         )
 
-    def _pattern_file(self) -> PatternFile:
-        path = self.folder.patterns
-        if not os.path.lexists(path):
-            self._patterns = None
-            return _NO_PATTERNS
+    def _patterns(self) -> Lore:
+        if not os.path.lexists(self.folder.patterns):
+            return Lore()
         from hybrid.records.lore import patterns  # Brings the reader of YAML, which many a prompt has no need of.
 
-        def parse(data: bytes | Problem | None) -> PatternFile:
-            if isinstance(data, Problem):
-                return PatternFile((), (), (data,))
-            return _NO_PATTERNS if data is None else patterns.read_patterns(data, str(path))
-
-        self._patterns = self._again(path, self._patterns, patterns.MAX_BYTES, parse)
-        return self._patterns.content
-
-    def _decision_file(self) -> DecisionFile:
-        path = self.folder.decisions
-
-        def parse(data: bytes | Problem | None) -> DecisionFile:
-            if isinstance(data, Problem):
-                return DecisionFile((), (data,))
-            return _NO_DECISIONS if data is None else self._lines.read(data, str(path))
-
-        self._decisions = self._again(path, self._decisions, decisions.MAX_BYTES, parse)
-        return self._decisions.content
-
-    def _session_contents(self) -> list[_Kept[Handoff | Problem | None]]:
-        """Return for each of the latest sessions its handoff, a problem, or None for one without a handoff."""
-        now: dict[str, _Kept[Handoff | Problem | None]] = {}
-        for path in self._session_files():
-
-            def parse(data: bytes | Problem | None, path: Path = path) -> Handoff | Problem | None:
-                if not isinstance(data, bytes):
-                    return data
-                handoff = handoffs.read_session(data, str(path))
-                if isinstance(handoff, str):
-                    return Problem(str(path), 0, handoff)
-                return None if handoff.is_empty else handoff
-
-            before = self._sessions.get(path.name)
-            now[path.name] = self._again(path, before, handoffs.MAX_BYTES, parse)
-        self._sessions = now
-        return list(now.values())
+        return self._file(self.folder.patterns, patterns.MAX_BYTES, patterns.read_patterns)
 
     def _session_files(self) -> Sequence[Path]:
         """Return the paths of the latest sessions, the newest name first; none when the folder cannot be read."""
@@ -143,30 +95,33 @@ class LoreStore:
             return ()
         return [self.folder.sessions / name for name in sorted(names, reverse=True)[: handoffs.MAX_FILES]]
 
-    def _again(
-        self,
-        path: Path,
-        before: _Kept[_Read] | None,
-        limit_bytes: int,
-        parse: Callable[[bytes | Problem | None], _Read],
-    ) -> _Kept[_Read]:
-        """Return the parsed content of a file; `before` while its stamp proves that nothing changed.
+    def _file(self, path: Path, limit_bytes: int, parse: Callable[[bytes, str], Lore]) -> Lore:
+        """Return the content of a file: what was read last while its stamp proves that nothing changed.
 
         Args:
-            path: Path of the file.
-            before: The content that was read last; None for a file that was not read yet.
-            limit_bytes: A longer file is refused.
-            parse: Reads the bytes; it is given a problem for a file that is refused, and None for a missing one.
+            path: Path of the file; a missing one has no content.
+            limit_bytes: A longer file is refused, which is a problem.
+            parse: Reads bytes; the path is for its problems.
         """
         stamp, now_ns = stamp_of(path, follows_links=False), self._now_ns()
-        if before is not None and before.is_proof and before.stamp == stamp:
-            return before
-        data: bytes | Problem | None
-        try:
-            data = read_file(path, self.folder, limit_bytes)
-        except LoreReadError as error:
-            data = Problem(str(path), 0, str(error))
-        return _Kept(stamp, stamp is None or stamp.is_proof_at(now_ns), parse(data))
+        kept = self._before.get(str(path))
+        if kept is None or not kept.is_proof or kept.stamp != stamp:
+            try:
+                data = read_file(path, self.folder, limit_bytes)
+                content = Lore() if data is None else parse(data, str(path))
+            except LoreReadError as error:
+                content = Lore(problems=(Problem(str(path), 0, str(error)),))
+            kept = _Kept(stamp, stamp is None or stamp.is_proof_at(now_ns), content)
+        self._kept[str(path)] = kept
+        return kept.content
+
+
+def _read_session(data: bytes, file: str) -> Lore:
+    """Return the handoff of a session, or the problem with its file; nothing for a session without a handoff."""
+    handoff = handoffs.read_session(data, file)
+    if isinstance(handoff, str):
+        return Lore(problems=(Problem(file, 0, handoff),))
+    return Lore() if handoff.is_empty else Lore(handoffs=(handoff,))
 
 
 class LoreShelf:

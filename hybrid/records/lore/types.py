@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeGuard, cast
 
 from msgspec import Struct
+
+from hybrid.records.types import well_formed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hybrid.records.types import Problem
+    from hybrid.records.types import Problem, RecordKind
 
 
 DEPRECATED_MARK = "[DEPRECATED] "
@@ -24,47 +26,52 @@ DEPRECATED_MARK = "[DEPRECATED] "
 UNREADABLE_PROJECT = "?"
 """The name of the project of a record whose `project` holds something that is no name; no project matches it."""
 
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
+class _Learned(Struct, frozen=True):
+    """The parts that patterns and anti-patterns share.
 
-class Pattern(Struct, frozen=True):
-    """A solution that proved itself; `confidence` lies in 0 to 1."""
+    Attributes:
+        id: `pat-…` or `anti-…`.
+        name: The title; that of a withdrawn record begins with `DEPRECATED_MARK`.
+        category: One of `patterns.CATEGORIES`, or another word; `general` where the file says nothing.
+        created_at: ISO time; empty when unknown.
+        project: As written, see `project_of`; empty when none is named.
+        fields: Every key of the record with its value.
+    """
 
     id: str
     name: str
+    category: str
+    created_at: str
+    project: str
+    fields: Mapping[str, object]
+
+    @property
+    def is_active(self) -> bool:
+        """False if the record was withdrawn, see `is_withdrawn`."""
+        return not is_withdrawn(self.fields)
+
+
+class Pattern(_Learned, frozen=True):
+    """A solution that proved itself; `confidence` lies in 0 to 1."""
+
+    kind: ClassVar[RecordKind] = "pattern"
+
     context: str
     problem: str
     solution: str
-    category: str
     confidence: float
-    created_at: str
-    project: str
-    fields: Mapping[str, object]
-
-    @property
-    def is_deprecated(self) -> bool:
-        """True if the pattern was withdrawn: by its name or by a confidence of 0."""
-        return self.name.startswith(DEPRECATED_MARK.rstrip()) or self.confidence <= 0
 
 
-class AntiPattern(Struct, frozen=True):
+class AntiPattern(_Learned, frozen=True):
     """Something not to do; `severity` is low, medium, high or critical."""
 
-    id: str
-    name: str
+    kind: ClassVar[RecordKind] = "anti-pattern"
+
     symptom: str
     risk: str
     fix: str
-    category: str
     severity: str
-    created_at: str
-    project: str
-    fields: Mapping[str, object]
-
-    @property
-    def is_deprecated(self) -> bool:
-        """True if the anti-pattern was withdrawn: by its name, or by a confidence of 0 if it has one."""
-        return self.name.startswith(DEPRECATED_MARK.rstrip()) or is_zero(self.fields.get("confidence"))
 
 
 class Decision(Struct, frozen=True):
@@ -80,6 +87,8 @@ class Decision(Struct, frozen=True):
         project: As written, see `project_of`; empty when none is named.
         fields: Every key of the record with its value.
     """
+
+    kind: ClassVar[RecordKind] = "decision"
 
     id: str
     created_at: str
@@ -97,7 +106,23 @@ class Decision(Struct, frozen=True):
 
 
 class Handoff(Struct, frozen=True):
-    """A note that one session left for the next; `file` is the path of the session."""
+    """A note that one session left for the next.
+
+    Attributes:
+        id: `session-…`; the name of the file where the session has none.
+        created_at: ISO time of the handoff, else of the end or the start of its session, else the time in the id; or
+            empty.
+        message: A text on where things stand; may be empty.
+        next_steps: Steps to do next.
+        blockers: Obstacles.
+        questions: Open questions.
+        summary: The summary of the session; may be empty.
+        project: As written, see `project_of`; empty when none is named.
+        file: Path of the session.
+        fields: Every key of the session with its value.
+    """
+
+    kind: ClassVar[RecordKind] = "handoff"
 
     id: str
     created_at: str
@@ -117,7 +142,7 @@ class Handoff(Struct, frozen=True):
 
 
 class Lore(Struct, frozen=True):
-    """Everything one folder holds, withdrawn and retracted records included.
+    """Everything one folder or one file of it holds, withdrawn and retracted records included.
 
     Attributes:
         patterns: Patterns in the order of the file, the newest first by custom.
@@ -134,27 +159,13 @@ class Lore(Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
 
 
-class PatternFile(Struct, frozen=True):
-    """The records of a file of patterns, in its order."""
-
-    patterns: tuple[Pattern, ...]
-    anti_patterns: tuple[AntiPattern, ...]
-    problems: tuple[Problem, ...]
-
-
 AnyLore = Pattern | AntiPattern | Decision | Handoff
-
-
-def well_formed(text: str) -> str:
-    """Return a text with U+FFFD for every lone surrogate: a byte that is not UTF-8, or half of an escaped pair."""
-    return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
 
 
 def text_of(value: object) -> str:
     """Return a scalar as well-formed text without white space around it; empty for null, lists and mappings."""
     if isinstance(value, str):
-        text = value.strip()
-        return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
+        return well_formed(value.strip())
     if isinstance(value, (int, float)):
         return str(value)
     return ""
@@ -174,20 +185,11 @@ def projects_of(fields: Mapping[str, object]) -> tuple[str, ...]:
     A name may be a scalar, a mapping with `name`, `id` or `key`, or a list of these; null, empty texts and empty lists
     and mappings name none. What is there and cannot be read is `UNREADABLE_PROJECT`.
     """
-    named = fields.get("project")
-    if named is not None and (found := _names_in(named)):
-        return found
-    if "context" not in fields:
-        return ()
-    context = fields.get("context")
-    return _names_in(context.get("project")) if is_mapping(context) else ()
+    return _names_in(fields.get("project")) or _names_in(mapping_of(fields.get("context")).get("project"))
 
 
 def project_of(fields: Mapping[str, object]) -> str:
     """Return the projects that a record names, joined by commas; empty when it names none."""
-    named = fields.get("project")
-    if isinstance(named, str) and (text := text_of(named)):  # As nearly always; it is asked of every decision.
-        return text
     return ", ".join(projects_of(fields))
 
 
@@ -209,6 +211,11 @@ def is_zero(value: object) -> bool:
         return False
 
 
+def is_withdrawn(fields: Mapping[str, object]) -> bool:
+    """Return whether a pattern or an anti-pattern was withdrawn: by its name, or by a confidence of 0 if it has one."""
+    return text_of(fields.get("name")).startswith(DEPRECATED_MARK.rstrip()) or is_zero(fields.get("confidence"))
+
+
 def _element_text(element: object) -> str:
     if is_mapping(element):
         return next((text for key in ("name", "path", "id") if (text := text_of(element.get(key)))), "")
@@ -216,8 +223,6 @@ def _element_text(element: object) -> str:
 
 
 def _names_in(value: object) -> tuple[str, ...]:
-    if isinstance(value, str):
-        return (text,) if (text := text_of(value)) else ()
     if isinstance(value, list):
         elements = cast("list[object]", value)
         return tuple(name for one in elements for name in (_names_in_one(one) or (UNREADABLE_PROJECT,)))

@@ -25,7 +25,6 @@ from hybrid.records.lore.decisions import DecisionDraft
 from hybrid.records.lore.files import append_decisions, check_place, check_size, held, read_file, replace_file
 from hybrid.records.lore.handoffs import GitState, HandoffDraft
 from hybrid.records.lore.patterns import AntiPatternDraft, PatternDraft
-from hybrid.records.lore.showing import kind_of
 from hybrid.records.lore.types import AntiPattern, Decision, Handoff, Pattern, seconds_of, written_time
 from hybrid.records.scoring import jaccard, tokens
 from hybrid.redact import redact
@@ -42,28 +41,6 @@ if TYPE_CHECKING:
 LOOKED_AT = 20
 NEAR = 0.8
 """Share of common words, 0 to 1, above which two records count as the same."""
-
-
-class Near(Struct, frozen=True):
-    """A record that says nearly the same; `likeness` in 0 to 1."""
-
-    record: AnyLore
-    likeness: float
-
-
-def near_duplicate(text: str, recorded: Sequence[AnyLore]) -> Near | None:
-    """Return the record most like a text; None when none says nearly the same.
-
-    Args:
-        text: The texts of a record, as `said` joins them.
-        recorded: Records of one kind, see `latest`.
-
-    Returns:
-        The nearest record with a likeness above 0.8; of equally near ones the first.
-    """
-    words = frozenset(tokens(text))
-    near = [Near(one, jaccard(words, frozenset(tokens(said(one))))) for one in recorded]
-    return max((one for one in near if one.likeness > NEAR), key=lambda one: one.likeness, default=None)
 
 
 def latest(lore: Lore, of: type[AnyLore]) -> Sequence[AnyLore]:
@@ -117,12 +94,6 @@ class Moment(Struct, frozen=True):
 LoreDraft = PatternDraft | AntiPatternDraft | DecisionDraft | HandoffDraft
 _Draft = TypeVar("_Draft", bound=LoreDraft)
 
-_KINDS: dict[type[LoreDraft], str] = {
-    PatternDraft: "pattern",
-    AntiPatternDraft: "anti-pattern",
-    DecisionDraft: "decision",
-    HandoffDraft: "handoff",
-}
 _NO_TEXTS = frozenset(("confidence", "git_commit", "git"))
 """Attributes of drafts that are not redacted: nobody typed them, and `git_state` redacts what a repository says."""
 
@@ -158,7 +129,7 @@ class LoreWriter:
             DuplicateError: A recent record of its kind says nearly the same, and it is not forced.
             LoreError: The file cannot be read or changed, or another process holds it.
         """
-        identity = self._free_id(_KINDS[type(draft)])
+        identity = self._free_id(draft.kind)
         with held(self._target):
             record, write = self._prepared(identity, _without_secrets(draft))
             if not is_forced:
@@ -250,11 +221,15 @@ class LoreWriter:
         return record, partial(replace_file, path, after)
 
     def _refuse_duplicate(self, record: AnyLore) -> None:
-        near = near_duplicate(said(record), [one for lore in self._shelf.read() for one in latest(lore, type(record))])
-        if near is not None:
+        """Raise DuplicateError when one of the latest records of this kind in a folder says nearly the same."""
+        words = frozenset(tokens(said(record)))
+        recent = [one for lore in self._shelf.read() for one in latest(lore, type(record))]
+        likeness = [jaccard(words, frozenset(tokens(said(one)))) for one in recent]
+        if max(likeness, default=0.0) > NEAR:
+            near = recent[likeness.index(max(likeness))]
             raise DuplicateError(
-                f"nothing was written: {kind_of(near.record)} {near.record.id} says nearly the same "
-                f"({one_line(said(near.record))[:80]}); --force writes it all the same"
+                f"nothing was written: {near.kind} {near.id} says nearly the same "
+                f"({one_line(said(near))[:80]}); --force writes it all the same"
             )
 
     def _change_decision(self, identity: str, change: Callable[[Decision], dict[str, Any]]) -> bool:
@@ -276,7 +251,7 @@ class LoreWriter:
             before = read_file(path, folder, patterns.MAX_BYTES) or b""
             made = patterns.read_patterns(before, str(path))
             same = [one for one in (*made.patterns, *made.anti_patterns) if one.id == identity]
-            if all(one.is_deprecated for one in same):
+            if not any(one.is_active for one in same):
                 return False
             replace_file(path, patterns.with_deprecated(before, identity, str(path)))
         return True

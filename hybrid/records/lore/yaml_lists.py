@@ -14,13 +14,10 @@ import re
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, cast
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, field
 
-from hybrid.records.lore.types import (
-    is_mapping,
-    well_formed,
-)
+from hybrid.records.lore.types import is_mapping
+from hybrid.records.types import well_formed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -89,24 +86,25 @@ class SectionStart(Struct, frozen=True):
 
 
 class YamlRecords(Struct, frozen=True):
-    """The records of a text.
+    """The records of a text; its reader fills the lists, and nothing changes them afterwards.
 
     Attributes:
         items: Records in the order of the text.
         broken: Parts of the text that could not be read.
-        starts: (section, begin of its first record), for sections that are a list in block form with a record.
+        starts: Section → begin of its first record, for sections that are a list in block form with a record.
     """
 
-    items: tuple[YamlRecord, ...] = ()
-    broken: tuple[BrokenPart, ...] = ()
-    starts: tuple[tuple[str, SectionStart], ...] = ()
+    items: list[YamlRecord] = field(default_factory=list[YamlRecord])
+    broken: list[BrokenPart] = field(default_factory=list[BrokenPart])
+    starts: dict[str, SectionStart] = field(default_factory=dict[str, SectionStart])
 
 
-def read_whole(text: str) -> YamlRecords:
+def read_whole(text: str, shift: int = 0) -> YamlRecords:
     """Return the records of a text that is well-formed YAML.
 
     Args:
         text: Without a byte order mark; lone surrogates stand for bytes that are not UTF-8.
+        shift: Number that is added to each line that is told, also in an error.
 
     Raises:
         YamlError: The text is not well-formed, or goes beyond the bounds.
@@ -114,13 +112,12 @@ def read_whole(text: str) -> YamlRecords:
     import yaml  # Costs 15 ms; only who has patterns pays for it.
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    events = cast("Any", yaml).parse(well_formed(text), Loader=loader)
-    reader = _Reader(events)
+    reader = _Reader(cast("Any", yaml).parse(well_formed(text), Loader=loader), shift)
     try:
         reader.read()
     except yaml.YAMLError as error:
-        raise YamlError(_message_of(error), _line_of(error)) from error
-    return YamlRecords(tuple(reader.items), tuple(reader.broken), tuple(reader.starts.items()))
+        raise YamlError(_message_of(error), _line_of(error) + shift) from error
+    return reader.found
 
 
 def _message_of(error: Exception) -> str:
@@ -140,11 +137,10 @@ def _line_of(error: Exception) -> int:
 class _Reader:
     """Builds values from the events of YAML; lists and mappings deeper than a bound are refused."""
 
-    def __init__(self, events: Iterator[Any]) -> None:
-        self.items: list[YamlRecord] = []
-        self.broken: list[BrokenPart] = []
-        self.starts: dict[str, SectionStart] = {}
+    def __init__(self, events: Iterator[Any], shift: int) -> None:
+        self.found = YamlRecords()
         self._events = events
+        self._shift = shift
         self._anchors: dict[str, str | None] = {}
         self._n_aliases = 0
 
@@ -155,52 +151,53 @@ class _Reader:
             if name == "MappingStart":
                 self._root()
             elif name in ("SequenceStart", "Alias") or (name == "Scalar" and event.value not in _NULLS):
-                self.broken.append(BrokenPart(event.start_mark.line, "no `patterns:` or `anti_patterns:` stands here"))
+                self._refuse(event, "no `patterns:` or `anti_patterns:` stands here")
                 self._value(event, 1)
 
     def _root(self) -> None:
-        while _kind(event := next(self._events)) != "MappingEnd":
-            key = self._key(event, 1)
-            value = next(self._events)
+        for key, value in self._pairs(1):
             if key in SECTIONS and _kind(value) == "SequenceStart":
                 self._section(key, value)
-                continue
-            found = self._value(value, 1)
-            if key in SECTIONS and found is not None:
-                self.broken.append(BrokenPart(value.start_mark.line, f"`{key}` is no list"))
+            elif self._value(value, 1) is not None and key in SECTIONS:
+                self._refuse(value, f"`{key}` is no list")
 
     def _section(self, section: str, start: Any) -> None:
         self._check(start)
-        while _kind(event := next(self._events)) != "SequenceEnd":
-            mark = event.start_mark
+        for event in self._elements():
             if not start.flow_style:
-                dash = SectionStart(start.start_mark.line, start.start_mark.column, mark.column)
-                self.starts.setdefault(section, dash)
+                dash = SectionStart(self._line(start), start.start_mark.column, event.start_mark.column)
+                self.found.starts.setdefault(section, dash)
             if _kind(event) == "MappingStart":
                 self._item(section, event)
             else:
                 self._value(event, 2)
-                self.broken.append(BrokenPart(mark.line, f"an element of `{section}` is no record"))
+                self._refuse(event, f"an element of `{section}` is no record")
 
     def _item(self, section: str, start: Any) -> None:
         self._check(start)
         fields: dict[str, Any] = {}
         spans: dict[str, Span] = {}
-        while _kind(event := next(self._events)) != "MappingEnd":
-            key = self._key(event, 3)
-            value = next(self._events)
+        for key, value in self._pairs(3):
             fields[key] = self._value(value, 3)
             spans.pop(key, None)
             if _kind(value) == "Scalar":
-                spans[key] = _span(value)
-        self.items.append(YamlRecord(section, start.start_mark.line, fields, spans))
+                spans[key] = self._span(value)
+        self.found.items.append(YamlRecord(section, self._line(start), fields, spans))
 
-    def _key(self, event: Any, depth: int) -> str:
-        if _kind(event) != "Scalar":
-            raise YamlError("a key is no text", event.start_mark.line)
-        return str(self._value(event, depth) or "")
+    def _elements(self) -> Iterator[Any]:
+        """Yield the first event of each element of a list; the caller reads the others before it goes on."""
+        while _kind(event := next(self._events)) != "SequenceEnd":
+            yield event
+
+    def _pairs(self, depth: int) -> Iterator[tuple[str, Any]]:
+        """Yield the keys of a mapping, each with the first event of its value; the caller reads the others."""
+        while _kind(event := next(self._events)) != "MappingEnd":
+            if _kind(event) != "Scalar":
+                raise YamlError("a key is no text", self._line(event))
+            yield str(self._value(event, depth) or ""), next(self._events)
 
     def _value(self, event: Any, depth: int) -> Any:
+        """Return the value that begins with an event: text, None, a list or a mapping."""
         kind = _kind(event)
         if kind == "Alias":
             return self._aliased(event)
@@ -212,26 +209,15 @@ class _Reader:
                 self._anchors[event.anchor] = value
             return value
         if depth >= _MAX_DEPTH:
-            raise YamlError(f"more than {_MAX_DEPTH} levels", event.start_mark.line)
-        return self._list(depth + 1) if kind == "SequenceStart" else self._mapping(depth + 1)
-
-    def _list(self, depth: int) -> list[Any]:
-        found: list[Any] = []
-        while _kind(event := next(self._events)) != "SequenceEnd":
-            found.append(self._value(event, depth))
-        return found
-
-    def _mapping(self, depth: int) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        while _kind(event := next(self._events)) != "MappingEnd":
-            key = self._key(event, depth)
-            found[key] = self._value(next(self._events), depth)
-        return found
+            raise YamlError(f"more than {_MAX_DEPTH} levels", self._line(event))
+        if kind == "SequenceStart":
+            return [self._value(element, depth + 1) for element in self._elements()]
+        return {key: self._value(value, depth + 1) for key, value in self._pairs(depth + 1)}
 
     def _aliased(self, event: Any) -> str | None:
         """Return the text behind an alias; lists and mappings may not be repeated, since repeats of repeats explode."""
         self._n_aliases += 1
-        line = event.start_mark.line
+        line = self._line(event)
         if event.anchor not in self._anchors:
             raise YamlError(f"the alias *{event.anchor} stands for no text", line)
         value = self._anchors[event.anchor]
@@ -241,16 +227,21 @@ class _Reader:
 
     def _check(self, event: Any) -> None:
         if event.tag and not _PLAIN_TAGS.fullmatch(event.tag):
-            raise YamlError(f"the tag {event.tag} asks for more than text", event.start_mark.line)
+            raise YamlError(f"the tag {event.tag} asks for more than text", self._line(event))
+
+    def _refuse(self, event: Any, message: str) -> None:
+        self.found.broken.append(BrokenPart(self._line(event), message))
+
+    def _line(self, event: Any) -> int:
+        return event.start_mark.line + self._shift
+
+    def _span(self, event: Any) -> Span:
+        end = event.end_mark
+        return Span(self._line(event), event.start_mark.column, end.line + self._shift, end.column, event.style or "")
 
 
 def _kind(event: Any) -> str:
     return type(event).__name__.removesuffix("Event")
-
-
-def _span(event: Any) -> Span:
-    start, end = event.start_mark, event.end_mark
-    return Span(start.line, start.column, end.line, end.column, event.style or "")
 
 
 _MAX_PIECES = 25_000
@@ -290,42 +281,28 @@ def split_lines(text: str) -> list[str]:
 
 
 def _read_pieces(text: str, error: YamlError) -> YamlRecords:
+    """Return what can be read of a text that is not well-formed; `error` is told where no part of it is broken."""
     pieces, stray = _cut(split_lines(text))
-    if not pieces:
-        return YamlRecords(broken=(BrokenPart(error.line, str(error)), *stray))
-    items: list[YamlRecord] = []
-    broken = list(stray)
-    starts: dict[str, SectionStart] = {}
+    found = YamlRecords(broken=stray)
     for number, piece in enumerate(pieces):
-        if number >= _MAX_PIECES or len(broken) >= _MAX_BROKEN:
-            broken.append(BrokenPart(piece.line, "too many records, or too many broken ones: the rest was not read"))
+        if number >= _MAX_PIECES or len(found.broken) >= _MAX_BROKEN:
+            stop = BrokenPart(piece.line, "too many records, or too many broken ones: the rest was not read")
+            found.broken.append(stop)
             break
-        found = _read_piece(piece)
-        items += found.items
-        broken += found.broken
-        for section, start in found.starts:
-            starts.setdefault(section, start)
-    if not broken:
-        broken.append(BrokenPart(error.line, str(error)))  # Each record can be read, the whole cannot.
-    return YamlRecords(tuple(items), tuple(sorted(broken, key=lambda one: one.line)), tuple(starts.items()))
-
-
-def _read_piece(piece: _Piece) -> YamlRecords:
-    shift = piece.line - 1
-    try:
-        found = read_whole(f"{piece.section}:\n{''.join(piece.lines)}")
-    except YamlError as error:
-        return YamlRecords(broken=(BrokenPart(max(error.line, 1) + shift, str(error)),))
-    return YamlRecords(
-        tuple(_shifted(item, shift) for item in found.items),
-        tuple(replace(one, line=one.line + shift) for one in found.broken),
-        tuple((section, replace(start, line=start.line + shift)) for section, start in found.starts),
-    )
-
-
-def _shifted(item: YamlRecord, by: int) -> YamlRecord:
-    spans = {key: replace(span, line=span.line + by, end_line=span.end_line + by) for key, span in item.spans.items()}
-    return YamlRecord(item.section, item.line + by, item.fields, spans)
+        try:
+            part = read_whole(f"{piece.section}:\n{''.join(piece.lines)}", piece.line - 1)
+        except YamlError as mistake:
+            found.broken.append(BrokenPart(max(mistake.line, piece.line), str(mistake)))
+            continue
+        found.items.extend(part.items)
+        found.broken.extend(part.broken)
+        for section, start in part.starts.items():
+            found.starts.setdefault(section, start)
+    if not found.broken or not pieces:  # Each record can be read, the whole cannot; or there is none.
+        found.broken.insert(0, BrokenPart(error.line, str(error)))
+    if pieces:
+        found.broken.sort(key=lambda one: one.line)
+    return found
 
 
 def _cut(lines: Sequence[str]) -> tuple[list[_Piece], list[BrokenPart]]:

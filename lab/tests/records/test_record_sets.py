@@ -12,7 +12,7 @@ import pytest
 from hybrid.records.lessons.store import LessonStore
 from hybrid.records.lore.eligible import ProjectNames
 from hybrid.records.lore.files import LoreFolder
-from hybrid.records.lore.store import LoreStore
+from hybrid.records.lore.store import LoreShelf, LoreStore
 from hybrid_lab.records.report import read_record_prompts
 from tests.support.builders import CHECKOUT
 
@@ -46,19 +46,20 @@ def lessons_of(project: str, scratch: Path) -> Lessons:
     return LessonStore(file, counters, level="project", keeps_inline=False).read()
 
 
-def lore_of(project: str) -> LoreStore:
+def lore_of(project: str) -> LoreShelf:
     """The lore of a project."""
-    return LoreStore(LoreFolder(SETS / project / "lore", "project"))
+    return LoreShelf([LoreStore(LoreFolder(SETS / project / "lore", "project"))])
 
 
 @pytest.mark.parametrize("project", PROJECTS)
 def test_every_record_is_read_as_it_was_meant(project: str, tmp_path: Path) -> None:
     """The product's own stores find no problem, 20 lessons and 30 records of lore that may be given."""
-    lessons, lore = lessons_of(project, tmp_path), lore_of(project)
+    lessons, shelf = lessons_of(project, tmp_path), lore_of(project)
+    (lore,) = shelf.read()
 
-    assert ((), ()) == (lessons.problems, lore.read().problems)
-    assert (20, 30) == (len(lessons.active), len(lore.records(ProjectNames(project))))
-    assert 2 == len(lore.read().handoffs)
+    assert ((), ()) == (lessons.problems, lore.problems)
+    assert (20, 30) == (len(lessons.active), len(shelf.records(ProjectNames(project))))
+    assert 2 == len(lore.handoffs)
 
 
 @pytest.mark.parametrize("project", PROJECTS)

@@ -62,7 +62,7 @@ class Given:
 
     def shown(self, project: ProjectNames | None = None) -> list[str]:
         """The header lines of what may be given in a project, `shop` by default."""
-        records = self.store.records(project or ProjectNames("shop", "a" * 16))
+        records = self.shelf.records(project or ProjectNames("shop", "a" * 16))
         return [f"[{record.kind}] {record.shown}" for record in records]
 
 

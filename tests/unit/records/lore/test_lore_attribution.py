@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from hybrid.records.lore.eligible import ProjectNames, attributed, mentions_of, project_names, words_of
+from hybrid.records.lore.eligible import ProjectNames, attributed, project_names, words_of
 
 KEY = "0123456789abcdef"
 
 
 def _whose(fields: dict[str, Any], name: str = "flow", *others: str) -> str:
-    return attributed(mentions_of(fields), ProjectNames(name, KEY, others))
+    return attributed(fields, ProjectNames(name, KEY, others))
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_a_name_shared_with_another_project_is_this_ones() -> None:
     names = project_names("shop", "k1", [("k1", "shop"), ("k2", "shop"), ("k3", "payments")])
 
     assert ("shop", "k2", "payments", "k3") == names.others
-    assert "this" == attributed(mentions_of({"tags": ["shop"]}), names)
-    assert "other" == attributed(mentions_of({"tags": ["payments"]}), names)
+    assert "this" == attributed({"tags": ["shop"]}, names)
+    assert "other" == attributed({"tags": ["payments"]}, names)
 
 
 def test_words() -> None:

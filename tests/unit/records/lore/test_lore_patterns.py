@@ -241,11 +241,11 @@ def test_withdrawing_changes_two_values(name: str) -> None:
     after = with_deprecated(before, "pat-000009-dddddddd", "f")
     new, *others = read_patterns(after, "f").patterns
 
-    assert new.is_deprecated
+    assert not new.is_active
     assert f"[DEPRECATED] n{name}" == new.fields["name"]
-    assert [(one.id, one.is_deprecated) for one in others] == [
-        ("pat-000002-bbbbbbbb", False),
-        ("pat-000001-aaaaaaaa", False),
+    assert [(one.id, one.is_active) for one in others] == [
+        ("pat-000002-bbbbbbbb", True),
+        ("pat-000001-aaaaaaaa", True),
     ]
     assert (
         before.replace(b'name: "n', b'name: "[DEPRECATED] n').replace(b"confidence: 0.5", b"confidence: 0.0") == after

@@ -9,7 +9,7 @@ from msgspec.structs import astuple
 from hybrid.base.stamps import stamp_of
 from hybrid.records.lore import patterns
 from hybrid.records.lore.decisions import DecisionDraft
-from hybrid.records.lore.eligible import ProjectNames, eligible_records, latest_handoff
+from hybrid.records.lore.eligible import ProjectNames, latest_handoff
 from hybrid.records.lore.files import LoreFolder, lore_folders
 from hybrid.records.lore.store import LoreShelf, LoreStore
 from tests.unit.records.lore.conftest import Given, decision, session
@@ -46,14 +46,14 @@ anti_patterns:
 
 def test_a_missing_folder_is_a_source_that_is_skipped(lore: Given) -> None:
     """No records, no problems, nothing is made."""
-    assert ((), ()) == (lore.store.read().problems, lore.store.records(SHOP))
+    assert ((), ()) == (lore.store.read().problems, lore.shelf.records(SHOP))
     assert not lore.folder.path.exists()
 
 
 def test_lines_of_patterns(lore: Given) -> None:
     """Problem and solution; the situation where there is no problem; symptom and fix. Placeholders are left out."""
     lore.patterns(PATTERNS)
-    records = lore.store.records(SHOP)
+    records = lore.shelf.records(SHOP)
 
     assert [
         ("Safe bash arithmetic (confidence: 0.9)", "Problem: ((x++)) returns exit code 1 when x is 0"),
@@ -76,7 +76,7 @@ def test_lines_of_decisions_and_handoffs(lore: Given) -> None:
         decision("dec-2", rationale="n/a", timestamp="once", project="shop"),
     )
     lore.session("session-20260214-100000-aaaaaaaa.json", session("Auth 80% complete", context={"project": "Shop"}))
-    first, second, handoff = lore.store.records(SHOP)
+    first, second, handoff = lore.shelf.records(SHOP)
 
     assert ("dec-a1b2c3d4 (2026-02-10)", ("Use JSONL for storage -- append-only, grep-friendly",)) == (
         first.shown,
@@ -141,7 +141,7 @@ def test_a_handoff_shows_what_comes_next(lore: Given) -> None:
         "questions": ["q1", "q2", "q3"],
     }
     lore.session("session-1.json", {"handoff": handoff, "project": "shop"})
-    (record,) = lore.store.records(SHOP)
+    (record,) = lore.shelf.records(SHOP)
 
     steps = ("Next: Register the app", f"Next: {'x' * 193}…", "Next: third")
     assert ("Half", "done", *steps, "Blocker: b1", "Blocker: b2", "Question: q1", "Question: q2") == record.lines
@@ -154,7 +154,7 @@ def test_what_comes_next_never_costs_a_handoff_its_place(lore: Given, n_chars: i
     many = ["y" * 300] * 3
     handoff = {"message": "m" * n_chars, "next_steps": many, "blockers": many, "questions": many}
     lore.session("session-1.json", {"handoff": handoff, "project": "shop"})
-    (record,) = lore.store.records(SHOP)
+    (record,) = lore.shelf.records(SHOP)
 
     assert ("m" * n_chars, n_lines) == (record.lines[0], len(record.lines))
 
@@ -163,7 +163,7 @@ def test_a_handoff_without_message_shows_what_comes_next(lore: Given) -> None:
     """Next steps, blockers and questions stand in its place."""
     handoff = {"message": "", "next_steps": ["Register"], "blockers": ["No key", "..."], "questions": []}
     lore.session("session-20260214-1.json", {"handoff": handoff, "project": "shop"})
-    (record,) = lore.store.records(SHOP)
+    (record,) = lore.shelf.records(SHOP)
 
     assert ("session-20260214", ("Next: Register", "Blocker: No key")) == (record.shown, record.lines)
 
@@ -174,7 +174,7 @@ def test_secrets_are_taken_out_of_what_is_given(lore: Given) -> None:
     lore.patterns(f"patterns:\n  - {{id: p, name: Token {token}, solution: 'send {token}'}}\n")
     lore.decisions(*(decision(f"dec-{n}") for n in range(150)), decision("dec-x", f"Use {token}", tags=[token]))
     lore.session("session-1.json", session(f"The key is {token}"))
-    records = lore.store.records(SHOP)
+    records = lore.shelf.records(SHOP)
 
     assert 153 == len(records)
     assert token not in repr(records)
@@ -199,7 +199,7 @@ def test_every_text_of_a_record_is_well_formed(lore: Given) -> None:
     )
     handoff = {"message": "m\ud83d", "next_steps": ["n\ud83d"], "blockers": [], "questions": []}
     lore.session("session-1.json", {"id": "session-\ud83d", "handoff": handoff, "summary": "s\ud83d"})
-    records = lore.store.records(ProjectNames("shop\ud83d", ""))
+    records = lore.shelf.records(ProjectNames("shop\ud83d", ""))
 
     assert ["pattern", "anti-pattern", "decision", "decision", "handoff"] == [record.kind for record in records]
     for record in records:
@@ -215,7 +215,7 @@ def test_what_is_withdrawn_in_one_folder_is_given_from_none(lore: Given, other_l
     lore.patterns("patterns:\n  - {id: p, name: A, solution: b}\n  - {id: q, name: C, solution: d}\n")
     other_lore.decisions(decision("dec-1", status="retracted"), decision("dec-2", "Ours", project="shop"))
     other_lore.patterns("patterns:\n  - {id: p, name: '[DEPRECATED] A', solution: b}\n")
-    records = eligible_records([other_lore.store.read(), lore.store.read()], SHOP)
+    records = LoreShelf([other_lore.store, lore.store]).records(SHOP)
 
     assert ["pattern:q", "decision:dec-2"] == [record.key for record in records]
     assert "Ours" == records[1].name
