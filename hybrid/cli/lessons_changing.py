@@ -126,8 +126,8 @@ def _promote(args: argparse.Namespace, stores: Stores) -> int:
 
 
 def _decay(args: argparse.Namespace, stores: Stores) -> int:
-    done = [decayed for store in stores.all if (decayed := store.decay(_today(), is_forced=args.force))]
-    ids = [name for decayed in done for name in decayed.ids]
+    done = [faded for store in stores.all if (faded := store.decay(_today(), is_forced=args.force)) is not None]
+    ids = [name for faded in done for name in faded]
     form = {"decayed": bool(done), "lessons": ids}
     if not done:
         return print_found(args, form, [], "Not due: lessons fade once a week; --force does not wait.")

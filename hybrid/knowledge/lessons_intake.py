@@ -21,7 +21,7 @@ from hybrid.base.errors import HybridError
 from hybrid.knowledge.record_files import open_stores
 from hybrid.records.errors import LessonsBusyError
 from hybrid.records.lessons import texts
-from hybrid.records.lessons.types import Draft, Lesson
+from hybrid.records.lessons.types import Lesson
 from hybrid.render.marks import plain_text
 from hybrid.session.ledger import Given
 from hybrid.sources.records import record_text
@@ -325,7 +325,7 @@ def _added(
     offers: dict[int, Offer] = {}
     for number, one in found:
         try:
-            offers[number] = Offer(texts.checked(_draft(one)), learned=today.isoformat())
+            offers[number] = Offer(texts.checked(one), learned=today.isoformat())
         except HybridError as error:
             told[number] = f"{NOT_RECORDED}: {one.title} ({error})", None
     if not offers:
@@ -345,12 +345,6 @@ def _added(
         elif one.duplicate_of is not None:
             told[number] = f"LESSON KNOWN ALREADY: [{one.duplicate_of.id}] {one.duplicate_of.title}", None
     return told
-
-
-def _draft(one: CapturedLesson) -> Draft:
-    return Draft(
-        one.title, one.content, category=one.category, type=one.type, source=one.source, is_promotable=one.is_promotable
-    )
 
 
 def _active(store: LessonStore | None) -> Sequence[Lesson]:

@@ -81,7 +81,7 @@ class Counters(Struct, frozen=True):
         entry = self._entry(lesson_id)
         if entry is None:
             return inline or Counts()
-        counts = _counts(entry)
+        counts = counts_in(entry)
         if inline and (is_inline_first or "uses" not in entry):
             return replace(counts, uses=inline.uses, velocity=inline.velocity, last=inline.last)
         return counts
@@ -215,28 +215,26 @@ def save_counters(path: Path, counters: Counters, *, durable: bool = False) -> N
     write_atomic(path, ("{\n" + ",\n".join(lines) + "\n}\n").encode("ascii"), durable=durable)
 
 
-def counts_of_fields(uses: str, velocity: str, last: str) -> Counts:
-    """Return the counters that the fields of an entry hold; a text that is no number gives 0."""
-    return Counts(min(_count(uses), MAX_USES), _finite(velocity), last)
-
-
-def _counts(entry: Mapping[str, Any]) -> Counts:
+def counts_in(entry: Mapping[str, Any]) -> Counts:
+    """Return the counters that an entry holds; one that is missing or of a wrong form is 0 or empty."""
     return Counts(
         uses=min(_count(entry.get("uses")), MAX_USES),
-        velocity=_finite(entry.get("velocity")),
+        velocity=_number(entry.get("velocity")) or 0.0,
         last=_text(entry.get("last")),
         injections=_count(entry.get("injections")),
         citations=_count(entry.get("citations")),
     )
 
 
-def _is_number(value: object) -> bool:
+def _number(value: object) -> float | None:
+    """Return a value of the file as a finite number from 0; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return False
+        return None
     try:
-        return math.isfinite(float(value)) and float(value) >= 0
+        number = float(value)
     except (ValueError, OverflowError):
-        return False
+        return None
+    return number if math.isfinite(number) and number >= 0 else None
 
 
 def _is_date(value: object) -> bool:
@@ -250,25 +248,14 @@ def _is_date(value: object) -> bool:
 
 
 _FORMS: dict[str, Callable[[object], bool]] = {
-    **dict.fromkeys(("uses", "velocity", "injections", "citations"), _is_number),
+    **dict.fromkeys(("uses", "velocity", "injections", "citations"), lambda value: _number(value) is not None),
     "last": _is_date,
 }
 """Name of a counter → whether a value has its form."""
 
 
-def _finite(value: object) -> float:
-    """Return a value of the file as a finite number from 0; 0 for anything else."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return 0.0
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return 0.0
-    return number if math.isfinite(number) and number > 0 else 0.0
-
-
 def _count(value: object) -> int:
-    return int(_finite(value))
+    return int(_number(value) or 0)
 
 
 def _text(value: object) -> str:

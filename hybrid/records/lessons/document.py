@@ -25,7 +25,7 @@ from hybrid.records.lessons.parsing import (
     is_blank,
     line_end_of,
     read_heading,
-    reserved_numbers,
+    reserved_number,
     split_lines,
 )
 from hybrid.records.lessons.types import AI, AI_MARK, MAX_NUMBER, PREFIXES, Draft, number_of, stars_form
@@ -33,6 +33,7 @@ from hybrid.records.lessons.types import AI, AI_MARK, MAX_NUMBER, PREFIXES, Draf
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from hybrid.records.lessons.counters import Counts
     from hybrid.records.lessons.types import LessonEdit, Level
 
 
@@ -80,7 +81,7 @@ class LessonsDocument(Struct, frozen=True):
 
         Numbers above `MAX_NUMBER` do not count.
         """
-        return reserved_numbers(self.lines, self.hidden, self.entries)[PREFIXES[level]]
+        return reserved_number(self.lines, self.hidden, self.entries, PREFIXES[level])
 
     def only(self, lesson_id: str) -> LessonEntry:
         """Return the one entry with this id.
@@ -134,10 +135,11 @@ class LessonsDocument(Struct, frozen=True):
 
     def with_new_id(self, entry: LessonEntry, lesson_id: str) -> LessonsDocument:
         """Return the document with another id in the heading of one of its entries."""
-        part = renumbered(self.lines[entry.heading : entry.end], lesson_id)
-        return parse("".join([*self.lines[: entry.heading], *part, *self.lines[entry.end :]]))
+        lines = list(self.lines)
+        lines[entry.heading] = _with_part(lines[entry.heading], 2, lesson_id)
+        return parse("".join(lines))
 
-    def with_counters(self, counted: Mapping[str, InlineCounts]) -> LessonsDocument:
+    def with_counters(self, counted: Mapping[str, Counts]) -> LessonsDocument:
         """Return the document with the counters of entries in the older form rewritten, stars included."""
         ids = {entry.id for entry in self.entries if entry.has_counters} & counted.keys()
         return self._with({name: partial(with_counters, counts=counted[name]) for name in sorted(ids)})
@@ -216,14 +218,6 @@ _SECTION = re.compile(r"\ufeff? {0,3}#{1,3}[ \t]+active[ \t]+lessons[ \t#:]*", r
 _NEW_SECTION = "## Active Lessons"
 
 
-class InlineCounts(Struct, frozen=True):
-    """Counters as the older form writes them into the file."""
-
-    uses: int
-    velocity: float
-    last: str
-
-
 class NewEntry(Struct, frozen=True):
     """A lesson to be added to the file.
 
@@ -237,7 +231,7 @@ class NewEntry(Struct, frozen=True):
     id: str
     draft: Draft
     learned: str
-    counted: InlineCounts | None = None
+    counted: Counts | None = None
 
 
 def added(lines: Sequence[str], hidden: bytearray, first: int | None, new: Iterable[NewEntry]) -> list[str]:
@@ -328,14 +322,7 @@ def with_field(part: Sequence[str], name: str, value: str) -> list[str]:
     return changed
 
 
-def renumbered(part: Sequence[str], lesson_id: str) -> list[str]:
-    """Return an entry with another id in its heading."""
-    found = read_heading(part[0])
-    assert found is not None
-    return [part[0][: found.start(2)] + lesson_id + part[0][found.end(2) :], *part[1:]]
-
-
-def with_counters(part: Sequence[str], counts: InlineCounts) -> list[str]:
+def with_counters(part: Sequence[str], counts: Counts) -> list[str]:
     """Return an entry in the older form with its counters rewritten, stars included."""
     changed = list(part)
     for name, value in (
@@ -345,7 +332,7 @@ def with_counters(part: Sequence[str], counts: InlineCounts) -> list[str]:
     ):
         if value and entry_of(changed).value(name.lower()) != value:
             changed = with_field(changed, name, value)
-    changed[0] = _with_stars(changed[0], f"{stars_form(counts.uses, counts.velocity)} ")
+    changed[0] = _with_part(changed[0], 4, f"{stars_form(counts.uses, counts.velocity)} ")
     return changed
 
 
@@ -354,7 +341,7 @@ def without_counters(part: Sequence[str]) -> list[str]:
     changed = list(part)
     for name in ("Uses", "Velocity", "Last"):
         changed = with_field(changed, name, "")
-    changed[0] = _with_stars(changed[0], "")
+    changed[0] = _with_part(changed[0], 4, "")
     return changed
 
 
@@ -363,10 +350,11 @@ def velocity_form(velocity: float) -> str:
     return f"{velocity:.2f}".rstrip("0").rstrip(".")
 
 
-def _with_stars(heading: str, stars: str) -> str:
+def _with_part(heading: str, group: int, text: str) -> str:
+    """Return the heading of an entry with one of the groups that `read_heading` finds replaced."""
     found = read_heading(heading)
     assert found is not None
-    return heading[: found.start(4)] + stars + heading[found.end(4) :]
+    return heading[: found.start(group)] + text + heading[found.end(group) :]
 
 
 def _with_title(heading: str, title: str, *, is_marked: bool) -> str:

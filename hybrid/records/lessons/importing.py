@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from hybrid.records.lessons.store import LessonStore
     from hybrid.records.lessons.types import Lesson, Level
-    from hybrid.records.lessons.writing import Adoption, Offer
+    from hybrid.records.lessons.writing import Offer
 
 NAME = "LESSONS.md"
 _PLACES = (NAME, f".claude-recall/{NAME}", f".hybrid/{NAME}")
@@ -116,7 +116,10 @@ def import_lessons(
             # Ids of what was deleted there stand in somebody's notes: here, too, they name nothing else.
             elsewhere = writing.Elsewhere(ids=used[level])
             adopted = store.adopt([offer for _, offer in offers], today=today, is_dry=is_dry, elsewhere=elsewhere)
-            done += [_imported(lesson, adoption) for (lesson, _), adoption in zip(offers, adopted, strict=True)]
+            done += [
+                ImportedLesson(lesson, one.lesson_id, one.duplicate_of.id if one.duplicate_of else "")
+                for (lesson, _), one in zip(offers, adopted, strict=True)
+            ]
     done.sort(key=lambda one: one.lesson.line)
     return ImportReport(
         file,
@@ -154,8 +157,3 @@ def _offers(lessons: Sequence[Lesson], file: Path) -> tuple[list[tuple[Lesson, O
         except LessonsError as error:
             problems.append(Problem(str(file), lesson.line, str(error)))
     return offers, problems
-
-
-def _imported(lesson: Lesson, adopted: Adoption) -> ImportedLesson:
-    twin = adopted.duplicate_of
-    return ImportedLesson(lesson, adopted.lesson_id, twin.id if twin else "")

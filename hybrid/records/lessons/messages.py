@@ -17,19 +17,17 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from hybrid.base.text import cut_at_word, one_line
-from hybrid.records.lessons.types import AI, CATEGORIES, TYPES
+from hybrid.records.lessons.types import AI, CATEGORIES, TYPES, Draft
 from hybrid.redact import redact
 from hybrid.render.marks import BLOCK_TAGS, FRAME_NAME, JSON_KEY, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hybrid.base.text import cut_at_word, one_line
-from hybrid.records.lessons.types import Level
+    from hybrid.records.lessons.types import Level
 
 MAX_TEXT_CHARS = 400_000
 """The most characters that are read of a message, from its beginning."""
@@ -191,26 +189,16 @@ _CATEGORY = re.compile(
 _PLACEHOLDER = re.compile(r"[\[<(]?category:?[\]>)]?:? *[\[<(]?title[\]>)]? - [\[<(]?content[\]>)]?\.?", re.IGNORECASE)
 
 
-class CapturedLesson(Struct, frozen=True):
-    """A lesson as it was written, not stored yet.
+class CapturedLesson(Draft, frozen=True):
+    """A lesson as it was written, not stored yet: title and content have one line each.
+
+    The title has 1 to 120 characters, the content 1 to 1,000: it is the title again when the line has no ` - `.
 
     Attributes:
         level: `project` for this project, `system` for all.
-        category: One of `CATEGORIES`.
-        title: One line, 1 to 120 characters.
-        content: One line, 1 to 1,000 characters; the title again when the line has no ` - `.
-        type: One of `TYPES`, or empty when none or an unknown one was named.
-        source: `ai` for an agent's lesson, empty for a person's.
-        is_promotable: False when it is to stay with its project.
     """
 
-    level: Level
-    category: str
-    title: str
-    content: str
-    type: str = ""
-    source: str = ""
-    is_promotable: bool = True
+    level: Level = "project"
 
 
 def captured_from_prompt(typed_text: str) -> tuple[CapturedLesson, ...]:
@@ -260,7 +248,7 @@ def _from_typed(line: str) -> CapturedLesson | None:
     if match is None:
         return None
     level: Level = "system" if match["system"] else "project"
-    return _lesson(match, match["rest"], CapturedLesson(level, "correction", "", ""))
+    return _lesson(match, match["rest"], CapturedLesson("", "", level=level))
 
 
 def _from_written(line: str) -> CapturedLesson | None:
@@ -271,7 +259,7 @@ def _from_written(line: str) -> CapturedLesson | None:
     is_bold_to_the_end = match["bold"] and not (match["ended"] or match["ended_after"])
     rest = match["rest"].rstrip().removesuffix(match["bold"]) if is_bold_to_the_end else match["rest"]
     type_ = named if named in TYPES else ""
-    return _lesson(match, rest, CapturedLesson("project", "pattern", "", "", type_, AI))
+    return _lesson(match, rest, CapturedLesson("", "", "pattern", type_, AI))
 
 
 def _lesson(match: re.Match[str], written: str, lesson: CapturedLesson) -> CapturedLesson | None:

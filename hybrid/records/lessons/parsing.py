@@ -6,6 +6,7 @@ nothing; `document` does, by the places found here.
 
 from __future__ import annotations
 
+import io
 import re
 from typing import TYPE_CHECKING
 
@@ -25,9 +26,7 @@ _BLANK = " \t\r\n\ufeff"
 
 def split_lines(text: str) -> list[str]:
     """Return lines with their ends; only LF ends a line, as for an editor. Joined, they are the text."""
-    lines = [f"{line}\n" for line in text.split("\n")]
-    last = lines.pop()[:-1]
-    return [*lines, last] if last else lines
+    return io.StringIO(text, newline="\n").readlines()
 
 
 def body_of(line: str) -> str:
@@ -224,25 +223,26 @@ def read_heading(line: str) -> re.Match[str] | None:
     return _HEADING.match(body_of(line)) if "#" in line[:12] else None
 
 
+_Start = tuple[int, int, "re.Match[str] | None"]
+"""A heading outside of hidden lines: its index, its level, and its parts if it is that of an entry."""
+
+
 def find_entries(lines: Sequence[str], hidden: bytearray) -> tuple[list[LessonEntry], list[tuple[int, str]]]:
     """Return all entries in order, and (index, message) for each line that looks like an entry and is none."""
     entries: list[LessonEntry] = []
     problems: list[tuple[int, str]] = []
-    starts: list[tuple[int, int]] = []  # Index and level of every heading outside of hidden lines.
+    starts: list[_Start] = []
     for number, line in enumerate(lines):
         if "#" in line[:12] and not hidden[number]:
-            level = heading_level(line)
-            if level or read_heading(line):
-                starts.append((number, level or 3))
-            elif _ALMOST_HEADING.match(line):
+            level, found = heading_level(line), read_heading(line)
+            if level or found:
+                starts.append((number, level or 3, found))
+            if found is None and _ALMOST_HEADING.match(line):
                 problems.append((number, "looks like a lesson, but its heading is not `### [L001] Title`"))
-    for place, (number, level) in enumerate(starts):
-        found = read_heading(lines[number])
+    for place, (number, _, found) in enumerate(starts):
         if found is None:
-            if _ALMOST_HEADING.match(lines[number]):
-                problems.append((number, "looks like a lesson, but its heading is not `### [L001] Title`"))
             continue
-        entry = _entry(lines, hidden, number, _entry_end(lines, starts, place, level), found)
+        entry = _entry(lines, hidden, number, _entry_end(lines, starts, place), found)
         if entry.title:
             entries.append(entry)
         else:
@@ -258,25 +258,22 @@ def entry_of(part: Sequence[str]) -> LessonEntry:
     return _entry(part, hidden, 0, len(part), found)
 
 
-def reserved_numbers(lines: Sequence[str], hidden: bytearray, entries: Sequence[LessonEntry]) -> dict[str, int]:
-    """Return the largest number of each letter that a heading or a supersession names.
+def reserved_number(lines: Sequence[str], hidden: bytearray, entries: Sequence[LessonEntry], letter: str) -> int:
+    """Return the largest number of an id with this letter that a heading or a supersession names; 0 without one.
 
     What stands in a quote, a code block or a comment is somebody's text, and reserves nothing.
     """
     shown = (line for line, is_hidden in zip(lines, hidden, strict=True) if not is_hidden and "#" in line[:5])
     named = [found.group(1).upper() for line in shown if (found := _RESERVED.match(line))]
     named += [entry.superseded for entry in entries if _ID.fullmatch(entry.superseded)]
-    largest = {"L": 0, "S": 0}
-    for lesson_id in named:
-        largest[lesson_id[0]] = max(largest[lesson_id[0]], number_of(lesson_id))
-    return largest
+    return max((number_of(lesson_id) for lesson_id in named if lesson_id[0] == letter), default=0)
 
 
-def _entry_end(lines: Sequence[str], starts: Sequence[tuple[int, int]], place: int, level: int) -> int:
+def _entry_end(lines: Sequence[str], starts: Sequence[_Start], place: int) -> int:
     """Return the index of the next entry, or of the next heading whose level is not below that of this entry."""
     for after in range(place + 1, len(starts)):
-        number, other = starts[after]
-        if other <= level or read_heading(lines[number]):
+        number, level, found = starts[after]
+        if found or level <= starts[place][1]:
             return number
     return len(lines)
 
@@ -304,18 +301,11 @@ def _entry(lines: Sequence[str], hidden: bytearray, begin: int, end: int, found:
         title=title.removesuffix(AI_MARK).strip(),
         fields=tuple(fields),
         quoted=places,
-        content=_content(lines, places),
+        content="\n".join(_unquoted(lines[number]) for number in places).strip("\n"),
         heading=begin,
         end=end,
         is_ai_marked=is_marked,
     )
-
-
-def _content(lines: Sequence[str], places: Sequence[int]) -> str:
-    texts = [_unquoted(lines[number]) for number in places]
-    first = next((number for number, text in enumerate(texts) if text), len(texts))
-    last = next((number for number in range(len(texts), first, -1) if texts[number - 1]), first)
-    return "\n".join(texts[first:last])
 
 
 def _unquoted(line: str) -> str:

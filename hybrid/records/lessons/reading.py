@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from hybrid.records.lessons.counters import counts_of_fields
+from hybrid.records.lessons.counters import counts_in
 from hybrid.records.lessons.types import CATEGORIES, PREFIXES, Lesson, Level
 from hybrid.records.types import Problem, well_formed
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from hybrid.records.lessons.parsing import LessonEntry
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_COUNT = re.compile(r"[0-9]+")
 _VELOCITY = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
 _SHOWN_CHARS = 40
 
@@ -68,7 +69,8 @@ def lessons_of(
             continue
         inline = counts_of(entry)
         lessons.append(lesson_of(entry, counters.counts(entry.id, inline, is_inline_first=is_inline_first)))
-        if category := _unknown_category(entry):
+        category = entry.value("category").lower()
+        if category and category not in CATEGORIES:
             message = f"{entry.id} has the category {category!r}; there are {', '.join(CATEGORIES)}"
             problems.append(Problem(str(file), entry.heading + 1, message))
         problems += [Problem(str(file), line, message) for line, message in _wrong_values(entry)]
@@ -101,12 +103,7 @@ def counts_of(entry: LessonEntry) -> Counts | None:
     """Return the counters in an entry of the older form; None in ours."""
     if not entry.has_counters:
         return None
-    return counts_of_fields(entry.value("uses"), entry.value("velocity"), entry.value("last"))
-
-
-def _unknown_category(entry: LessonEntry) -> str:
-    category = entry.value("category").lower()
-    return "" if not category or category in CATEGORIES else category
+    return counts_in({name: entry.value(name) for name in ("uses", "velocity", "last")})
 
 
 def _wrong_values(entry: LessonEntry) -> Iterator[tuple[int, str]]:
@@ -126,18 +123,10 @@ def _is_date(text: str) -> bool:
     return _DATE.fullmatch(text) is not None
 
 
-def _is_count(text: str) -> bool:
-    return text.isascii() and text.isdigit()
-
-
-def _is_velocity(text: str) -> bool:
-    return bool(_VELOCITY.fullmatch(text))
-
-
-_FORMS: dict[str, tuple[Callable[[str], bool], str]] = {
+_FORMS: dict[str, tuple[Callable[[str], object], str]] = {
     "learned": (_is_date, "a date as 2026-02-14"),
     "last": (_is_date, "a date as 2026-02-14"),
-    "uses": (_is_count, "a whole number from 0"),
-    "velocity": (_is_velocity, "a number from 0, as 1.5"),
+    "uses": (_COUNT.fullmatch, "a whole number from 0"),
+    "velocity": (_VELOCITY.fullmatch, "a number from 0, as 1.5"),
 }
 """Name of a field → whether a value has its form, and the form in words."""

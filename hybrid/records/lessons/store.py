@@ -8,6 +8,7 @@ A method that changes a file imports what does it: a prompt only reads, and pays
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -45,18 +46,6 @@ class AddOutcome(Struct, frozen=True):
 
     lesson: Lesson | None
     duplicate_of: Lesson | None = None
-
-
-class DecayReport(Struct, frozen=True):
-    """The outcome of a decay.
-
-    Attributes:
-        on: ISO date of the decay.
-        ids: Lessons whose counters changed.
-    """
-
-    on: str
-    ids: tuple[str, ...]
 
 
 class LessonStore:
@@ -308,7 +297,7 @@ class LessonStore:
                 lambda document, counters: given(document, counters, names, keeps_inline=self.keeps_inline)
             )
 
-    def decay(self, today: date, *, is_forced: bool = False) -> DecayReport | None:
+    def decay(self, today: date, *, is_forced: bool = False) -> tuple[str, ...] | None:
         """Let the counters of all lessons fade, at most every seven days; missed weeks count as one.
 
         The first look at a store with lessons only begins the week, by noting the day beside the file: one that was
@@ -319,27 +308,22 @@ class LessonStore:
             is_forced: Let them fade now, whenever they did last.
 
         Returns:
-            None when nothing faded, since the week is not over or only began.
+            The ids whose counters changed; None when nothing faded, since the week is not over or only began.
         """
-        from hybrid.records.lessons.writing import LessonsChange, decayed, is_decay_due, is_week_to_begin
+        from hybrid.records.lessons.writing import decayed
 
-        found = self._storage.values(self._storage.content())
-        if not is_forced and not is_week_to_begin(*found) and not is_decay_due(*found, today):
-            return None  # The usual case: nothing is locked on a session's start.
-        done: list[DecayReport] = []
+        step = partial(decayed, today=today, keeps_inline=self.keeps_inline, is_forced=is_forced)
+        faded: tuple[str, ...] | None = None
 
         def change(document: LessonsDocument, counters: Counters) -> LessonsChange:
-            done.clear()
-            if not is_forced and is_week_to_begin(document, counters):
-                return LessonsChange(document, counters.with_decay(today.isoformat()))
-            if not is_forced and not is_decay_due(document, counters, today):  # Another process was faster.
-                return LessonsChange(document, counters)
-            changed, faded = decayed(document, counters, today, keeps_inline=self.keeps_inline)
-            done.append(DecayReport(today.isoformat(), tuple(faded)))
+            nonlocal faded
+            changed, faded = step(document, counters)
             return changed
 
-        self._storage.change(change)
-        return done[0] if done else None
+        document, counters = self._storage.values(self._storage.content())
+        if step(document, counters)[0].counters is not counters:  # Usually it is: a session's start locks nothing.
+            self._storage.change(change)
+        return faded
 
     def promote(self, lesson_id: str, to: LessonStore, today: date) -> Lesson:
         """Copy a lesson to another store, mark it here as superseded by the copy, and return the copy.

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from hybrid.records.errors import LessonsError
 from hybrid.records.lessons.counters import Counters, Counts
-from hybrid.records.lessons.document import InlineCounts, NewEntry
+from hybrid.records.lessons.document import NewEntry
 from hybrid.records.lessons.reading import counts_of
 from hybrid.records.lessons.types import CATEGORIES, MAX_NUMBER, PREFIXES, TYPES, Draft, Lesson, number_of
 from hybrid.records.scoring import jaccard, said_words
@@ -153,10 +153,8 @@ def new_entry(adopted: Adoption, *, today: date, is_inline: bool) -> NewEntry:
         is_inline: Counters go into the entry, in the older form.
     """
     offer = adopted.offer
-    counts = offer.counts or Counts()
-    counted = InlineCounts(counts.uses, counts.velocity, counts.last) if is_inline else None
-    learned = offer.learned or today.isoformat()
-    return NewEntry(adopted.lesson_id or "", offer.draft, learned, counted)
+    counts = (offer.counts or Counts()) if is_inline else None
+    return NewEntry(adopted.lesson_id or "", offer.draft, offer.learned or today.isoformat(), counts)
 
 
 def with_known(counts: Counts, known: Counts) -> Counts:
@@ -204,7 +202,7 @@ class LessonsChange(Struct, frozen=True):
 def counted(
     document: LessonsDocument,
     counters: Counters,
-    step: Callable[[Counts], Counts],
+    step: Callable[[str, Counts], Counts],
     ids: Iterable[str],
     *,
     keeps_inline: bool,
@@ -214,18 +212,17 @@ def counted(
     Args:
         document: The file of lessons.
         counters: The counters beside the document.
-        step: Counters of a lesson → its next ones.
+        step: Id and counters of a lesson → its next counters.
         ids: The ids of the lessons.
         keeps_inline: Counters of the older form are rewritten in the document; only the others stand beside it.
     """
     inline = _inline(document)
-    after = {name: step(counters.counts(name, inline.get(name), is_inline_first=keeps_inline)) for name in ids}
+    after = {name: step(name, counters.counts(name, inline.get(name), is_inline_first=keeps_inline)) for name in ids}
     here = {name for name in after if keeps_inline and name in inline}
     whole = {name: counts for name, counts in after.items() if name not in here}
     partly = {name: counts for name, counts in after.items() if name in here}
-    moved_on = {name: InlineCounts(counts.uses, counts.velocity, counts.last) for name, counts in partly.items()}
     return LessonsChange(
-        document.with_counters(moved_on) if moved_on else document,
+        document.with_counters(partly) if partly else document,
         counters.with_counts(whole).with_counts(partly, is_partial=True),
     )
 
@@ -234,24 +231,20 @@ def cited_often(
     document: LessonsDocument, counters: Counters, cited: Mapping[str, int], today: date, *, keeps_inline: bool
 ) -> LessonsChange:
     """Return both files after lessons were cited; `cited` says how often each."""
-    change = LessonsChange(document, counters)
-    for times in sorted(set(cited.values())):
 
-        def step(counts: Counts, times: int = times) -> Counts:
-            for _ in range(times):
-                counts = counts.cited(today.isoformat())
-            return counts
+    def step(name: str, counts: Counts) -> Counts:
+        for _ in range(cited[name]):
+            counts = counts.cited(today.isoformat())
+        return counts
 
-        ids = [name for name, n in cited.items() if n == times]
-        change = counted(change.document, change.counters, step, ids, keeps_inline=keeps_inline)
-    return change
+    return counted(document, counters, step, cited, keeps_inline=keeps_inline)
 
 
 def given(document: LessonsDocument, counters: Counters, ids: Sequence[str], *, keeps_inline: bool) -> LessonsChange:
     """Return both files, the document unchanged, after lessons were given once more; unknown ids count nothing."""
     known = {entry.id for entry in document.entries}
 
-    def step(counts: Counts) -> Counts:
+    def step(_: str, counts: Counts) -> Counts:
         return replace(counts, injections=counts.injections + 1)
 
     changed = counted(document, counters, step, [name for name in ids if name in known], keeps_inline=keeps_inline)
@@ -259,40 +252,40 @@ def given(document: LessonsDocument, counters: Counters, ids: Sequence[str], *, 
 
 
 def decayed(
-    document: LessonsDocument, counters: Counters, today: date, *, keeps_inline: bool
-) -> tuple[LessonsChange, list[str]]:
-    """Return both files after a decay, and the ids whose counters changed.
+    document: LessonsDocument, counters: Counters, today: date, *, keeps_inline: bool, is_forced: bool
+) -> tuple[LessonsChange, tuple[str, ...] | None]:
+    """Return both files after a decay, and the ids whose counters changed; None for the ids when nothing fades yet.
 
-    Counters of lessons that are not in this document, but in that of another working tree, decay too.
+    Counters of lessons that are not in this document, but in that of another working tree, decay too. Where lessons
+    have no day of a decay yet, today is noted only: a file of another tool or machine keeps its stars for the first
+    week. Within a week of the noted day the counters come back as they are, the same object.
+
+    Args:
+        document: The file of lessons.
+        counters: The counters beside the document.
+        today: The day of the decay.
+        keeps_inline: See `counted`.
+        is_forced: Let them fade now, whenever they did last.
     """
+    after = counters.with_decay(today.isoformat())
+    if not is_forced and not counters.decayed_on:
+        return LessonsChange(document, after if document.entries else counters), None
+    if not is_forced and not _is_week_over(counters.decayed_on, today):
+        return LessonsChange(document, counters), None
     inline = _inline(document)
     ids = dict.fromkeys([*(entry.id for entry in document.entries), *counters.ids])
     before = {name: counters.counts(name, inline.get(name), is_inline_first=keeps_inline) for name in ids}
-    faded = [name for name, counts in before.items() if counts.decayed() != counts]
-    after = counters.with_decay(today.isoformat())
-    return counted(document, after, Counts.decayed, faded, keeps_inline=keeps_inline), faded
+    faded = tuple(name for name, counts in before.items() if counts.decayed() != counts)
+    return counted(document, after, lambda _, counts: counts.decayed(), faded, keeps_inline=keeps_inline), faded
 
 
-def is_decay_due(document: LessonsDocument, counters: Counters, today: date) -> bool:
-    """Return whether a week has gone by since the day that was noted last; False before any was noted.
-
-    A noted day that is no date or lies ahead makes the decay due.
-    """
-    if not counters.decayed_on:
-        return False
+def _is_week_over(noted: str, today: date) -> bool:
+    """Return whether a decay is due after the day that was noted; a day that is no date or lies ahead makes it due."""
     try:
-        days = (today - date.fromisoformat(counters.decayed_on)).days
+        days = (today - date.fromisoformat(noted)).days
     except ValueError:
         return True
     return not 0 <= days < DECAY_DAYS  # A date to come is a slip of a clock: it must not stop the decay for years.
-
-
-def is_week_to_begin(document: LessonsDocument, counters: Counters) -> bool:
-    """Return whether the document has lessons and no day of a decay was noted yet.
-
-    The caller then notes today, so that a file of another tool or machine keeps its stars for the first week.
-    """
-    return bool(document.entries) and not counters.decayed_on
 
 
 def moved(document: LessonsDocument, counters: Counters) -> Counters:

@@ -14,8 +14,8 @@ from hybrid.records.lessons.messages import (
 )
 from hybrid.records.lessons.types import CATEGORIES
 
-TABS = CapturedLesson("project", "correction", "Use tabs", "in Makefiles")
-TABS_BY_AI = CapturedLesson("project", "pattern", "Use tabs", "in Makefiles", source="ai")
+TABS = CapturedLesson("Use tabs", "in Makefiles")
+TABS_BY_AI = CapturedLesson("Use tabs", "in Makefiles", "pattern", source="ai")
 
 
 @pytest.mark.parametrize(

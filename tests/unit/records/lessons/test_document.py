@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.records.errors import LessonsError, UnknownLessonError
-from hybrid.records.lessons.document import InlineCounts, LessonsDocument, NewEntry, parse
+from hybrid.records.lessons.counters import Counts
+from hybrid.records.lessons.document import LessonsDocument, NewEntry, parse
 from hybrid.records.lessons.types import Draft, LessonEdit
 
 OURS = """\
@@ -305,7 +306,7 @@ def test_a_new_entry_stands_at_the_end_of_its_section() -> None:
 
 def test_counters_of_the_older_form_are_rewritten_with_their_stars() -> None:
     """A file of another tool stays in its form: only what was counted changes."""
-    text = parse(OLDER).with_counters({"L002": InlineCounts(50, 0.5, "2026-03-01")}).text
+    text = parse(OLDER).with_counters({"L002": Counts(50, 0.5, "2026-03-01")}).text
 
     assert (
         OLDER.replace("[***--|*----]", "[****-|**---]")
