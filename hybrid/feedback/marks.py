@@ -28,7 +28,6 @@ NAME = "marks.jsonl"
 _LOCK_S = 5.0
 """Seconds to wait for another `hybrid mark`."""
 
-_WORDS = {True: "good", False: "noise"}
 _KEPT = (
     "id",
     "at",
@@ -75,11 +74,11 @@ class Mark(Struct, frozen=True):
     @property
     def word(self) -> str:
         """The word of the mark: `good` or `noise`."""
-        return _WORDS[self.is_good]
+        return "good" if self.is_good else "noise"
 
     @property
     def is_injected(self) -> bool:
-        """Return whether the agent got a text."""
+        """True if the agent got a text."""
         return self.event.get("reason") == "injected"
 
     def as_json(self) -> dict[str, Any]:
@@ -108,11 +107,9 @@ def read_marks(folder: Path) -> list[Mark]:
         return []
     marks: dict[str, Mark] = {}
     for line in data.splitlines():
-        if (fields := _fields(line)) is None:
-            continue
-        event_id = str(fields["id"])
-        marks.pop(event_id, None)  # A later mark takes the place at the end.
-        marks[event_id] = _mark(fields)
+        if mark := _mark(line):
+            marks.pop(mark.event_id, None)  # A later mark takes the place at the end.
+            marks[mark.event_id] = mark
     return list(reversed(marks.values()))
 
 
@@ -129,7 +126,8 @@ def add_mark(folder: Path, event: Mapping[str, Any], *, is_good: bool, note: str
         BusyError: Another process holds the lock, or none can be had here.
         OSError: The disk is full or read-only.
     """
-    mark = Mark(is_good, _now(), redact(note), {key: event[key] for key in _KEPT if key in event})
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    mark = Mark(is_good, now, redact(note), {key: event[key] for key in _KEPT if key in event})
     line = json.dumps(mark.as_json(), separators=(",", ":"), ensure_ascii=True).encode()
     with held(folder):
         append_line(folder / NAME, line)
@@ -145,12 +143,8 @@ def remove_marks(folder: Path, event_id: str) -> None:
     path = folder / NAME
     with held(folder):
         lines = path.read_bytes().splitlines(keepends=True)
-        write_atomic(path, b"".join(line for line in lines if not _is_of(line, event_id)))
-
-
-def _is_of(line: bytes, event_id: str) -> bool:
-    fields = _fields(line)
-    return fields is not None and str(fields["id"]) == event_id
+        others = [line for line in lines if not ((mark := _mark(line)) and mark.event_id == event_id)]
+        write_atomic(path, b"".join(others))
 
 
 @contextlib.contextmanager
@@ -163,23 +157,15 @@ def held(folder: Path) -> Generator[None]:
         yield
 
 
-def _fields(line: bytes) -> dict[str, Any] | None:
-    """Return the fields of a line that is a mark of a decision, else None."""
+def _mark(line: bytes) -> Mark | None:
+    """Return the mark of a line; None for a line that is no mark of a decision."""
     try:
         read: object = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(read, dict):
+    fields = cast("dict[str, Any]", read) if isinstance(read, dict) else {}
+    event, word, event_id = fields.get("event"), fields.get("mark"), fields.get("id")
+    if not event_id or word not in ("good", "noise") or not isinstance(event, dict):
         return None
-    fields = cast("dict[str, Any]", read)
-    is_mark = fields.get("id") and fields.get("mark") in ("good", "noise") and isinstance(fields.get("event"), dict)
-    return fields if is_mark else None
-
-
-def _mark(fields: dict[str, Any]) -> Mark:
-    event: dict[str, Any] = fields["event"] | {"id": str(fields["id"])}
-    return Mark(fields["mark"] == "good", str(fields.get("marked_at") or ""), str(fields.get("note") or ""), event)
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+    kept = cast("dict[str, Any]", event) | {"id": str(event_id)}
+    return Mark(word == "good", str(fields.get("marked_at") or ""), str(fields.get("note") or ""), kept)

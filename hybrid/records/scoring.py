@@ -118,18 +118,14 @@ class LessonScorer(Generic[LessonT]):
             query: Any text; its first 5,000 characters count.
         """
         found = self._bm25(query)
-        rows = sorted(sorted(found), key=lambda row: -found[row])
-        matched = [Scored(self._lessons[row], found[row], relevance(found[row])) for row in rows]
-        return matched + [Scored(lesson, 0.0, 0) for row, lesson in enumerate(self._lessons) if row not in found]
+        rest = [Scored(lesson, 0.0, 0) for row, lesson in enumerate(self._lessons) if row not in found]
+        return self._first(found) + rest
 
     def best(self, query: str, *, top_k: int, min_relevance: int = 1) -> list[Scored[LessonT]]:
         """Return the first `top_k` of `score` with at least that relevance, without making the others."""
-        found = self._bm25(query)
         if min_relevance <= 0:
             return self.score(query)[:top_k]
-        rows = sorted(sorted(found), key=lambda row: -found[row])[:top_k]
-        scored = [Scored(self._lessons[row], found[row], relevance(found[row])) for row in rows]
-        return [hit for hit in scored if hit.relevance >= min_relevance]
+        return [hit for hit in self._first(self._bm25(query), top_k) if hit.relevance >= min_relevance]
 
     def relevances(self, query: str) -> dict[str, int]:
         """Return id → relevance, 1 to 10, of lessons that hold a term of the query; of two with one id the higher."""
@@ -138,6 +134,11 @@ class LessonScorer(Generic[LessonT]):
             name = self._lessons[row].id
             found[name] = max(relevance(bm25), found.get(name, 0))
         return found
+
+    def _first(self, found: dict[int, float], top_k: int | None = None) -> list[Scored[LessonT]]:
+        """Return the lessons of `_bm25`, the best first, or the first `top_k` of them."""
+        rows = sorted(sorted(found), key=lambda row: -found[row])[:top_k]
+        return [Scored(self._lessons[row], found[row], relevance(found[row])) for row in rows]
 
     def _bm25(self, query: str) -> dict[int, float]:
         """Return row → bm25 of the lessons that hold a term of the query."""

@@ -108,7 +108,7 @@ class LessonsDocument(Struct, frozen=True):
         lines = self.lines
         if all(map(is_blank, lines)):
             gap = "\n" if self.text not in ("", "\ufeff") and not self.text.endswith("\n") else ""
-            fresh = parse(self.text + gap + new_file_text(level))
+            fresh = parse(self.text + gap + _HELP.format(title=_TITLES[level], example=f"{PREFIXES[level]}001"))
             return fresh.with_added(new, level=level)
         first = self.entries[0].heading if self.entries else None
         changed = parse("".join(added(lines, self.hidden, first, new)))
@@ -181,21 +181,14 @@ def parse(text: str) -> LessonsDocument:
     problems += [
         (number, f"{mark} is never closed, so it is read as if it were not there") for number, mark in unclosed
     ]
-    problems += _conflicts(lines)
+    problems += [
+        (number, "mark of a merge that was not finished; the lessons of both sides are read")
+        for number, line in enumerate(lines)
+        if line.startswith(("<<<<<<< ", ">>>>>>> "))
+    ]
     problems += _problems_of(entries)
     numbered = sorted((number + 1, message) for number, message in problems)
     return LessonsDocument(tuple(lines), hidden, tuple(entries), tuple(numbered))
-
-
-def new_file_text(level: Level) -> str:
-    """Return the text of a new LESSONS.md before its first entry."""
-    return _HELP.format(title=_TITLES[level], example=f"{PREFIXES[level]}001")
-
-
-def _conflicts(lines: Sequence[str]) -> list[tuple[int, str]]:
-    marks = ("<<<<<<< ", ">>>>>>> ")
-    message = "mark of a merge that was not finished; the lessons of both sides are read"
-    return [(number, message) for number, line in enumerate(lines) if line.startswith(marks)]
 
 
 def _problems_of(entries: Sequence[LessonEntry]) -> list[tuple[int, str]]:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from pathlib import Path
 
+    from hybrid.records.lessons.reading import LessonsChange
     from hybrid.records.lessons.types import Level
-    from hybrid.records.lessons.writing import LessonsChange
 
 
 MAX_BYTES = 5_000_000
@@ -38,28 +38,6 @@ _NOT_TEXT = (b"\xff\xfe", b"\xfe\xff")
 
 class ChangedError(Exception):
     """Another writer changed the file after it was read; the caller reads it again."""
-
-
-def target_of(file: Path, tree: Path | None) -> Path:
-    """Return the real path of a LESSONS.md, after all links; this path is read and written.
-
-    Args:
-        file: Path of the LESSONS.md; it need not exist.
-        tree: Folder that the file must lie in, after all links; None for one that may lie anywhere.
-
-    Raises:
-        LessonsFileError: The path leads out of the tree, into `.git`, or to a file that is no Markdown.
-    """
-    real = file.resolve()
-    if tree is None:
-        return real
-    root = tree.resolve()
-    is_inside = real.is_relative_to(root) and ".git" not in real.relative_to(root).parts
-    if not is_inside or real.suffix.lower() != ".md":
-        raise LessonsFileError(
-            f"{file} is a link to {real}, which is no Markdown file of the project: replace the link"
-        )
-    return real
 
 
 def read_bytes(target: Path) -> bytes:
@@ -98,7 +76,7 @@ def replace_bytes(target: Path, data: bytes, *, before: bytes, is_committed: boo
     """Replace a file as one step, if it still holds the bytes that were read; its access rights stay.
 
     Args:
-        target: See `target_of`.
+        target: The real path, after all links.
         data: The new content.
         before: The bytes that were read.
         is_committed: A new file gets the ordinary rights of a working tree, not those of a private file.
@@ -113,22 +91,13 @@ def replace_bytes(target: Path, data: bytes, *, before: bytes, is_committed: boo
             raise ChangedError
 
     try:
-        if is_committed and not before:
-            _make_ordinary(target)
+        if is_committed and not before:  # Other users may read it, if the umask lets them.
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _COMMITTED_RIGHTS))
         write_atomic(target, data, before_replace=check)
     except OSError as error:
         raise LessonsFileError(f"{target} cannot be written ({error.strerror}): check rights and space") from error
-
-
-def _make_ordinary(target: Path) -> None:
-    """Make an empty file that other users may read, if the umask lets them; a file that is there stays as it is.
-
-    Raises:
-        OSError: The folder is read-only.
-    """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with contextlib.suppress(FileExistsError):
-        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _COMMITTED_RIGHTS))
 
 
 _TRIES = 20
@@ -236,7 +205,21 @@ class Storage:
                     raise
 
     def _target(self) -> Path:
-        return target_of(self._file, self._tree)
+        """Return the real path of the LESSONS.md, after all links; this path is read and written.
+
+        Raises:
+            LessonsFileError: The path leads out of the tree, into `.git`, or to a file that is no Markdown.
+        """
+        real = self._file.resolve()
+        if self._tree is None:
+            return real
+        root = self._tree.resolve()
+        is_inside = real.is_relative_to(root) and ".git" not in real.relative_to(root).parts
+        if not is_inside or real.suffix.lower() != ".md":
+            raise LessonsFileError(
+                f"{self._file} is a link to {real}, which is no Markdown file of the project: replace the link"
+            )
+        return real
 
     def _save(self, counters: Counters, *, durable: bool) -> None:
         try:

@@ -6,7 +6,6 @@ already are reported and not taken.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -16,7 +15,7 @@ from hybrid.records.errors import LessonsError, LessonsFileError
 from hybrid.records.lessons import files, texts, writing
 from hybrid.records.lessons.counters import parse_counters, read_counters
 from hybrid.records.lessons.document import parse
-from hybrid.records.lessons.reading import counts_of, lesson_of
+from hybrid.records.lessons.reading import DATE, counts_of, lesson_of
 from hybrid.records.lessons.types import PREFIXES
 from hybrid.records.types import Problem
 
@@ -33,8 +32,6 @@ NAME = "LESSONS.md"
 _PLACES = (NAME, f".claude-recall/{NAME}", f".hybrid/{NAME}")
 _COUNTERS = ("lessons.stats.json", "stats.json")
 """Names of the files of counters beside a LESSONS.md: ours, and that of the tool that the format comes from."""
-
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 class ImportedLesson(Struct, frozen=True):
@@ -150,7 +147,7 @@ def _offers(lessons: Sequence[Lesson], file: Path) -> tuple[list[tuple[Lesson, O
     offers: list[tuple[Lesson, Offer]] = []
     problems: list[Problem] = []
     for lesson in lessons:
-        learned = lesson.learned if _DATE.fullmatch(lesson.learned) else ""
+        learned = lesson.learned if DATE.fullmatch(lesson.learned) else ""
         offer = replace(writing.offer_of(lesson), wanted=lesson.id, learned=learned)
         try:
             offers.append((lesson, replace(offer, draft=texts.checked(offer.draft))))

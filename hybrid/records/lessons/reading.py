@@ -21,10 +21,17 @@ if TYPE_CHECKING:
     from hybrid.records.lessons.document import LessonsDocument
     from hybrid.records.lessons.parsing import LessonEntry
 
-_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _COUNT = re.compile(r"[0-9]+")
 _VELOCITY = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
 _SHOWN_CHARS = 40
+
+
+class LessonsChange(Struct, frozen=True):
+    """The document and the counters after a change, to be written in this order."""
+
+    document: LessonsDocument
+    counters: Counters
 
 
 class Lessons(Struct, frozen=True):
@@ -120,7 +127,7 @@ def _is_date(text: str) -> bool:
         date.fromisoformat(text)
     except ValueError:
         return False
-    return _DATE.fullmatch(text) is not None
+    return DATE.fullmatch(text) is not None
 
 
 _FORMS: dict[str, tuple[Callable[[str], object], str]] = {

@@ -18,7 +18,7 @@ from hybrid.records.errors import LessonsError, UnknownLessonError
 from hybrid.records.lessons import files
 from hybrid.records.lessons.counters import parse_counters
 from hybrid.records.lessons.files import Content, Storage
-from hybrid.records.lessons.reading import Lessons, lessons_of
+from hybrid.records.lessons.reading import Lessons, LessonsChange, lessons_of
 from hybrid.records.lessons.types import DELETED, PREFIXES, number_of
 from hybrid.records.types import Problem
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from hybrid.records.lessons.counters import Counters
     from hybrid.records.lessons.document import LessonsDocument
     from hybrid.records.lessons.types import Draft, Lesson, LessonEdit, Level
-    from hybrid.records.lessons.writing import Adoption, CitingMessage, Elsewhere, LessonsChange, Offer
+    from hybrid.records.lessons.writing import Adoption, CitingMessage, Elsewhere, Offer
 
 _LOCK_S = 10.0
 
@@ -144,7 +144,6 @@ class LessonStore:
             LessonsError: See `add`.
         """
         from hybrid.records.lessons import texts, writing
-        from hybrid.records.lessons.writing import LessonsChange
 
         elsewhere = elsewhere or writing.Elsewhere()
         kept_free = [name for name in elsewhere.ids if name[:1] == PREFIXES[self.level]]
@@ -183,7 +182,6 @@ class LessonStore:
             LessonsError: A value cannot stand in a lesson, or the file cannot be read or written.
         """
         from hybrid.records.lessons import texts
-        from hybrid.records.lessons.writing import LessonsChange
 
         edit = texts.checked_edit(edit)
         self._storage.change(lambda document, counters: LessonsChange(document.with_edit(lesson_id, edit), counters))
@@ -200,7 +198,6 @@ class LessonStore:
             UnknownLessonError: No lesson here, or more than one, has the id `old` or `new`.
             LessonsError: Both ids are the same, or `new` is superseded itself.
         """
-        from hybrid.records.lessons.writing import LessonsChange
 
         def change(document: LessonsDocument, counters: Counters) -> LessonsChange:
             if old == new:
@@ -218,8 +215,6 @@ class LessonStore:
         Raises:
             UnknownLessonError: No lesson, or more than one, has the id.
         """
-        from hybrid.records.lessons.writing import LessonsChange
-
         self._storage.change(
             lambda document, counters: LessonsChange(document.with_superseded(lesson_id, DELETED), counters)
         )
@@ -232,7 +227,6 @@ class LessonStore:
             The new ids; empty when the id is unique.
         """
         from hybrid.records.lessons import writing
-        from hybrid.records.lessons.writing import LessonsChange
 
         fresh: list[str] = []
 

@@ -19,13 +19,12 @@ from msgspec.structs import replace
 from hybrid.records.errors import LessonsError
 from hybrid.records.lessons.counters import Counters, Counts
 from hybrid.records.lessons.document import NewEntry
-from hybrid.records.lessons.reading import counts_of
+from hybrid.records.lessons.reading import LessonsChange, counts_of
 from hybrid.records.lessons.types import CATEGORIES, MAX_NUMBER, PREFIXES, TYPES, Draft, Lesson, number_of
 from hybrid.records.scoring import jaccard, said_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from datetime import date
 
     from hybrid.records.lessons.document import LessonsDocument
     from hybrid.records.lessons.types import Level
@@ -115,7 +114,7 @@ def plan(
     plans: list[Adoption] = []
     for offer, number in zip(offers, wanted, strict=True):
         mine = said_words(offer.draft.title, offer.draft.content)
-        twin = None if is_forced else next((other for theirs, other in words if _is_alike(mine, theirs)), None)
+        twin = None if is_forced else next((other for theirs, other in words if jaccard(mine, theirs) > LIKENESS), None)
         if twin is None and offer.wanted:  # What was deleted here does not come back with the next import.
             twin = gone.get((offer.draft.title, offer.draft.content))
         if twin is not None:
@@ -181,22 +180,11 @@ def offer_of(lesson: Lesson) -> Offer:
     return Offer(draft, learned=lesson.learned, counts=counts)
 
 
-def _is_alike(mine: frozenset[str], theirs: frozenset[str]) -> bool:
-    return jaccard(mine, theirs) > LIKENESS
-
-
 def _number(lesson_id: str, level: Level) -> int:
     return number_of(lesson_id) if lesson_id[:1] == PREFIXES[level] else 0
 
 
 DECAY_DAYS = 7
-
-
-class LessonsChange(Struct, frozen=True):
-    """The document and the counters after a change, to be written in this order."""
-
-    document: LessonsDocument
-    counters: Counters
 
 
 def counted(

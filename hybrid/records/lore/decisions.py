@@ -137,13 +137,3 @@ def new_decision(identity: str, draft: DecisionDraft, *, timestamp: str, project
         "git_commit": draft.git_commit,
         "project": project or None,
     }
-
-
-def retracted(decision: Decision, reason: str) -> dict[str, Any]:
-    """Return the keys of a decision after it was taken back for a reason."""
-    return {**decision.fields, "status": "retracted", "retracted_reason": reason}
-
-
-def superseded(decision: Decision, by: str) -> dict[str, Any]:
-    """Return the keys of a decision after the one with the id `by` took its place."""
-    return {**decision.fields, "status": "superseded", "superseded_by": by}

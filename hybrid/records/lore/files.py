@@ -16,7 +16,6 @@ from hybrid.records.lore import decisions
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
-    from pathlib import Path
 
 
 Origin = Literal["personal", "project"]

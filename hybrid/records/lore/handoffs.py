@@ -65,7 +65,20 @@ def read_session(data: bytes, file: str) -> Handoff | str:
     if not is_mapping(session):
         return "no JSON object"
     identity = text_of(session.get("id")) or text_of(re.split(r"[/\\]", file)[-1].removesuffix(".json"))
-    return _handoff(session, identity, file)
+    handoff = mapping_of(session.get("handoff"))
+    times = (text_of(handoff.get("created_at")), text_of(session.get("ended_at")), text_of(session.get("started_at")))
+    return Handoff(
+        id=identity,
+        created_at=next(filter(None, times), _time_of(identity)),
+        message=text_of(handoff.get("message")),
+        next_steps=texts_of(handoff.get("next_steps")),
+        blockers=texts_of(handoff.get("blockers")),
+        questions=texts_of(handoff.get("questions")),
+        summary=text_of(session.get("summary")),
+        project=project_of(session),
+        file=file,
+        fields=session,
+    )
 
 
 def new_session(identity: str, draft: HandoffDraft, *, created_at: str, project: str) -> dict[str, Any]:
@@ -117,23 +130,6 @@ def short_id(identity: str) -> str:
     """Return the id of a session without time and digits, `session-20260214`; an id of another form as it is."""
     found = re.match(r"session-\d{8}(?=-|$)", identity)
     return found.group() if found else identity
-
-
-def _handoff(session: dict[str, Any], identity: str, file: str) -> Handoff:
-    handoff = mapping_of(session.get("handoff"))
-    times = (text_of(handoff.get("created_at")), text_of(session.get("ended_at")), text_of(session.get("started_at")))
-    return Handoff(
-        id=identity,
-        created_at=next(filter(None, times), _time_of(identity)),
-        message=text_of(handoff.get("message")),
-        next_steps=texts_of(handoff.get("next_steps")),
-        blockers=texts_of(handoff.get("blockers")),
-        questions=texts_of(handoff.get("questions")),
-        summary=text_of(session.get("summary")),
-        project=project_of(session),
-        file=file,
-        fields=session,
-    )
 
 
 def _time_of(identity: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
@@ -203,16 +203,11 @@ class _Importer:
 
     def _cleaned(self, fields: Mapping[str, object]) -> Mapping[str, object]:
         """Return the keys of a record without secrets in their texts; the same object when there are none."""
-        cleaned = without_secrets(fields)
+        cleaned = changed_texts(dict(fields), redact, str)
         if cleaned == fields:
             return fields
         self.report.redacted += 1
         return cleaned
-
-
-def without_secrets(fields: Mapping[str, object]) -> dict[str, Any]:
-    """Return the keys of a record with the secrets in all its texts replaced."""
-    return cast("dict[str, Any]", changed_texts(dict(fields), redact, str))
 
 
 def _number(key: str, value: object) -> object:

@@ -89,27 +89,25 @@ class AntiPatternDraft(Struct, frozen=True):
     severity: str = "medium"
 
 
-def new_pattern(identity: str, draft: PatternDraft, *, created_at: str, project: str) -> dict[str, str | float | int]:
-    """Return a pattern's keys in the order of the format; an empty project is left out."""
-    record: dict[str, str | float | int] = {
-        "id": identity,
-        "name": draft.name,
-        "context": draft.context,
-        "problem": draft.problem,
-        "solution": draft.solution,
-        "category": draft.category,
-        "origin": "",
-        "confidence": draft.confidence,
-        "validations": 0,
-        "created_at": created_at,
-    }
-    return record | ({"project": project} if project else {})
-
-
-def new_anti_pattern(identity: str, draft: AntiPatternDraft, *, created_at: str, project: str) -> dict[str, str]:
-    """Return an anti-pattern's keys in the order of the format; an empty project is left out."""
-    record: dict[str, str] = {"id": identity, **asdict(draft), "created_at": created_at}
-    return record | ({"project": project} if project else {})
+def new_pattern(
+    identity: str, draft: PatternDraft | AntiPatternDraft, *, created_at: str, project: str
+) -> dict[str, str | float | int]:
+    """Return the keys of a pattern or an anti-pattern in the order of the format; an empty project is left out."""
+    record: dict[str, str | float | int] = {"id": identity}
+    if isinstance(draft, AntiPatternDraft):
+        record |= asdict(draft)
+    else:
+        record |= {
+            "name": draft.name,
+            "context": draft.context,
+            "problem": draft.problem,
+            "solution": draft.solution,
+            "category": draft.category,
+            "origin": "",
+            "confidence": draft.confidence,
+            "validations": 0,
+        }
+    return record | {"created_at": created_at} | ({"project": project} if project else {})
 
 
 def with_new(data: bytes, section: str, records: Sequence[Mapping[str, object]], file: str) -> bytes:

@@ -188,10 +188,10 @@ def _dated(identity: str, created_at: str) -> str:
 
 def shown_fields(fields: Mapping[str, object]) -> dict[str, Any]:
     """Return the keys of a record as they are shown: well-formed, and without secrets."""
-    return cast("dict[str, Any]", changed_texts(dict(fields), lambda text: redact(well_formed(text)), well_formed))
+    return changed_texts(dict(fields), lambda text: redact(well_formed(text)), well_formed)
 
 
-def changed_texts(value: object, text: Callable[[str], str], key: Callable[[str], str]) -> object:
+def changed_texts(value: Any, text: Callable[[str], str], key: Callable[[str], str]) -> Any:
     """Return a value of JSON with `text` applied to each text in it, and `key` to each key."""
     if isinstance(value, str):
         return text(value)

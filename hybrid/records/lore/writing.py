@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -30,11 +30,10 @@ from hybrid.records.scoring import jaccard, tokens
 from hybrid.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from hybrid.records.lore.files import LoreFolder
-    from hybrid.records.lore.handoffs import GitState
     from hybrid.records.lore.store import LoreShelf, LoreStore
     from hybrid.records.lore.types import AnyLore, Lore
 
@@ -153,7 +152,7 @@ class LoreWriter:
                 f"{identity} is a handoff, which the next one replaces: write one with `hybrid lore handoff`"
             )
         if isinstance(found, Decision):
-            return self._change_decision(identity, lambda one: decisions.retracted(one, redact(reason)))
+            return self._change_decision(identity, {"status": "retracted", "retracted_reason": redact(reason)})
         changed = [self._deprecate(store.folder, identity) for store in self._shelf.stores]
         return any(changed)
 
@@ -164,7 +163,7 @@ class LoreWriter:
         """
         if not isinstance(self.find(old), Decision) or not isinstance(self.find(new), Decision) or old == new:
             raise LoreError(f"{old} and {new} must be two decisions; `hybrid lore list --kind decision` shows ids")
-        return self._change_decision(old, lambda one: decisions.superseded(one, new))
+        return self._change_decision(old, {"status": "superseded", "superseded_by": new})
 
     def find(self, identity: str) -> AnyLore:
         """Return the record with this id, withdrawn or not; of several the one in the first folder.
@@ -207,14 +206,11 @@ class LoreWriter:
         return record, partial(replace_file, path, data)
 
     def _pattern(self, identity: str, draft: PatternDraft | AntiPatternDraft) -> tuple[AnyLore, Callable[[], None]]:
-        stamped = {"created_at": self._moment.written, "project": self._project}
         path = self._target.patterns
         before = read_file(path, self._target, patterns.MAX_BYTES) or b""
-        if isinstance(draft, PatternDraft):
-            after = patterns.with_new(before, "patterns", [patterns.new_pattern(identity, draft, **stamped)], str(path))
-        else:
-            fields = patterns.new_anti_pattern(identity, draft, **stamped)
-            after = patterns.with_new(before, "anti_patterns", [fields], str(path))
+        fields = patterns.new_pattern(identity, draft, created_at=self._moment.written, project=self._project)
+        section = "patterns" if isinstance(draft, PatternDraft) else "anti_patterns"
+        after = patterns.with_new(before, section, [fields], str(path))
         made = patterns.read_patterns(after, str(path))
         (record,) = [one for one in (*made.patterns, *made.anti_patterns) if one.id == identity]
         check_size(len(after), patterns.MAX_BYTES, str(path))
@@ -232,14 +228,15 @@ class LoreWriter:
                 f"({one_line(said(near))[:80]}); --force writes it all the same"
             )
 
-    def _change_decision(self, identity: str, change: Callable[[Decision], dict[str, Any]]) -> bool:
+    def _change_decision(self, identity: str, changes: Mapping[str, str]) -> bool:
+        """Append the active decision with some keys changed in every folder that has it; return whether one had it."""
         is_changed = False
         for store in self._shelf.stores:
             if not _active(store, identity):
                 continue
             with held(store.folder):
                 for decision in _active(store, identity):
-                    append_decisions(store.folder, [decisions.line_of(change(decision))])
+                    append_decisions(store.folder, [decisions.line_of({**decision.fields, **changes})])
                     is_changed = True
         return is_changed
 

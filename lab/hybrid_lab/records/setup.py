@@ -204,7 +204,7 @@ def _pattern(record: GivenRecord) -> dict[str, Any]:
 
 def _anti(record: GivenRecord) -> dict[str, Any]:
     draft = patterns.AntiPatternDraft(record.name, *_texts(record, 3))
-    return dict(patterns.new_anti_pattern(record.id, draft, created_at=_WRITTEN, project=""))
+    return dict(patterns.new_pattern(record.id, draft, created_at=_WRITTEN, project=""))
 
 
 def _decision(record: GivenRecord, project: str) -> dict[str, Any]:

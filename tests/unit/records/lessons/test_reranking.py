@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from hybrid.config import LessonsConfig, load
-from hybrid.records.lessons.reranking import MAX_LESSONS, ModelService, Rated, rerank, reranker
+from hybrid.records.lessons.reranking import MAX_LESSONS, ModelService, rerank, reranker
 from hybrid.records.lessons.types import Lesson
 
 LESSONS = [
@@ -61,8 +61,7 @@ def ask(
     model: Model | None, lessons: list[Lesson] = LESSONS, *, api_key: str = "key", timeout_s: float = 30.0
 ) -> list[str] | None:
     """The order by this model, or by the package when there is none."""
-    rated: list[Rated] = [*lessons]
-    return rerank("How do I index?", rated, ModelService(api_key, "some-model", model), timeout_s=timeout_s)
+    return rerank("How do I index?", lessons, ModelService(api_key, "some-model", model), timeout_s=timeout_s)
 
 
 def test_lessons_come_in_the_order_of_the_ratings() -> None:
