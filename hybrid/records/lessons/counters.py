@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from hybrid.base.atomic import read_regular, set_aside, write_atomic
+from hybrid.base.atomic import set_aside, write_atomic
 from hybrid.records.lessons.texts import is_id
 from hybrid.records.lessons.types import MAX_NUMBER, MAX_USES, number_of
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-MAX_BYTES = 16_000_000
 META = "meta"
 HALF = 0.5
 LEAST_VELOCITY = 0.01
@@ -181,19 +180,8 @@ class Counters(Struct, frozen=True):
         return cast("dict[str, Any]", entry) if isinstance(entry, dict) else None
 
 
-def read_counters(path: Path) -> bytes | None:
-    """Return the bytes of a file of counters: empty when missing, None when it is a link, too long or not readable."""
-    try:
-        data = read_regular(path, MAX_BYTES)
-    except (FileNotFoundError, NotADirectoryError):
-        return b""
-    except OSError:
-        return None
-    return data if len(data) <= MAX_BYTES else None
-
-
 def parse_counters(data: bytes | None) -> Counters:
-    """Return the bytes of `read_counters` as a value; damaged bytes give empty counters that say so."""
+    """Return the bytes of `files.read_counters` as a value; damaged bytes give empty counters that say so."""
     if data is not None and not data.strip():
         return Counters()
     try:

@@ -17,7 +17,7 @@ from hybrid.base.atomic import locked, read_regular, write_atomic
 from hybrid.base.stamps import Stamp, stamp_of
 from hybrid.project.find import FOLDER_NAME
 from hybrid.records.errors import LessonsBusyError, LessonsFileError
-from hybrid.records.lessons.counters import Counters, parse_counters, read_counters, save_counters
+from hybrid.records.lessons.counters import Counters, parse_counters, save_counters
 from hybrid.records.lessons.document import LessonsDocument, parse
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 MAX_BYTES = 5_000_000
 """The most bytes of a LESSONS.md that is read; nobody writes more rules by hand."""
 
+_MAX_COUNTER_BYTES = 16_000_000
+
 _COMMITTED_RIGHTS = 0o644
 
 _NOT_TEXT = (b"\xff\xfe", b"\xfe\xff")
@@ -40,21 +42,31 @@ class ChangedError(Exception):
     """Another writer changed the file after it was read; the caller reads it again."""
 
 
-def read_bytes(target: Path) -> bytes:
+def read_bytes(target: Path, limit_bytes: int = MAX_BYTES) -> bytes:
     """Return all of a file; empty when it is missing.
 
     Raises:
-        LessonsFileError: The file is longer than `MAX_BYTES`, not readable, or not a regular file.
+        LessonsFileError: The file is longer than the limit, not readable, a link, or not a regular file.
     """
     try:
-        data = read_regular(target, MAX_BYTES)
+        data = read_regular(target, limit_bytes)
     except (FileNotFoundError, NotADirectoryError):
         return b""
     except OSError as error:
         raise LessonsFileError(f"{target} cannot be read ({error.strerror}): check what stands there") from error
-    if len(data) > MAX_BYTES:
-        raise LessonsFileError(f"{target} is longer than {MAX_BYTES // 1_000_000} MB: no lessons are read; shorten it")
+    if len(data) > limit_bytes:
+        raise LessonsFileError(
+            f"{target} is longer than {limit_bytes // 1_000_000} MB: no lessons are read; shorten it"
+        )
     return data
+
+
+def read_counters(path: Path) -> bytes | None:
+    """Return the bytes of a file of counters: empty when missing, None when it is a link, too long or not readable."""
+    try:
+        return read_bytes(path, _MAX_COUNTER_BYTES)
+    except LessonsFileError:
+        return None
 
 
 def is_text(data: bytes) -> bool:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from hybrid.records.errors import LessonsError, LessonsFileError
 from hybrid.records.lessons import files, texts, writing
-from hybrid.records.lessons.counters import parse_counters, read_counters
+from hybrid.records.lessons.counters import parse_counters
 from hybrid.records.lessons.document import parse
 from hybrid.records.lessons.reading import DATE, counts_of, lesson_of
 from hybrid.records.lessons.types import PREFIXES
@@ -130,7 +130,7 @@ def import_lessons(
 def _read(file: Path, data: bytes) -> tuple[list[Lesson], list[Problem], dict[Level, tuple[str, ...]]]:
     """Return the lessons of a file with their counters, its problems, and for each level the highest id it ever had."""
     document = parse(files.decoded(data))
-    beside = [parse_counters(read_counters(file.with_name(name))) for name in _COUNTERS]
+    beside = [parse_counters(files.read_counters(file.with_name(name))) for name in _COUNTERS]
     lessons: list[Lesson] = []
     for entry in document.entries:
         counters = next((found for found in beside if found.has(entry.id)), beside[0])

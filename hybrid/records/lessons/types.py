@@ -96,8 +96,10 @@ class Lesson(Struct, frozen=True):
 
     @property
     def trust(self) -> float:
-        """The use that the lesson proved to have when it was given, 0.2 to 1; see the function `trust`."""
-        return trust(self.injections, self.citations)
+        """The use that the lesson proved to have when it was given, 0.2 to 1; 1 until it was given three times."""
+        if self.injections < _TRUSTED_AFTER:
+            return 1.0
+        return min(max(((self.citations + 1) / (self.injections + 2)) / 0.5, _LEAST_TRUST), 1.0)
 
     @property
     def is_promotion_due(self) -> bool:
@@ -174,13 +176,6 @@ def number_of(lesson_id: str) -> int:
     """Return the number of an id; 0 if it is above `MAX_NUMBER`."""
     number = int(lesson_id[1:])
     return number if number <= MAX_NUMBER else 0
-
-
-def trust(injections: int, citations: int) -> float:
-    """Return how useful a lesson proved when it was given, 0.2 to 1; 1 until it was given three times."""
-    if injections < _TRUSTED_AFTER:
-        return 1.0
-    return min(max(((citations + 1) / (injections + 2)) / 0.5, _LEAST_TRUST), 1.0)
 
 
 def stars_of_uses(uses: int) -> int:

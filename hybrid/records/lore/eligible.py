@@ -138,6 +138,8 @@ class RecordMaker:
     def __init__(self, project: ProjectNames) -> None:
         self._project = project
         self._made: dict[int, _Made] = {}
+        self._lores: list[Lore] = []
+        self._records: tuple[Record, ...] = ()
 
     def records(self, lores: Sequence[Lore]) -> tuple[Record, ...]:
         """Return the records of one or more folders that may be given in the project; of an id the first folder's.
@@ -148,7 +150,13 @@ class RecordMaker:
         Returns:
             Patterns and anti-patterns of any project in the order of their files; this project's decisions, the
             newest first, and its latest handoff; then, marked, what names no project: decisions and a handoff.
+            The same tuple as before for the same folders, all of them the same objects.
         """
+        if not self._lores or any(one is not other for one, other in zip(self._lores, lores, strict=True)):
+            self._lores, self._records = list(lores), self._new_records(lores)
+        return self._records
+
+    def _new_records(self, lores: Sequence[Lore]) -> tuple[Record, ...]:
         decisions = _active_decisions(lores)
         handoffs = [handoff for lore in lores for handoff in lore.handoffs if not handoff.is_empty]
         made = self._look_at([*decisions, *handoffs])

@@ -134,17 +134,13 @@ class _Importer:
         new = {one.id for one in there.decisions if one.id not in known}
         self.report.added["decision"] = len(new)
         self.report.present["decision"] = len(there.decisions) - len(new)
+        lines = self._lines_of(self._source)
         made: dict[bytes, bytes] = {}
-        found: list[bytes] = []
-        for line in self._lines_of(self._source):
-            if line not in made:
-                decision = decisions.read_line(line) if line.strip() else ""
-                made[line] = b""
-                if isinstance(decision, Decision) and decision.id in new:
-                    made[line] = self._decision_line(line, decision, self._project)
-            if made[line]:
-                found.append(made[line])
-        return [*found, *self._withdrawals(there, known)]
+        for line in dict.fromkeys(lines):
+            decision = decisions.read_line(line)
+            if isinstance(decision, Decision) and decision.id in new:
+                made[line] = self._decision_line(line, decision, self._project)
+        return [*(made[line] for line in lines if line in made), *self._withdrawals(there, known)]
 
     def _withdrawals(self, there: Lore, known: Mapping[str, Decision]) -> list[bytes]:
         """Return the last lines of decisions that are active here but not there, with the project that they have here.

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -131,7 +132,7 @@ class LoreShelf:
         """Set the stores of the folders in order of precedence: the project's own first."""
         self.stores = tuple(stores)
         self._lock = threading.Lock()
-        self._makers: dict[tuple[object, ...], tuple[tuple[Lore, ...], RecordMaker, tuple[Record, ...]]] = {}
+        self._maker = lru_cache(_MOST_MAKERS)(RecordMaker)
 
     def read(self) -> tuple[Lore, ...]:
         """Return the content of each folder as it is now."""
@@ -143,13 +144,5 @@ class LoreShelf:
         The same tuple as before while nothing changed.
         """
         lores = self.read()
-        key = (project.name, project.key, project.others)
         with self._lock:
-            known = self._makers.pop(key, None)
-            if known is None or any(one is not other for one, other in zip(known[0], lores, strict=True)):
-                maker = known[1] if known else RecordMaker(project)
-                known = (lores, maker, maker.records(lores))
-            self._makers[key] = known
-            while len(self._makers) > _MOST_MAKERS:
-                del self._makers[next(iter(self._makers))]
-            return known[2]
+            return self._maker(project).records(lores)

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.records.lessons.counters import Counters, Counts, parse_counters, read_counters, save_counters
-from hybrid.records.lessons.types import stars_form, stars_of_uses, stars_of_velocity, trust
+from hybrid.records.lessons.counters import Counters, Counts, parse_counters, save_counters
+from hybrid.records.lessons.files import read_counters
+from hybrid.records.lessons.types import Lesson, stars_form, stars_of_uses, stars_of_velocity
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +62,7 @@ def test_stars_by_uses_and_velocity(uses: int, velocity: float, form: str) -> No
 )
 def test_trust_is_mild_and_begins_with_the_third_injection(injections: int, citations: int, expected: float) -> None:
     """clamp(((citations + 1) / (injections + 2)) / 0.5, 0.2, 1)."""
-    assert expected == pytest.approx(trust(injections, citations))
+    assert expected == pytest.approx(Lesson("L001", "T", "", injections=injections, citations=citations).trust)
 
 
 def test_inline_counters_count_while_there_is_no_entry() -> None:
