@@ -148,6 +148,7 @@ def _merge(units: Sequence[_Unit], lines: TextLines, limits: ChunkLimits) -> lis
 
 
 def _fits(before: _Unit, unit: _Unit, lines: TextLines, limits: ChunkLimits) -> bool:
+    """Return whether a unit is to join the one before it: they are of one scope and short, or one is tiny."""
     together = lines.size(before.start, unit.end)
     if before.owner is unit.owner and together <= limits.merge_chars:
         return True
@@ -170,6 +171,7 @@ def _joined(before: _Unit, unit: _Unit) -> _Unit:
 
 
 def _chunk(unit: _Unit, contents: Contents) -> Chunk:
+    """Return the chunk of a unit, with what is defined and said in it."""
     definitions, comments = contents.within(unit.start, unit.end)
     shown = unit.shown
     if shown is None:

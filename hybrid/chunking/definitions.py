@@ -105,6 +105,7 @@ def refine(kind: str, name: str, language: str, parent: tuple[Role, str, str]) -
 
 
 def _refine_function(kind: str, name: str, language: str, role: Role, parent_name: str) -> str:
+    """Return `constructor` or `method` for a function in a container, else the kind."""
     if role != "container" or language == "elixir":
         return kind
     is_constructor = name == _CONSTRUCTORS.get(language) or (language == "cpp" and name == parent_name)
@@ -112,6 +113,7 @@ def _refine_function(kind: str, name: str, language: str, role: Role, parent_nam
 
 
 def _refine_member(kind: str, name: str, language: str, parent_kind: str) -> str:
+    """Return the kind of a value, type or constant in a container."""
     if language == "haskell" and kind == "constant":
         return "method"
     if parent_kind == "enum" and (language, kind) in _ENUM_MEMBERS:
@@ -278,6 +280,7 @@ class _Finder:
         self._frames.append(_Frame(end, role, kind, "", above.scope, above.depth))
 
     def _define(self, start: int, end: int, capture: str, node: Node) -> None:
+        """Add the definitions of a node, or its clause, and open the frame of what is inside."""
         above = self._frames[-1]
         names = self._names(node, above)
         if not names:
@@ -296,6 +299,7 @@ class _Finder:
             self._open(end, found[0])
 
     def _names(self, node: Node, above: _Frame) -> Sequence[Named]:
+        """Return the names that a node defines, with the name of what encloses it in the place of `OF_PARENT`."""
         names = names_of(node, self._language)
         if names and names[0].name == OF_PARENT:
             return [Named(above.name.rpartition(".")[2])] if above.name else ()

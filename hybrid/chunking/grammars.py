@@ -102,6 +102,7 @@ def _holds_items(source: bytes, start: int, end: int) -> bool:
 
 
 def _blanked_outside(text: str, spans: list[tuple[int, int]]) -> str:
+    """Return a text with blanks for all but its line ends outside of spans, which are in order and disjoint."""
     parts: list[str] = []
     position = 0
     for start, end in [*spans, (len(text), len(text))]:
@@ -223,6 +224,7 @@ def is_repetitive(text: str) -> bool:
 
 
 def _is_repetitive_block(block: bytes) -> bool:
+    """Return whether a block is more than forty times as long as its compressed form."""
     sample = zlib.compressobj(1, zlib.DEFLATED, _WINDOW_BITS, _WINDOW_MEMORY)
     n_bytes = len(sample.compress(block[: len(block) // _SAMPLE]) + sample.flush())
     # A part may compress a little worse than the whole, so it is given half as much again.
@@ -277,6 +279,7 @@ def _tree_of(source: bytes, grammar: Grammar) -> Tree | None:
 
 
 def _captures(query: Query | None, root: Node) -> Mapping[str, Sequence[Node]]:
+    """Return nodes by capture; none without a query, nor deeper than `_MAX_DEPTH`."""
     from tree_sitter import QueryCursor
 
     if query is None:

@@ -182,6 +182,7 @@ def kind_of(path: str, language: str) -> FileKind:
 
 
 def _by_first_line(first_line: str) -> str | None:
+    """Return the language that a `#!` line, or the beginning of HTML or XML, names; None for others."""
     shebang = _SHEBANG.match(first_line)
     if shebang is not None:
         interpreter = shebang.group(1).lower()

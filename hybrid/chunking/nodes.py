@@ -70,6 +70,7 @@ def head_of(node: Node, source: bytes, begin: int) -> str:
 
 
 def _body_of(node: Node) -> Node | None:
+    """Return the body of a definition or of the function that is its value; None without one."""
     body = node.child_by_field_name("body")
     if body is not None:
         return body
@@ -166,6 +167,7 @@ class _Place(NamedTuple):
 
 
 def _place(node: Node) -> _Place:
+    """Return the position of a node; its last line is that of `last_line`."""
     row, column = node.start_point
     end_row, end_column = node.end_point
     last_line = end_row if end_column == 0 and end_row > row else end_row + 1

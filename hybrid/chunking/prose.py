@@ -73,6 +73,7 @@ def _markdown(lines: Sequence[str]) -> Iterator[Heading]:
 
 
 def _is_title(line: str) -> bool:
+    """Return whether a line may be the title above an underline: short, and the text of a paragraph."""
     return len(line) <= _MAX_HEADING_CHARS and not _NOT_PARAGRAPH.match(line)
 
 
@@ -85,6 +86,7 @@ def _front_matter_end(lines: Sequence[str]) -> int:
 
 
 def _closes(line: str, fence: str) -> bool:
+    """Return whether a line closes a fence: the same mark, at least as often, and nothing else."""
     mark = line.strip()
     return len(mark) >= len(fence) and set(mark) == {fence[0]}
 
@@ -126,6 +128,7 @@ def _rst(lines: Sequence[str]) -> Iterator[Heading]:
 
 
 def _is_rst_title(title: str, mark: str) -> bool:
+    """Return whether a line may be a title: no marks itself, and underlined by as many marks, or by four."""
     return (
         len(title) <= _MAX_HEADING_CHARS
         and bool(title.strip())
@@ -141,6 +144,7 @@ _LATEX_LEVELS = {"part": 1, "chapter": 2, "section": 3, "subsection": 4, "subsub
 
 
 def _latex(lines: Sequence[str]) -> Iterator[Heading]:
+    """Yield the commands of sections, one for a line at most."""
     for number, line in enumerate(lines, start=1):
         heading = _LATEX.match(line)
         if heading is not None and len(heading.group(2)) <= _MAX_HEADING_CHARS:
@@ -239,6 +243,7 @@ def _merged(sections: Sequence[_Section], lines: TextLines, limits: ChunkLimits)
 
 
 def _section_chunks(section: _Section, lines: TextLines, limits: ChunkLimits, contents: Contents) -> Iterator[Chunk]:
+    """Yield the chunks of a section; a blank piece gives none."""
     pieces = [(section.start, section.end)]
     if lines.size(section.start, section.end) > limits.max_chars:
         pieces = list(lines.cut(section.start, section.end, limits, {}))

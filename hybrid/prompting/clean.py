@@ -83,6 +83,7 @@ def _cut_injected(text: str) -> str:
 
 
 def _cut_json_frames(text: str) -> str:
+    """Return text without our frames in JSON; one that is cut off or broken takes all after it along."""
     kept: list[str] = []
     position = 0
     while (begin := _JSON_FRAME.search(text, position)) is not None:

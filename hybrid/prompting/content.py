@@ -152,17 +152,20 @@ def pieces(text: str) -> tuple[str, ...]:
 
 
 def _clauses(sentence: str) -> list[str]:
+    """Return the clauses of a sentence; nothing for one that is a single clause."""
     parts = [part for part in _CLAUSES.split(sentence) if part]
     return parts if len(parts) > 1 else []
 
 
 def _is_telling(content: str) -> bool:
+    """Return whether a piece has three words or names code, so that it may be searched for by itself."""
     n_words = sum(any(c.isalnum() for c in word) for word in content.split())
     return n_words >= _MIN_WORDS or bool(symbols.identifiers(content) or symbols.paths(content))
 
 
 @lru_cache(1 << 12)
 def _plain(token: str) -> str:
+    """Return a token in lower case without apostrophes and marks at its ends; of a very long one the beginning."""
     return token[: 2 * _MAX_WORD].translate(_APOSTROPHES).lower().strip(_EDGES)
 
 
@@ -180,4 +183,5 @@ def _function_words(words: list[str]) -> frozenset[str]:
 
 @cache
 def _sets() -> tuple[frozenset[str], tuple[frozenset[str], ...]]:
+    """Return the function words of English, then those of each other language."""
     return frozenset(ENGLISH.split()), tuple(frozenset(text.split()) for text in OTHERS.values())

@@ -158,6 +158,7 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _kind(whole: str, before: str, *, is_fenced: bool) -> str:
+    """Return the kind of a line, a key of `WEIGHTS`, given the kind of the line before; tables are told later."""
     line, shown = whole[:_LINE_CHARS], _shown(whole)
     if compiled(_ERROR).match(line):
         return "prose"
@@ -180,6 +181,7 @@ def _shown(line: str) -> str:
 
 
 def _is_frame(line: str, shown: str, before: str, *, is_fenced: bool) -> bool:
+    """Return whether a line is part of a trace: a frame, or what stands between frames."""
     if before == "trace" and _is_of_frame(line):
         return True
     return (is_fenced or compiled(_FRAME_START).match(shown) is not None) and traces.is_frame(line)
@@ -219,10 +221,12 @@ def _tables(lines: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _is_row(kind: str, line: str) -> bool:
+    """Return whether a line of a kind may be a row of a table, `name: value`."""
     return kind in ("prose", "code", "form") and compiled(_FIELD).match(_shown(line)) is not None
 
 
 def _is_table(lines: list[str]) -> bool:
+    """Return whether rows are a table of an environment: half of them versions, or seven of single words."""
     if len(lines) >= _MANY_FIELDS and 2 * sum(bool(compiled(_VERSION).search(line)) for line in lines) >= len(lines):
         return True
     return len(lines) >= _MANY_SETTINGS and all(len(line.split()) <= _WORDS_OF_SETTING for line in lines)
@@ -336,6 +340,7 @@ def narrowed(query: Query, subject: str) -> Query:
 
 
 def _with_paths(places: tuple[SourceLine, ...], paths: tuple[str, ...]) -> tuple[SourceLine, ...]:
+    """Return the places, then those of the paths that are not among them, each once."""
     known = {place.path for place in places}
     more: dict[str, SourceLine] = {}
     for path in paths:
@@ -347,6 +352,7 @@ def _with_paths(places: tuple[SourceLine, ...], paths: tuple[str, ...]) -> tuple
 
 
 def _shortened(text: str, limit_chars: int) -> str:
+    """Return a text of at most so many characters: without programs' output, then without its middle."""
     if len(text) <= limit_chars:
         return text
     parts = passages(_cut(text, _LOOKED_AT * limit_chars))
@@ -355,6 +361,7 @@ def _shortened(text: str, limit_chars: int) -> str:
 
 
 def _cut(text: str, limit_chars: int) -> str:
+    """Return the beginning and the end of a text that is too long, with a mark between them."""
     if len(text) <= limit_chars:
         return text
     room = limit_chars - len(_JOINT)
@@ -372,12 +379,14 @@ def _up_to_space(text: str) -> str:
 
 
 def _from_space(text: str) -> str:
+    """Return a text from its first space or line end on; with none in its first half, without its first character."""
     borders = [border for border in (text.find(" "), text.find("\n")) if border >= 0]
     border = min(borders, default=len(text))
     return text[border:] if border < len(text) // 2 else text[1:]
 
 
 def _is_symbol_like(text: str, names: tuple[str, ...], found_paths: tuple[str, ...]) -> bool:
+    """Return whether two thirds of the words of a short text, but those around names, are names or paths."""
     words = text.split()
     if not (names or found_paths) or len(words) > 2 * _SYMBOL_QUERY_WORDS:
         return False

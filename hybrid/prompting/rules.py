@@ -215,6 +215,7 @@ def _squeeze(word: str, known: Container[str]) -> str:
 
 
 def _is_number(word: str) -> bool:
+    """Return True for a single character, and for a number with or without a unit."""
     return len(word) == 1 or _NUMBER.fullmatch(word) is not None
 
 
@@ -251,6 +252,7 @@ def _swapped(word: str) -> Iterator[str]:
 
 
 def _one_letter_less(word: str) -> list[str]:
+    """Return the forms of a word in which one letter after the first is missing."""
     return [word[:i] + word[i + 1 :] for i in range(1, len(word))]
 
 
@@ -353,6 +355,7 @@ def _is_technical(text: str) -> bool:
 
 
 def _is_role_play(words: Sequence[str]) -> bool:
+    """Return whether a prompt begins by giving the model a role that is none of software work."""
     opening = " ".join(words)[:_ROLE_CHARS]
     return re.search(_ROLE_PLAY, opening) is not None and re.search(_ENGINEER, opening) is None
 
@@ -363,6 +366,7 @@ def _width(text: str, enough: int) -> int:
 
 
 def _count_in(text: str, ranges: Sequence[tuple[str, str]]) -> int:
+    """Return the number of characters of a text that lie in one of the ranges, bounds included."""
     return 0 if text.isascii() else sum(any(low <= c <= high for low, high in ranges) for c in text)
 
 

@@ -94,6 +94,7 @@ def _is_spelled_like_prose(word: str) -> bool:
 
 
 def _is_identifier(name: str) -> bool:
+    """Return whether a name is spelled as only code spells it, and is no path and no product."""
     if name.startswith(("--", ".")) or name.endswith("()"):
         return True
     if re.search(_SEPARATOR, name):

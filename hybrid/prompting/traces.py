@@ -234,4 +234,5 @@ def _last_name(name: str) -> str:
 
 
 def _ends(text: str) -> str:
+    """Return a text without the middle of what is longer than `MAX_CHARS`."""
     return text if len(text) <= MAX_CHARS else f"{text[: MAX_CHARS // 2]}\n\n{text[-MAX_CHARS // 2 :]}"

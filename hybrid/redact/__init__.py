@@ -145,6 +145,7 @@ def find_secrets(text: str) -> list[Secret]:
 
 
 def _all_secrets(text: str) -> Iterator[Secret]:
+    """Yield what each finder finds, in no order; spans may overlap, and one may come twice."""
     pieces = pieces_of(text)
     yield from private_keys(text)
     yield from tokens(text, pieces.long)

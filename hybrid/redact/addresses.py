@@ -115,10 +115,9 @@ def _parameters(text: str, start: int) -> Iterator[Secret]:
 
 def cookies(text: str, lower: str, letters: str) -> Iterator[Secret]:
     """Yield values of session cookies."""
-    words = possible(COOKIE_NAMES, letters)
-    if " -b" not in text and "--cookie" not in text:
-        words = [word for word in words if word != "curl"]
-    for word in words:
+    for word in COOKIE_NAMES:
+        if word not in letters or (word == "curl" and " -b" not in text and "--cookie" not in text):
+            continue
         end = 0
         pattern = compiled(_CURL_COOKIE if word == "curl" else _COOKIE_HEADER, re.IGNORECASE)
         for start, after in occurrences(lower, (word,)):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.patterns import compiled
 from hybrid.redact.calls import arguments_after, default_after, default_beside
-from hybrid.redact.lists import list_items, table_values
+from hybrid.redact.lists import block_lines, continued, list_items, table_values
 from hybrid.redact.names import Clarity, clarity, name_start, telling_places, word_before
 from hybrid.redact.patterns import Secret
 from hybrid.redact.sentences import (
@@ -101,8 +101,6 @@ _LOGIN = (
     r"\s?(?::|=|is|are|[^\S\n])\s{0,3}[\"'`]?[\w.@-]{1,64}[\"'`]?[^\S\n]?[:/][^\S\n]?[\"'`]?"
     r"(?P<value>[^\s\"'`/:]{6,256})"
 )
-_BLOCK = r"(?P<close>[\"']?):[^\S\n]*[|>][-+\d]{0,2}[^\S\n]*(?:#[^\n]*)?\n"
-_BLOCK_LINE = r"(?P<indent>[^\S\n]*)(?P<value>\S(?:[^\n]*\S)?)[^\S\n]*(?:\n|$)"
 _PAIR = (
     rf"(?:{_QUOTE})?(?:,|(?=[\s\\]))(?:[\s+→]|\\{{1,4}}[nrt]|\d{{1,6}}[→\t]|[\w./-]{{1,80}}:\d{{1,6}}:){{0,40}}"
     rf"(?:{_QUOTE})?(?:\w{{1,12}}:)?[vV]alue(?:{_QUOTE})?\s?[:=]\s?(?P<quote>{_QUOTE})?(?P<value>[^\s\"'`,<>{{}}\\]{{4,512}})"
@@ -233,6 +231,7 @@ class _Key(TellingName):
         return self.clear is not Clarity.WEAK or "auth" in self.name.lower() or self._has_generated_near()
 
     def _has_generated_near(self) -> bool:
+        """Return whether a run of 16 characters or more with a digit in it stands shortly after the name."""
         at, end = self.end, self.end + _RUN_WITHIN
         text = self.text
         while run := compiled(_LONG_RUN).match(text, at, end) or compiled(_NEXT_RUN).search(text, at, end):
@@ -304,6 +303,7 @@ class _Key(TellingName):
         return [(secret.start, secret.end) for secret in arguments_after(self.text, self.end, number)[0]]
 
     def _after_sign(self) -> list[tuple[int, int]]:
+        """Return the spans of a value behind a sign such as `=`, within a tag or an option, or right after the name."""
         text, end = self.text, self.end
         if text[end : end + 1] in (">", " ") and self._is_in_tag():
             return self.one(_ELEMENT, Position.QUOTED)
@@ -421,6 +421,7 @@ class _Key(TellingName):
         return self.name.lower() == "password" and compiled(_SQL, re.IGNORECASE).search(before[:-1]) is not None
 
     def _literal_end(self, start: int, quote: str) -> int:
+        """Return the offset of the quote that ends a literal; −1 when it is too long or does not end on its line."""
         limit = start + _MAX_VALUE * (4 if len(quote) == 3 else 1)
         end = self.text.find(quote, start, limit)
         while end > start and self.text[end - 1] == "\\" and not quote.startswith("\\"):
@@ -455,7 +456,7 @@ class _Key(TellingName):
             return []  # `token=password=…`: the next name is looked at itself.
         run = compiled(_BARE).match(self.text, sign.end())
         if run is None or (mark == ":" and run.group() in ("|", ">", "|-", ">-", "|+", ">+")):
-            return self._block() if mark == ":" else []
+            return block_lines(self) if mark == ":" else []
         is_joined = not sign["gap"]
         if mark == "=" and is_joined and self.before == "/":  # A part of a path, as a folder is called.
             return self.kept(self._up_to(_PATH_PART_END, run), Position.SETTING)
@@ -492,7 +493,7 @@ class _Key(TellingName):
             return None
         is_code = mark == "<-" or after[:1] in (";", ",") or (not is_upper and self._is_between_code(line_start, end))
         position = Position.INLINE if is_code else Position.ENVIRONMENT if is_upper else Position.SETTING
-        return self._further_lines(start, end) if self.is_secret(self.text[start:end], position) else []
+        return continued(self.text, start, end) if self.is_secret(self.text[start:end], position) else []
 
     def _within_line(self, run: re.Match[str], mark: str, line_start: int, *, is_joined: bool) -> list[tuple[int, int]]:
         """Return the span of a value that is followed by other text on its line; nothing if it is no secret."""
@@ -540,38 +541,10 @@ class _Key(TellingName):
         ).search(value)
         return end if cut is None else start + cut.start()
 
-    def _further_lines(self, start: int, end: int) -> list[tuple[int, int]]:
-        """Return the spans of a value and of the lines that it is continued on after a backslash."""
-        spans = [(start, end)]
-        while len(spans) < _MAX_PIECES and self.text.startswith("\\\n", end):
-            match = compiled(r"[^\S\n]*([^\s\\]+)").match(self.text, end + 2)
-            if match is None:
-                break
-            spans.append(match.span(1))
-            end = match.end()
-        return spans
-
-    def _block(self) -> list[tuple[int, int]]:
-        """Return the lines of a YAML block, which are indented deeper than its name."""
-        match = compiled(_BLOCK).match(self.text, self.end)
-        if match is None:
-            return []
-        line_start = self.text.rfind("\n", 0, self.start) + 1
-        depth = self.start - line_start
-        spans: list[tuple[int, int]] = []
-        at = match.end()
-        while len(spans) < _MAX_PIECES:
-            line = compiled(_BLOCK_LINE).match(self.text, at)
-            if line is None or (len(line["indent"]) <= depth and depth) or not line["indent"]:
-                break
-            spans.append(line.span("value"))
-            at = line.end()
-        value = "".join(self.text[begin:end] for begin, end in spans)
-        return spans if spans and " " not in value and self.is_secret(value, Position.QUOTED) else []
-
     # --- where a line begins, and what stands around it ----------------------------------------------------
 
     def _line_start(self) -> int:
+        """Return where the line of the name begins, an escaped line end counted; −1 when that is too far back."""
         low = max(0, self.start - _MAX_LINE_BEFORE)
         start = self.text.rfind("\n", low, self.start) + 1
         for escape in ("\\n", "\\r"):
@@ -616,5 +589,6 @@ class _Key(TellingName):
         return value_after(self) or value_later(self)
 
     def _is_in_tag(self) -> bool:
+        """Return whether the name stands within a tag that was opened on its line and is not closed yet."""
         before = self.text[max(0, self.start - 80) : self.start]
         return before.rfind("<") > max(before.rfind(">"), before.rfind("\n"))

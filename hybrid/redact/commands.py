@@ -161,7 +161,7 @@ def command_passwords(text: str, lower: str, letters: str) -> Iterator[Secret]:
     places = [match.start() for match in compiled(_OPTION).finditer(text)]
     initials = {text[place + 1] for place in places}
     near = _before_options(lower, places)
-    for options, words, pattern in _TOOLS:
+    for options, words, pattern in _TOOLS if places else ():
         if initials.intersection(options):
             for word in words:
                 if word in near:

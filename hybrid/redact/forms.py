@@ -254,10 +254,12 @@ class _Joins:
 
 
 def _alone(pattern: str) -> str:
+    """Return the pattern of a form for a place outside of longer words; one that looks behind says so itself."""
     return f"{'' if pattern.startswith('(?<=') else _NOT_INSIDE}(?:{pattern}){_NOT_BEFORE}"
 
 
 def _is_token(kind: str, token: str) -> bool:
+    """Return whether a text of the form of a kind is no word of manuals, and no plain word with a short prefix."""
     if is_filler(token):
         return False
     return kind not in _SHORT_PREFIXED or sum(map(str.isdigit, token)) >= _MIN_DIGITS

@@ -1,4 +1,4 @@
-"""Finds the secrets of lists and tables: `passwords = ["…", "…"]`, one item on each line, CSV, Markdown, SQL."""
+"""Finds the secrets of lists, blocks and tables: `passwords = ["…", "…"]`, an item on each line, CSV, Markdown, SQL."""
 
 from __future__ import annotations
 
@@ -119,6 +119,43 @@ def _walk(text: str, start: int, dash: str, clear: Clarity) -> tuple[int, list[t
     return at + 1, spans
 
 
+# --- Values of several lines ---------------------------------------------------------------------------------------
+
+_BLOCK_LINE = r"(?P<indent>[^\S\n]*)(?P<value>\S(?:[^\n]*\S)?)[^\S\n]*(?:\n|$)"
+_BLOCK = r"(?P<close>[\"']?):[^\S\n]*[|>][-+\d]{0,2}[^\S\n]*(?:#[^\n]*)?\n"
+
+
+def block_lines(key: TellingName) -> list[tuple[int, int]]:
+    """Return the lines of a YAML block, which are indented deeper than its name; nothing if it is no secret."""
+    match = compiled(_BLOCK).match(key.text, key.end)
+    if match is None:
+        return []
+    line_start = key.text.rfind("\n", 0, key.start) + 1
+    depth = key.start - line_start
+    spans: list[tuple[int, int]] = []
+    at = match.end()
+    while len(spans) < _MAX_PIECES:
+        line = compiled(_BLOCK_LINE).match(key.text, at)
+        if line is None or (len(line["indent"]) <= depth and depth) or not line["indent"]:
+            break
+        spans.append(line.span("value"))
+        at = line.end()
+    value = "".join(key.text[begin:end] for begin, end in spans)
+    return spans if spans and " " not in value and key.is_secret(value, Position.QUOTED) else []
+
+
+def continued(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Return the spans of a value and of the lines that it is continued on after a backslash."""
+    spans = [(start, end)]
+    while len(spans) < _MAX_PIECES and text.startswith("\\\n", end):
+        match = compiled(r"[^\S\n]*([^\s\\]+)").match(text, end + 2)
+        if match is None:
+            break
+        spans.append(match.span(1))
+        end = match.end()
+    return spans
+
+
 # --- Tables --------------------------------------------------------------------------------------------------------
 
 _MAX_LINE = 600
@@ -166,6 +203,7 @@ def _telling(names: list[str]) -> dict[int, Clarity]:
 
 
 def _of_rows(text: str, at: int, mark: str, n_cells: int, columns: dict[int, Clarity]) -> Iterator[tuple[int, int]]:
+    """Yield the secrets in the telling columns of the lines from an offset on, while they have so many cells."""
     for _ in range(_MAX_ROWS):
         end = text.find("\n", at, at + 4 * _MAX_LINE)
         end = end if end >= 0 else min(len(text), at + 4 * _MAX_LINE)

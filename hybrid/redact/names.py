@@ -158,6 +158,7 @@ def clarity(name: str, before: str = "") -> Clarity:
 
 
 def _judged(joined: str, match: re.Match[str], clear: Clarity) -> Clarity:
+    """Return how clear a name is by the words after its telling word: `hash` makes it `NONE`, an unknown one `WEAK`."""
     tail = joined[match.end() :]
     if tail[:1] == "s" and tail[1:2] in ("", "_"):
         clear, tail = min(clear, Clarity.TOKEN), tail[1:]
