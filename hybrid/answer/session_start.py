@@ -27,7 +27,7 @@ from hybrid.redact import redact
 from hybrid.render.frame import Entry, Footer, item_entry, render_frame
 from hybrid.render.marks import neutralise_line
 from hybrid.render.numbers import amount
-from hybrid.search.ranking.memory import Present, parts_of, remembered
+from hybrid.search.ranking.memory import Present, parts_of
 from hybrid.sources.records import RecordSource
 from hybrid.types import Item
 
@@ -77,7 +77,7 @@ def earlier_sessions(workspace: Workspace, store: MemoryStore, now_ms: int, *, s
     room = _budget(workspace) - len(_MORE)
     told = _within(_summary_lines(summaries[0]), int(room * _SUMMARY_SHARE)) if summaries else []
     present = Present(now_ms, project.key, (), workspace.config.memory.half_life_days)
-    best = sorted(rows, key=lambda row: (not _has_effect(row), -parts_of(remembered(row), present).score))[:n_lines]
+    best = sorted(rows, key=lambda row: (not _has_effect(row), -parts_of(row, present).score))[:n_lines]
     lines = [index_line(row) for row in sorted(best, key=lambda row: -row.created_ms)]
     kept = _within([*told, *lines], room)
     return Entry("memory", f"{project.name}: earlier sessions", (*kept, _MORE)) if kept else None

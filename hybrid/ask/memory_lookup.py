@@ -18,7 +18,7 @@ from hybrid.records.memory.texts import iso
 from hybrid.records.memory.types import Observation, RowFilter, SessionSummary
 from hybrid.render.marks import neutralise, neutralise_line
 from hybrid.render.numbers import amount
-from hybrid.search.ranking.memory import Parts, Present, parts_of, remembered
+from hybrid.search.ranking.memory import Parts, Present, parts_of
 from hybrid.sources.memory import path_at
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def recent(store: MemoryStore, request: RowRequest, *, is_cross: bool) -> list[R
         rows = store.recent(wanted, present.key, limit)
     else:
         rows = store.newest(replace(wanted, key=wanted.key or ("" if is_cross else present.key)), limit)
-    return [RankedRow(row, parts_of(remembered(row), present)) for row in rows]
+    return [RankedRow(row, parts_of(row, present)) for row in rows]
 
 
 def search(
@@ -140,7 +140,7 @@ def search(
 def of_files(store: MemoryStore, paths: Sequence[str], request: RowRequest) -> list[RankedRow]:
     """Return the rows that tell of one of these files, the newest first."""
     rows = store.of_files(tuple(paths), request.wanted, request.limit)
-    return [RankedRow(row, parts_of(remembered(row), request.present)) for row in rows]
+    return [RankedRow(row, parts_of(row, request.present)) for row in rows]
 
 
 def row_json(found: RankedRow) -> dict[str, Any]:

@@ -7,7 +7,7 @@ silenced before it was compared; it never opens. `hybrid eval gate --marks` and 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -40,20 +40,13 @@ def auc(wanted: Sequence[float], unwanted: Sequence[float]) -> float:
 
     NaN when either is empty.
 
-    Source: Mann, Whitney (1947); midranks for ties.
+    Source: Mann, Whitney (1947).
     """
     if not wanted or not unwanted:
         return math.nan
-    ordered = sorted([(score, True) for score in wanted] + [(score, False) for score in unwanted])
-    rank_sum, at = 0.0, 0
-    while at < len(ordered):
-        end = at
-        while end < len(ordered) and ordered[end][0] == ordered[at][0]:
-            end += 1
-        rank_sum += sum(is_wanted for _, is_wanted in ordered[at:end]) * (at + 1 + end) / 2
-        at = end
-    n_wanted = len(wanted)
-    return (rank_sum - n_wanted * (n_wanted + 1) / 2) / (n_wanted * len(unwanted))
+    others = sorted(unwanted)
+    n_half_wins = sum(bisect_left(others, score) + bisect_right(others, score) for score in wanted)
+    return n_half_wins / 2 / (len(wanted) * len(others))
 
 
 def open_rate(scores: Sequence[float], threshold: float) -> float:
@@ -68,13 +61,13 @@ def rates_at(threshold: float, wanted: Sequence[float], unwanted: Sequence[float
 
 def at_false_rate(limit: float, wanted: Sequence[float], unwanted: Sequence[float]) -> Rates:
     """Return the rates of the lowest score whose false rate is at most `limit`; threshold ∞ when no score's is."""
-    return next((rates for rates in _sweep(wanted, unwanted) if rates.false_rate <= limit), _NEVER)
+    return next((rates for rates in sweep_rates(wanted, unwanted) if rates.false_rate <= limit), _NEVER)
 
 
 def best_rates(wanted: Sequence[float], unwanted: Sequence[float]) -> Rates:
     """Return the rates of the score with the largest true rate − false rate (Youden's J), the highest of equal ones."""
     return max(
-        _sweep(wanted, unwanted),
+        sweep_rates(wanted, unwanted),
         key=lambda rates: (rates.true_rate - rates.false_rate, rates.threshold),
         default=_NEVER,
     )
@@ -89,14 +82,14 @@ def usual_rates(wanted: Sequence[float], unwanted: Sequence[float]) -> list[tupl
 _NEVER = Rates(math.inf, 0.0, 0.0)
 
 
-def _sweep(wanted: Sequence[float], unwanted: Sequence[float]) -> list[Rates]:
+def sweep_rates(wanted: Sequence[float], unwanted: Sequence[float]) -> list[Rates]:
     """Return the rates at every finite score, ascending by score; a rate over no scores is 0."""
     ordered, others = sorted(wanted), sorted(unwanted)
     thresholds = sorted({score for score in (*ordered, *others) if math.isfinite(score)})
-    return [Rates(threshold, share_from(ordered, threshold), share_from(others, threshold)) for threshold in thresholds]
+    return [Rates(score, _share_from(ordered, score), _share_from(others, score)) for score in thresholds]
 
 
-def share_from(ordered: Sequence[float], threshold: float) -> float:
+def _share_from(ordered: Sequence[float], threshold: float) -> float:
     """Return the share of ascending scores that reach a threshold; 0 for no scores."""
     return 1 - bisect_left(ordered, threshold) / len(ordered) if ordered else 0.0
 
@@ -193,16 +186,17 @@ class MarkedReport(Struct, frozen=True):
 
     def as_json(self) -> dict[str, Any]:
         """Return the report under stable keys; rates, AUC and shifts are None or empty when there are too few marks."""
-        wanted, unwanted = self.wanted, self.unwanted
+        n_wanted, n_unwanted = len(self.wanted), len(self.unwanted)
+        n_right, n_wrong = (sum(one.is_injected for one in group) for group in (self.wanted, self.unwanted))
         return {
-            "n_wanted": len(wanted),
-            "n_unwanted": len(unwanted),
+            "n_wanted": n_wanted,
+            "n_unwanted": n_unwanted,
             "n_left_out": self.n_left_out,
-            "injected_wanted": _n_injected(wanted),
-            "injected_unwanted": _n_injected(unwanted),
+            "injected_wanted": n_right,
+            "injected_unwanted": n_wrong,
             "is_enough": self.is_enough,
-            "true_rate": _n_injected(wanted) / len(wanted) if self.is_enough else None,
-            "false_rate": _n_injected(unwanted) / len(unwanted) if self.is_enough else None,
+            "true_rate": n_right / n_wanted if self.is_enough else None,
+            "false_rate": n_wrong / n_unwanted if self.is_enough else None,
             "auc": auc(*self.margins) if self.is_enough else None,
             "at": [
                 {
@@ -244,7 +238,3 @@ def _margin(event: Mapping[str, Any]) -> float | None:
 
 def _number(value: object) -> float | None:
     return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
-
-
-def _n_injected(decisions: Sequence[MarkedDecision]) -> int:
-    return sum(decision.is_injected for decision in decisions)

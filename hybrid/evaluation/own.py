@@ -362,10 +362,10 @@ def write_own(path: Path, proposals: Sequence[Proposal], repo: str, lines: Lines
         QrelsError: The file is there and must not be replaced.
         OSError: The file cannot be written.
     """
-    counts: dict[str, int] = {}
+    counts = Counter[str]()
     rows: list[str] = []
     for each in proposals:
-        counts[each.category] = counts.get(each.category, 0) + 1
+        counts[each.category] += 1
         row: dict[str, Any] = {
             "id": f"{each.category}-{counts[each.category]:03d}",
             "repo": repo,

@@ -6,12 +6,11 @@ The axis of the false rate is logarithmic from 0.1 %: a gate works at its left e
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hybrid.base.errors import HybridError
-from hybrid.evaluation.decisions import auc, rates_at, share_from
+from hybrid.evaluation.decisions import auc, rates_at, sweep_rates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -103,13 +102,11 @@ def roc_points(wanted: Sequence[float], unwanted: Sequence[float]) -> list[tuple
 
     The end lies left of 1 when some of the unwanted have the score −∞, which no threshold opens.
     """
-    ordered, others = sorted(wanted), sorted(unwanted)
-    thresholds = sorted({score for score in (*ordered, *others) if math.isfinite(score)}, reverse=True)
+    swept = sweep_rates(wanted, unwanted)
     points: list[tuple[float, float]] = []
-    for threshold in thresholds:
-        point = share_from(others, threshold), share_from(ordered, threshold)
-        if not points or point[1] > points[-1][1] or threshold == thresholds[-1]:
-            points.append(point)
+    for rates in reversed(swept):
+        if not points or rates.true_rate > points[-1][1] or rates is swept[0]:
+            points.append((rates.false_rate, rates.true_rate))
     return points
 
 

@@ -7,9 +7,9 @@ all queries a repository with many of them would decide.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from msgspec import Struct, field, to_builtins
@@ -64,21 +64,24 @@ class Results(Struct):
         """Return the answers in one configuration, in the order of the queries."""
         return [answer for answer in self.answered if answer.label == label]
 
-    def by_repo(self, label: str) -> dict[str, dict[str, float]]:
-        """Return repository → mean of each measure, and mean and median of the tokens, over its queries."""
-        return self._by(label, lambda query: query.repo)
+    def by(self, label: str, part: Literal["repo", "category", "language"]) -> dict[str, dict[str, float]]:
+        """Return the means of each measure, and the median of the tokens, by a part of the queries; sorted by name.
 
-    def by_category(self, label: str) -> dict[str, dict[str, float]]:
-        """Return category → the same figures as `by_repo`, over all its queries; `none` for queries without one."""
-        return self._by(label, lambda query: query.category or "none")
+        Args:
+            label: Label of the configuration.
+            part: What the queries are grouped by; `none` stands for queries without a category or language.
 
-    def by_language(self, label: str) -> dict[str, dict[str, float]]:
-        """Return language → the same figures as `by_repo`, over all its queries."""
-        return self._by(label, lambda query: query.language or "none")
+        Returns:
+            Name → figures of `summary_of` over all queries with that repository, category or language.
+        """
+        groups: dict[str, list[Mapping[str, float]]] = defaultdict(list)
+        for answer in self.of(label):
+            groups[getattr(answer.query, part) or "none"].append(answer.scores)
+        return {name: summary_of(groups[name]) for name in sorted(groups)}
 
     def overall(self, label: str) -> dict[str, float]:
         """Return means of the repositories' means, so that each weighs the same; the median is of all queries."""
-        rows = list(self.by_repo(label).values())
+        rows = list(self.by(label, "repo").values())
         if not rows:
             return summary_of([])
         means = {name: math.fsum(row[name] for row in rows) / len(rows) for name in rows[0]}
@@ -86,21 +89,12 @@ class Results(Struct):
 
     def n_queries(self, by: Callable[[JudgedQuery], str] = lambda query: query.repo) -> dict[str, int]:
         """Return repository → number of its queries, or the same by another property of a query."""
-        counts: dict[str, int] = defaultdict(int)
-        for answer in self.of(self.configurations[0].label):
-            counts[by(answer.query)] += 1
-        return dict(counts)
+        return dict(Counter(by(answer.query) for answer in self.of(self.configurations[0].label)))
 
     def latency(self, label: str) -> Times | None:
         """Return the times of the searches in one configuration; None when nothing was asked."""
         times = [answer.latency_ms for answer in self.of(label)]
         return sum_up(times) if times else None
-
-    def _by(self, label: str, key: Callable[[JudgedQuery], str]) -> dict[str, dict[str, float]]:
-        groups: dict[str, list[Mapping[str, float]]] = defaultdict(list)
-        for answer in self.of(label):
-            groups[key(answer.query)].append(answer.scores)
-        return {name: summary_of(groups[name]) for name in sorted(groups)}
 
     def as_json(self, *, bare_ms: float) -> dict[str, Any]:
         """Return the results under stable keys; a value that is no number is None.
@@ -116,10 +110,10 @@ class Results(Struct):
                 each.label: {
                     "settings": list(each.settings),
                     "mode": each.mode,
-                    "overall": _finite(self.overall(each.label)),
-                    "repositories": self.by_repo(each.label),
-                    "categories": self.by_category(each.label),
-                    "languages": self.by_language(each.label),
+                    "overall": {name: finite(value) for name, value in self.overall(each.label).items()},
+                    "repositories": self.by(each.label, "repo"),
+                    "categories": self.by(each.label, "category"),
+                    "languages": self.by(each.label, "language"),
                     "latency": times.as_json(per_bare_start=bare_ms, per_first=first.median_ms)
                     if first and (times := self.latency(each.label))
                     else None,
@@ -127,10 +121,6 @@ class Results(Struct):
                 for each in self.configurations
             },
         }
-
-
-def _finite(scores: Mapping[str, float]) -> dict[str, float | None]:
-    return {name: finite(value) for name, value in scores.items()}
 
 
 # --- comparison -------------------------------------------------------------------------------------------

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import os
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from hybrid.evaluation.measures import DEPTH, TOKENS, FilePassage, score, tokens_to_hit
 from hybrid.evaluation.qrels import QrelsError
@@ -122,7 +123,7 @@ def evaluate_retrieval(
         report_repo(repo)
         opened = opener.open(tree)
         evaluation.builds[repo] = opened.built
-        evaluation.bare_ms += [time_ms(lambda: _start_bare(home)) for _ in range(_BARE_STARTS)]
+        evaluation.bare_ms += [time_ms(lambda: Runner(os.environ, home).run(*BARE)) for _ in range(_BARE_STARTS)]
         n_chars = _Sizes(opened.workspace)
         for name, queries in asked.items():
             evaluation.results[name].answered += _ask_all(opened.searchers, plan.configurations, queries, n_chars)
@@ -132,10 +133,6 @@ def evaluate_retrieval(
         wanted = set(plan.only) or {query.repo for query in queries}
         evaluation.results[name].missing = tuple(sorted(wanted - evaluation.builds.keys()))
     return evaluation
-
-
-def _start_bare(cwd: Path) -> str:
-    return Runner(os.environ, cwd).run(*BARE)
 
 
 def _ask_all(
@@ -190,11 +187,5 @@ class _Sizes:
 
 def write_run(path: Path, answered: Sequence[Answered]) -> None:
     """Write rankings as a run file: a line `{id, results: [{path, start_line, end_line}]}` for each query."""
-    lines = [json.dumps({"id": answer.query.id, "results": _passages(answer.ranking)}) for answer in answered]
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-
-
-def _passages(ranking: Sequence[FilePassage]) -> list[dict[str, Any]]:
-    return [
-        {"path": passage.path, "start_line": passage.start_line, "end_line": passage.end_line} for passage in ranking
-    ]
+    rows = ({"id": answer.query.id, "results": list(map(asdict, answer.ranking))} for answer in answered)
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")

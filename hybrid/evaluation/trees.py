@@ -345,7 +345,9 @@ class TreeOpener:
             place = (key, search.bm25_k1, search.bm25_b)
             if place not in opened:
                 opened[place] = open_searcher(searched, load=self._embedder)
-            searchers[label] = _with_settings(opened[place], searched)
+            first = opened[place]
+            # The same open index, with the settings of this configuration.
+            searchers[label] = Searcher(first.backend, first.embedder, search, first.gate, loaded.config.ranking)
         return Opened(searchers, workspaces, built, workspace)
 
     def _workspace(self, tree: Tree, loaded: Loaded) -> Workspace:
@@ -369,10 +371,3 @@ def _index_key(loaded: Loaded) -> str:
     config = loaded.config
     content = replace(config.index, workers=0, auto=True, auto_max_files=0, watch=True, debounce_ms=50, quota_mb=1)
     return hashlib.sha256(repr((content, config.model, config.gate.hub)).encode()).hexdigest()[:16]
-
-
-def _with_settings(searcher: Searcher, workspace: Workspace) -> Searcher:
-    """Return a searcher of the same open index with the settings of a workspace."""
-    return Searcher(
-        searcher.backend, searcher.embedder, workspace.config.search, searcher.gate, workspace.config.ranking
-    )

@@ -20,7 +20,7 @@ from hybrid.prompting.content import content_words
 from hybrid.records.memory.showing import name_of, record_of, title_of
 from hybrid.records.memory.types import Observation, RowFilter
 from hybrid.search.gate.terms import terms_of
-from hybrid.search.ranking.memory import Parts, Present, asked_concepts, parts_of, remembered, spread
+from hybrid.search.ranking.memory import Parts, Present, asked_concepts, parts_of, spread
 from hybrid.search.ranking.word_match import word_match
 from hybrid.search.searcher import Searcher
 from hybrid.sources.memory import path_of, project_glob
@@ -241,7 +241,7 @@ def ranked(
     scored: list[tuple[Hit, Row, Parts]] = []
     for (hit, row), match in zip(found, matches, strict=True):
         relevance = (hit.relevance + WORDS_WEIGHT * match) / (1 + WORDS_WEIGHT)
-        scored.append((hit, row, parts_of(remembered(row), present, relevance=relevance, asked=asked)))
+        scored.append((hit, row, parts_of(row, present, relevance=relevance, asked=asked)))
     scored.sort(key=lambda one: (-one[2].score, one[0].rank))
     best: dict[object, tuple[Hit, Row, Parts]] = {}
     for one in scored:

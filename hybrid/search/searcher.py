@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from hybrid.base.errors import HybridError
 from hybrid.base.tokens import query_tokens
@@ -92,7 +92,7 @@ class Searcher:
         self.embedder = embedder
         self.gate = gate
         self._settings = settings
-        self._ranking = ranking if settings.ranker == "evidence" else None
+        self._ranker = Ranker(backend, ranking) if ranking and settings.ranker == "evidence" else None
         self._lexical = self._lexical_leg()
 
     def search(
@@ -127,7 +127,9 @@ class Searcher:
         lexical = self._lexical(query_tokens(subject.text), settings.depth, only)
         weights = self._weights(query, mode)
         legs = Legs(dense, lexical)
-        chunks = self._ranked(subject, legs, only, top_k) if mode == "hybrid" else ()
+        chunks: Sequence[RankedChunk] = ()
+        if self._ranker and mode == "hybrid":
+            chunks = self._ranker.rank(subject, legs, depth=settings.depth, top_k=top_k, only=only)
         evidence = {chunk.row: chunk for chunk in chunks}
         found = [one_of((dense.ranks, lexical.ranks), row, weights=weights, rrf_k=settings.rrf_k) for row in evidence]
         if len(found) < top_k:
@@ -141,16 +143,6 @@ class Searcher:
         ]
         n_candidates = len({*(dense.ranks if weights[0] > 0 else ()), *(lexical.ranks if weights[1] > 0 else ())})
         return Searched(query, mode, n_candidates, dense.top, lexical.best, weights, tuple(hits), verdict)
-
-    def _ranked(self, query: Query, legs: Legs, only: Filter, top_k: int) -> Sequence[RankedChunk]:
-        """Return at most `top_k` chunks in order of evidence for their files; none when the ranker is plain fusion."""
-        if self._ranker is None:
-            return ()
-        return self._ranker.rank(query, legs, depth=self._settings.depth, top_k=top_k, only=only)
-
-    @cached_property
-    def _ranker(self) -> Ranker | None:
-        return Ranker(self.backend, self._ranking) if self._ranking else None
 
     def _dense(
         self,
@@ -182,25 +174,15 @@ class Searcher:
         return ReferenceLexical(self.backend, k1=self._settings.bm25_k1, b=self._settings.bm25_b).lexical
 
     def _hit(self, entry: Fused, rank: int, legs: Legs, chunk: RankedChunk | None, *, is_ranked: bool) -> Hit:
-        view = self.backend.get(entry.row)
         cosine, bm25 = legs.dense.raw(entry.row), legs.lexical.raw(entry.row)
         if is_ranked:
             share = chunk.share if chunk else 0.0
         else:
             share = relevance(cosine, bm25, top_cosine=legs.dense.best, top_bm25=legs.lexical.best)
         return Hit(
+            **asdict(self.backend.get(entry.row)),
             row=entry.row,
             rank=rank,
-            kind=view.kind,
-            path=view.path,
-            start_line=view.start_line,
-            end_line=view.end_line,
-            name=view.name,
-            chunk_kind=view.chunk_kind,
-            scope=view.scope,
-            signature=view.signature,
-            language=view.language,
-            digest=view.digest,
             cosine=cosine,
             cosine_rank=entry.ranks[0],
             bm25=bm25,

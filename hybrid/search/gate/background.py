@@ -30,7 +30,7 @@ from hybrid.search.gate.pieces import gate_pieces
 from hybrid.search.gate.terms import PieceTerms, generic_terms, terms_of, word_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -270,30 +270,26 @@ def _without_zeros(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _term_arrays(found: Sequence[PieceTerms]) -> dict[str, NDArray[Any]]:
     terms = sorted({term for piece in found for term in (*piece.words, *piece.names)})
-    number = {term: i for i, term in enumerate(terms)}
     generic = generic_terms()
-    words, words_at = _ragged([number[term] for term in piece.words] for piece in found)
-    names, names_at = _ragged([number[term] for term in piece.names] for piece in found)
     return {
         **string_table("term", terms),
         "term_generic": np.array([generic.counts.get(term, 0) for term in terms], np.int64),
         "generic_documents": np.array([generic.n_documents], np.int64),
-        "piece_words": words,
-        "piece_words_at": words_at,
-        "piece_names": names,
-        "piece_names_at": names_at,
+        **_numbered("piece_words", terms, [piece.words for piece in found]),
+        **_numbered("piece_names", terms, [piece.names for piece in found]),
     }
 
 
 def _group_arrays(found: Sequence[Sequence[str]]) -> dict[str, NDArray[Any]]:
     groups = sorted({group for piece in found for group in piece})
-    number = {group: i for i, group in enumerate(groups)}
-    numbers, numbers_at = _ragged([number[group] for group in piece] for piece in found)
-    return {**string_table("group", groups), "piece_groups": numbers, "piece_groups_at": numbers_at}
+    return {**string_table("group", groups), **_numbered("piece_groups", groups, found)}
 
 
-def _ragged(rows: Iterable[Sequence[int]]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return rows of numbers one after another, and where each row begins, with the end behind the last."""
-    listed = list(rows)
-    values = np.array([value for row in listed for value in row], np.int32)
-    return values, np.array([0, *accumulate(map(len, listed))], np.int32)
+def _numbered(name: str, texts: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, NDArray[np.int32]]:
+    """Return rows of texts as two arrays: `name`, the places in `texts` of one row after another; where each begins.
+
+    The second, `name_at`, has the end of the last row behind its beginnings.
+    """
+    number = {text: place for place, text in enumerate(texts)}
+    values = np.array([number[text] for row in rows for text in row], np.int32)
+    return {name: values, f"{name}_at": np.array([0, *accumulate(map(len, rows))], np.int32)}

@@ -32,28 +32,22 @@ _MOST_KIN = 8
 
 
 class Corpus:
-    """A backend, with memory of the relatives and abbreviations that the ranker asks for again and again."""
+    """A backend, with memory of the relatives and abbreviations that the ranker asks for again and again.
+
+    Attributes:
+        backend: The backend; it does not change.
+        fields: Its fields of rows and files.
+        n_rows: One more than the largest row.
+        n_files: One more than the largest number of a file.
+        n_live: Number of chunks that can be found.
+    """
 
     def __init__(self, backend: SearchBackend) -> None:
         self.backend = backend
         self.fields = backend.fields
+        self.n_rows, self.n_files, self.n_live = backend.n_rows, backend.fields.n_files, backend.n_chunks
         self._kin: Memo[str, tuple[str, ...]] = Memo(self._find_kin)
         self._abbreviations: Memo[str, tuple[str, ...]] = Memo(self._find_abbreviations)
-
-    @property
-    def n_rows(self) -> int:
-        """One more than the largest row."""
-        return self.backend.n_rows
-
-    @property
-    def n_files(self) -> int:
-        """One more than the largest number of a file."""
-        return self.fields.n_files
-
-    @property
-    def n_live(self) -> int:
-        """Number of chunks that can be found."""
-        return self.backend.n_chunks
 
     @cached_property
     def versions(self) -> dict[int, tuple[tuple[str, int, int], ...]]:

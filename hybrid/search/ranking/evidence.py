@@ -36,6 +36,7 @@ class Measured(Struct, frozen=True):
         asked: The query.
         corpus: The collection that is searched.
         files: The candidates.
+        roles: Bits of `hybrid.index.roles.ROLES` of each candidate.
         words: Scores by words.
         names: Scores by names.
         places: Scores by paths and lines that the query names.
@@ -50,6 +51,7 @@ class Measured(Struct, frozen=True):
     asked: QueryTerms
     corpus: Corpus
     files: Candidates
+    roles: NDArray[np.uint8]
     words: WordScores
     names: NameScores
     places: PlaceScores
@@ -148,77 +150,44 @@ def feedback(seen: Measured) -> NDArray[np.float32]:
     return seen.files.best(seen.again)
 
 
-def test(seen: Measured) -> NDArray[np.float32]:
-    """1 for a test, unless the query speaks of tests, or of examples and the test is one; else 0."""
-    return _plays(seen, "test")
-
-
-def example(seen: Measured) -> NDArray[np.float32]:
-    """1 for an example or a benchmark, unless the query speaks of these, or of tests and it is one; else 0."""
-    return _plays(seen, "example")
-
-
-def generated(seen: Measured) -> NDArray[np.float32]:
-    """1 for a file that a tool made, unless the query speaks of generated files; else 0."""
-    return _plays(seen, "generated")
-
-
-def vendored(seen: Measured) -> NDArray[np.float32]:
-    """1 for other people's code, unless the query speaks of vendored code; else 0."""
-    return _plays(seen, "vendored")
-
-
-def legacy(seen: Measured) -> NDArray[np.float32]:
-    """1 for compatibility and deprecated code, unless the query speaks of it; else 0."""
-    return _plays(seen, "legacy")
-
-
-def interface(seen: Measured) -> NDArray[np.float32]:
-    """1 for a header or a type stub, which announces what others define, unless the query speaks of these; else 0."""
-    return _plays(seen, "interface")
-
-
 def version(seen: Measured) -> NDArray[np.float32]:
     """1 for a file in a folder of another version than the query means; else 0."""
     return other_version(seen.corpus, seen.files.files, seen.asked.versions)
 
 
-def aside(seen: Measured) -> NDArray[np.float32]:
-    """1 for a file about the project, as a changelog or a licence, unless the query speaks of such; else 0."""
-    return _plays(seen, "aside")
+def _plays(role: str) -> Callable[[Measured], NDArray[np.float32]]:
+    """Return the piece of a role: 1 for a file that plays it, unless the query speaks of the role; else 0."""
+    return lambda seen: playing(seen.roles, role, seen.asked.roles)
 
 
-def _plays(seen: Measured, role: str) -> NDArray[np.float32]:
-    return playing(seen.corpus.fields.of_files("role", seen.files.files), role, seen.asked.roles)
-
-
-PIECES: tuple[Callable[[Measured], NDArray[np.float32]], ...] = (
-    best_words,
-    best_sense,
-    sum_words,
-    sum_sense,
-    file_words,
-    file_sense,
-    file_name,
-    path,
-    path_words,
-    defines,
-    definition_fit,
-    definition_words,
-    remarks,
-    opening,
-    feedback,
-    test,
-    example,
-    generated,
-    vendored,
-    legacy,
-    interface,
-    version,
-    aside,
-)
+PIECES: dict[str, Callable[[Measured], NDArray[np.float32]]] = {
+    "best_words": best_words,
+    "best_sense": best_sense,
+    "sum_words": sum_words,
+    "sum_sense": sum_sense,
+    "file_words": file_words,
+    "file_sense": file_sense,
+    "file_name": file_name,
+    "path": path,
+    "path_words": path_words,
+    "defines": defines,
+    "definition_fit": definition_fit,
+    "definition_words": definition_words,
+    "remarks": remarks,
+    "opening": opening,
+    "feedback": feedback,
+    "test": _plays("test"),
+    "example": _plays("example"),
+    "generated": _plays("generated"),
+    "vendored": _plays("vendored"),
+    "legacy": _plays("legacy"),
+    "interface": _plays("interface"),
+    "version": version,
+    "aside": _plays("aside"),
+}
+"""Name → piece, in the order in which they are added up."""
 
 
 def collect(seen: Measured, weights: Mapping[str, float]) -> dict[str, NDArray[np.float32]]:
     """Return name → value of each candidate, not weighted yet, for every piece whose weight is not 0."""
-    return {piece.__name__: piece(seen) for piece in PIECES if weights[piece.__name__]}
+    return {name: piece(seen) for name, piece in PIECES.items() if weights[name]}

@@ -125,17 +125,15 @@ class _Sum:
         self._places.append(places)
         self._values.append(values)
 
-    def idf(self, term: int) -> float:
-        """Return the inverse document frequency of a term, from the frequencies gathered so far."""
-        return idf(self._n_live, self._n_matching[term])
-
     def scores(self) -> tuple[NDArray[np.float32], NDArray[np.intp]]:
         """Return the sums, shape (n_places,), and the places, ascending, whose sum is above 0."""
         # Memory that is not written costs nothing, and adding in place is faster than sorting the places.
         found = np.zeros(self._n_places, np.float32)
         if not self._places:
             return found, np.zeros(0, np.intp)
-        weights = np.array([self._counts[term] * self.idf(term) for term in self._terms], np.float32)
+        weights = np.array(
+            [self._counts[term] * idf(self._n_live, self._n_matching[term]) for term in self._terms], np.float32
+        )
         values = np.concatenate(self._values)
         weighted = np.repeat(weights, self._lengths) * values / (values + self._k1)
         np.add.at(found, np.concatenate(self._places, dtype=np.intp), weighted)

@@ -107,13 +107,13 @@ def recency(created_ms: int, now_ms: int, half_life_days: float) -> float:
 
 
 def file_overlap(theirs: Collection[str], present: Collection[str]) -> float:
-    """Share of an observation's files that are among the present ones, in [0, 1]; 0 when either is empty."""
+    """Return the share of an observation's files that are among the present ones, in [0, 1]; 0 when either is empty."""
     files = set(theirs)
     return len(files.intersection(present)) / len(files) if files and present else 0.0
 
 
 def asked_concepts(query: str) -> frozenset[str]:
-    """The concepts that a query asks for by name.
+    """Return the concepts that a query asks for by name; empty for none.
 
     Everyday words do not count: who asks why a test failed wants that test, not whatever failed or has a reason.
     """
@@ -121,7 +121,7 @@ def asked_concepts(query: str) -> frozenset[str]:
 
 
 def concept_overlap(theirs: Collection[str], asked: Collection[str]) -> float:
-    """Share of the concepts asked for that an observation has, in [0, 1]; 0 when none is asked for."""
+    """Return the share of the concepts asked for that an observation has, in [0, 1]; 0 when none is asked for."""
     return len(set(asked).intersection(theirs)) / len(set(asked)) if asked else 0.0
 
 
@@ -141,35 +141,8 @@ class Present(Struct, frozen=True):
     half_life_days: float
 
 
-class Remembered(Struct, frozen=True):
-    """A row of the memory as it is ranked.
-
-    Attributes:
-        created_ms: Time of creation, milliseconds since 1970.
-        type: Type of an observation; `summary` for a summary, whose worth is `OTHER_TYPE`.
-        key: Key of the row's project.
-        files: Paths that the observation touched; none for a summary.
-        concepts: Concepts of the observation; none for a summary.
-    """
-
-    created_ms: int
-    type: str
-    key: str
-    files: Sequence[str] = ()
-    concepts: Sequence[str] = ()
-
-
-def remembered(row: Row) -> Remembered:
-    """Return a row of the memory as it is ranked."""
-    if isinstance(row, Observation):
-        return Remembered(row.created_ms, row.told.type, row.owner.key, row.told.files, row.told.concepts)
-    return Remembered(row.created_ms, "summary", row.owner.key)
-
-
-def parts_of(
-    row: Remembered, present: Present, *, relevance: float | None = None, asked: Collection[str] = ()
-) -> Parts:
-    """Return the parts of a row's score, without repetition.
+def parts_of(row: Row, present: Present, *, relevance: float | None = None, asked: Collection[str] = ()) -> Parts:
+    """Return the parts of a row's score, without repetition; a summary has neither files nor concepts.
 
     Args:
         row: The row to be ranked.
@@ -177,14 +150,17 @@ def parts_of(
         relevance: Relevance of the row for a query, in [0, 1]; None without a query.
         asked: Concepts that the query asks for.
     """
+    kind, files, concepts = "summary", (), ()
+    if isinstance(row, Observation):
+        kind, files, concepts = row.told.type, row.told.files, row.told.concepts
     scale = 1.0 if relevance is None else _OTHERS
-    similarity = 0.0 if relevance is None else relevance + CONCEPT_WEIGHT * concept_overlap(row.concepts, asked)
+    similarity = 0.0 if relevance is None else relevance + CONCEPT_WEIGHT * concept_overlap(concepts, asked)
     return Parts(
         scale * recency(row.created_ms, present.now_ms, present.half_life_days),
-        scale * TYPE_WORTH.get(row.type, OTHER_TYPE),
+        scale * TYPE_WORTH.get(kind, OTHER_TYPE),
         similarity,
-        scale * file_overlap(row.files, present.files),
-        scale * (SAME_PROJECT if row.key == present.key and row.key else 0.0),
+        scale * file_overlap(files, present.files),
+        scale * (SAME_PROJECT if row.owner.key == present.key and present.key else 0.0),
     )
 
 

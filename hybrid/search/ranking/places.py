@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -9,7 +10,7 @@ from msgspec import Struct
 from hybrid.prompting.traces import parts_of_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from hybrid.prompting.traces import SourceLine
     from hybrid.search.ranking.corpus import Corpus
@@ -48,16 +49,15 @@ def score_places(corpus: Corpus, places: Sequence[SourceLine]) -> PlaceScores:
     files_of: dict[tuple[str, bool], list[tuple[int, float]]] = {}
     for place in places:
         path = place.path, place.is_installed
-        named = files_of.get(path)
-        if named is None:
-            named = files_of[path] = list(_files_named(corpus, place))
-        if not named:
+        if path not in files_of:
+            files_of[path] = _files_named(corpus, place)
+        if not files_of[path]:
             continue
         weight = 1.0
         if place.trace is not None:
             weight = weight_in.get(place.trace, 1.0)
             weight_in[place.trace] = weight * _OUTER_FRAME
-        for file, likeness in named:
+        for file, likeness in files_of[path]:
             value = weight * likeness
             scores.files[file] = max(scores.files.get(file, 0.0), value)
             row = None if place.line is None else corpus.fields.row_at(file, place.line)
@@ -66,18 +66,14 @@ def score_places(corpus: Corpus, places: Sequence[SourceLine]) -> PlaceScores:
     return scores
 
 
-def _files_named(corpus: Corpus, place: SourceLine) -> Iterator[tuple[int, float]]:
-    """Yield the files that a path fits best, all alike, each with its share of the likeness, at most 1 together."""
+def _files_named(corpus: Corpus, place: SourceLine) -> list[tuple[int, float]]:
+    """Return the files that a path fits best, all alike, each with its share of the likeness, at most 1 together."""
     wanted, _ = parts_of_path(place.path)
-    best: list[tuple[int, float]] = []
-    for file, path in corpus.backend.names.files_called(wanted):
-        likeness = _likeness(wanted, tuple(path.split("/")), place)
-        if likeness:
-            best.append((file, likeness))
-    top = max((likeness for _, likeness in best), default=0.0)
-    closest = [file for file, likeness in best if likeness == top]
-    for file in closest:
-        yield file, min(1.0, top) / len(closest)
+    called = corpus.backend.names.files_called(wanted)
+    likeness = {file: _likeness(wanted, tuple(path.split("/")), place) for file, path in called}
+    top = max(likeness.values(), default=0.0)
+    closest = [file for file, value in likeness.items() if value == top > 0]
+    return [(file, min(1.0, top) / len(closest)) for file in closest]
 
 
 def _likeness(wanted: tuple[str, ...], path: tuple[str, ...], place: SourceLine) -> float:
@@ -95,9 +91,5 @@ def _likeness(wanted: tuple[str, ...], path: tuple[str, ...], place: SourceLine)
 
 def _n_agreeing(a: tuple[str, ...], b: tuple[str, ...]) -> int:
     """Return the number of parts, counted from the end, that are the same."""
-    count = 0
-    for x, y in zip(reversed(a), reversed(b), strict=False):
-        if x != y:
-            break
-        count += 1
-    return count
+    pairs = zip(reversed(a), reversed(b), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -128,6 +128,7 @@ class Ranker:
             asked=asked,
             corpus=corpus,
             files=found,
+            roles=corpus.fields.of_files("role", found.files),
             words=words,
             names=names,
             places=places,

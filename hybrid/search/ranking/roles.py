@@ -26,6 +26,7 @@ _SPOKEN_OF = {
     r"|maintainers?|since|introduced|upgrad\w+|versions?|translat\w+|locales?",
 }
 _AMONG_ONE_ANOTHER = frozenset({"test", "example"})
+_BITS = {role: np.uint8(bit(role)) for role in _SPOKEN_OF}
 _PATTERNS = {role: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for role, words in _SPOKEN_OF.items()}
 _MOST_VERSIONS = 9
 """Version numbers of a query that count; a pasted text may hold any number of them. Chosen by hand."""
@@ -52,8 +53,8 @@ def playing(roles: NDArray[np.uint8], role: str, spoken: frozenset[str] = frozen
             among the tests, so that of these two roles, a file that has both is spared for either.
     """
     kin = _AMONG_ONE_ANOTHER if role in _AMONG_ONE_ANOTHER else {role}
-    spared = np.uint8(sum(map(bit, kin & spoken)))
-    return ((roles & np.uint8(bit(role)) > 0) & (roles & spared == 0)).astype(np.float32)
+    spared = np.uint8(sum(_BITS[one] for one in kin & spoken))
+    return ((roles & _BITS[role] > 0) & (roles & spared == 0)).astype(np.float32)
 
 
 def other_version(corpus: Corpus, files: NDArray[np.int32], said: frozenset[int]) -> NDArray[np.float32]:

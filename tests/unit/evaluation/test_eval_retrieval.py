@@ -62,12 +62,12 @@ def test_the_mean_is_of_repositories_not_of_queries(repos: Path, queries_file: P
     """A repository with one query weighs as much as one with two."""
     judged = read_queries(queries_file)
     results = evaluate(judged, trees_of(judged, repos), tmp_path / "home").results["all"]
-    means = results.by_repo("lexical")
+    means = results.by("lexical", "repo")
 
     assert (1.0, 0.5) == (means["boats"]["R@10"], means["bakery"]["R@10"])
     assert 0.75 == results.overall("lexical")["R@10"]
-    assert {"semantic", "symbol"} == set(results.by_category("lexical"))
-    assert {"go", "python"} == set(results.by_language("lexical"))
+    assert {"semantic", "symbol"} == set(results.by("lexical", "category"))
+    assert {"go", "python"} == set(results.by("lexical", "language"))
 
 
 def test_comparable_figures_see_only_code_of_the_folder(repos: Path, queries_file: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tests.unit.search.ranking.projects import only, rank, snapshot_of, weights
 if TYPE_CHECKING:
     from pathlib import Path
 
-NAMES = tuple(piece.__name__ for piece in PIECES)
+NAMES = tuple(PIECES)
 AGAINST = ("test", "example", "generated", "vendored", "legacy", "interface", "version", "aside")
 
 

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from hybrid.records.memory.types import Extracted, Observation, Owner
 from hybrid.search.ranking.memory import (
     OTHERS_AT_MOST,
     SPREAD,
     Parts,
     Present,
-    Remembered,
     asked_concepts,
     concept_overlap,
     file_overlap,
@@ -22,6 +22,14 @@ DAY_MS = 86_400_000
 NOW_MS = 1_780_000_000_000
 HERE, THERE = "a" * 16, "b" * 16
 PRESENT = Present(NOW_MS, HERE, ("src/client.py", "README.md"), 2.0)
+
+
+def _row(
+    created_ms: int, kind: str, key: str, files: tuple[str, ...] = (), concepts: tuple[str, ...] = ()
+) -> Observation:
+    """An observation of a type in a project."""
+    told = Extracted(kind, "a title", files_read=files, concepts=concepts)
+    return Observation(1, Owner("s1", key, "shop"), told, 1, 0, 0, created_ms, "0" * 64)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +62,7 @@ def test_recency_halves_with_each_half_life(age_ms: int, half_life_days: float, 
 )
 def test_each_type_has_its_worth(kind: str, expected: float) -> None:
     """Decisions count most; what has no worth of its own counts as a change."""
-    assert expected == parts_of(Remembered(NOW_MS, kind, THERE), PRESENT).type
+    assert expected == parts_of(_row(NOW_MS, kind, THERE), PRESENT).type
 
 
 @pytest.mark.parametrize(
@@ -75,7 +83,7 @@ def test_file_overlap_is_the_share_of_their_files(theirs: list[str], present: li
 
 def test_the_plain_sum_without_a_query() -> None:
     """Recency, type, overlap of files and the project add up; nothing is similar to no query."""
-    row = Remembered(NOW_MS - 2 * DAY_MS, "bugfix", HERE, ("src/client.py", "src/other.py"))
+    row = _row(NOW_MS - 2 * DAY_MS, "bugfix", HERE, ("src/client.py", "src/other.py"))
 
     found = parts_of(row, PRESENT)
 
@@ -91,13 +99,13 @@ def test_the_plain_sum_without_a_query() -> None:
 
 def test_another_project_has_no_bonus() -> None:
     """Only the present project's rows get it, and outside of any project nobody's."""
-    assert 0.0 == parts_of(Remembered(NOW_MS, "change", THERE), PRESENT).same_project
-    assert 0.0 == parts_of(Remembered(NOW_MS, "change", ""), Present(NOW_MS, "", (), 2.0)).same_project
+    assert 0.0 == parts_of(_row(NOW_MS, "change", THERE), PRESENT).same_project
+    assert 0.0 == parts_of(_row(NOW_MS, "change", ""), Present(NOW_MS, "", (), 2.0)).same_project
 
 
 def test_similarity_is_relevance_and_half_the_concepts() -> None:
     """The hit's relevance, plus half of the share of the concepts that were asked for."""
-    row = Remembered(NOW_MS, "change", HERE, concepts=("gotcha",))
+    row = _row(NOW_MS, "change", HERE, concepts=("gotcha",))
 
     assert pytest.approx(0.8 + 0.25) == parts_of(row, PRESENT, relevance=0.8, asked={"gotcha", "pattern"}).similarity
 
@@ -113,7 +121,7 @@ def test_with_a_query_the_other_parts_stay_small(
     age_days: int, kind: str, is_here: bool, has_file: bool, relevance: float
 ) -> None:
     """Recency, type, files and project together never add more than the most that is allowed."""
-    row = Remembered(NOW_MS - age_days * DAY_MS, kind, HERE if is_here else THERE, ("README.md",) if has_file else ())
+    row = _row(NOW_MS - age_days * DAY_MS, kind, HERE if is_here else THERE, ("README.md",) if has_file else ())
 
     found = parts_of(row, PRESENT, relevance=relevance)
 
@@ -123,15 +131,15 @@ def test_with_a_query_the_other_parts_stay_small(
 
 def test_what_is_merely_recent_never_overrules_what_fits() -> None:
     """A row from a year ago that fits by 0.31 more stands before the newest of the best type in this project."""
-    old = Remembered(NOW_MS - 365 * DAY_MS, "change", THERE)
-    new = Remembered(NOW_MS, "decision", HERE, ("README.md",))
+    old = _row(NOW_MS - 365 * DAY_MS, "change", THERE)
+    new = _row(NOW_MS, "decision", HERE, ("README.md",))
 
     assert parts_of(old, PRESENT, relevance=0.91).score > parts_of(new, PRESENT, relevance=0.6).score
 
 
 def test_the_parts_add_up_in_the_machine_form() -> None:
     """What `--json` shows of a row sums up to its score."""
-    found = parts_of(Remembered(NOW_MS - DAY_MS, "bugfix", HERE, ("README.md",)), PRESENT, relevance=0.5)
+    found = parts_of(_row(NOW_MS - DAY_MS, "bugfix", HERE, ("README.md",)), PRESENT, relevance=0.5)
 
     assert ["recency", "type", "similarity", "file_overlap", "same_project", "repetition"] == list(found.as_json())
     assert pytest.approx(found.score, abs=3e-4) == sum(found.as_json().values())
