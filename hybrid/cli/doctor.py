@@ -30,7 +30,7 @@ from hybrid.upkeep.cleaning import clean_home, is_due
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from hybrid.hooks.install.client import SettingsRoots
+    from hybrid.hooks.install.clients import SettingsRoots
     from hybrid.hooks.install.foreign import Foreign
     from hybrid.hooks.install.found import Install
     from hybrid.workspace import Workspace
@@ -176,7 +176,7 @@ _ENABLE = "hybrid config set daemon.enabled true"
 
 def settings_roots(workspace: Workspace) -> SettingsRoots:
     """Return the folders below which settings of clients lie."""
-    from hybrid.hooks.install.client import SettingsRoots
+    from hybrid.hooks.install.clients import SettingsRoots
 
     return SettingsRoots(Path.home(), workspace.project.root if workspace.project else None, os.environ)
 

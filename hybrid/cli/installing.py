@@ -13,23 +13,30 @@ from msgspec.structs import asdict
 
 from hybrid.base.errors import HybridError
 from hybrid.cli.common import directory_of, print_found, print_json, say
-from hybrid.hooks.install.changes import FileChange, diff, install, recorded_targets, target_of, uninstall
-from hybrid.hooks.install.client import SCOPES, SettingsRoots
-from hybrid.hooks.install.clients import CLAUDE, CLIENTS
-from hybrid.hooks.install.clients.claude import SUBAGENT_START, TOOL_FAILURE, UNKNOWN_EVENTS_SINCE
-from hybrid.hooks.install.clients.gemini import GEMINI, forget_trust
+from hybrid.hooks.install.changes import FileChange, install, recorded_targets, target_of, uninstall
+from hybrid.hooks.install.clients import (
+    CLAUDE,
+    CLIENTS,
+    GEMINI,
+    SCOPES,
+    SUBAGENT_START,
+    TOOL_FAILURE,
+    UNKNOWN_EVENTS_SINCE,
+    SettingsRoots,
+)
 from hybrid.hooks.install.command import PORTABLE, absolute_launcher
 from hybrid.hooks.install.files import read_bytes
 from hybrid.hooks.install.foreign import find_foreign, switch_off
 from hybrid.hooks.install.found import find_installs, ignored, installed_part
 from hybrid.hooks.install.merge import may_hold_ours
+from hybrid.hooks.install.trusted import forget_trust
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
     from hybrid.hooks.install.changes import Target
-    from hybrid.hooks.install.client import Client, Registration, Scope
+    from hybrid.hooks.install.clients import Client, Scope
     from hybrid.hooks.install.foreign import Foreign
     from hybrid.hooks.install.found import Install
 
@@ -79,14 +86,13 @@ def _install(args: argparse.Namespace) -> int:
         )
     notes = [f"{each.path} ({each.scope}) calls hybrid too: each prompt is answered twice" for each in elsewhere]
     launcher = PORTABLE if scope == "project" else absolute_launcher()
-    install(target, client.registrations, launcher, home=home, is_dry_run=True)  # Fails before another system is off.
+    install(target, client.events, launcher, home=home, is_dry_run=True)  # Fails before another system is off.
     notes += _foreign(args, roots, home)
-    registrations = _registrations(client, scope, notes, has_subagents=args.subagents)
-    change = install(target, registrations, launcher, home=home, is_dry_run=args.dry_run)
+    events = _events(client, scope, notes, has_subagents=args.subagents)
+    change = install(target, events, launcher, home=home, is_dry_run=args.dry_run)
     notes += [*client.notes(scope), *_copilot(client, scope, installs)]
     if client.ignores((read_bytes(target.path) or b"").decode("utf-8", "replace")):
         notes.append(f"{ignored(client, target.path)}; take them out")
-    events = [each.event for each in registrations]
     if args.json:
         print_json(_as_json(change) | {"events": events, "notes": notes, "dry_run": args.dry_run})
     elif not args.quiet:
@@ -113,18 +119,18 @@ def install_for(client: Client, project: str, environ: Mapping[str, str]) -> Non
     """
     target = target_of(client, "user", settings_roots_of(project, environ))
     try:
-        change = install(target, _registrations(client, "user", []), absolute_launcher(), home=_home())
+        change = install(target, _events(client, "user", []), absolute_launcher(), home=_home())
     except (HybridError, OSError) as error:
         say(f"{client.label}: {error}")
         return
-    _tell(change, is_dry_run=False, label=client.label, events=[each.event for each in client.registrations])
+    _tell(change, is_dry_run=False, label=client.label, events=client.events)
     for note in client.notes("user"):
         say(f"Note: {note}")
 
 
 def _is_here(client: Client, roots: SettingsRoots) -> bool:
     """Return whether the client's program is on the PATH, or it has a folder of settings."""
-    path = client.files("user", roots)
+    path = client.file("user", roots)
     folder = path.parent.parent if path and client.has_own_file else path.parent if path else None
     return shutil.which(client.name, path=roots.environ.get("PATH")) is not None or bool(folder and folder.is_dir())
 
@@ -144,7 +150,8 @@ def _uninstall(args: argparse.Namespace) -> int:
     done = [change for change in changes if change.action != "absent" or change.missing]
     if any(client is GEMINI for client in clients):
         try:
-            done += _forget_trust(roots, done, is_dry_run=args.dry_run)
+            cleaned = {change.path for change in done if change.client == GEMINI.name}
+            done += filter(None, [forget_trust(roots, cleaned=cleaned, is_dry_run=args.dry_run)])
         except (HybridError, OSError) as error:
             errors.append(error)
     left = _left(clients, here, home) if args.scope == "here" else []
@@ -165,16 +172,6 @@ def _uninstall(args: argparse.Namespace) -> int:
     if errors:
         raise errors[0]
     return 0
-
-
-def _forget_trust(roots: SettingsRoots, done: Sequence[FileChange], *, is_dry_run: bool) -> list[FileChange]:
-    """Take our commands out of Gemini CLI's list of hooks it has seen; returns that change, or an empty list."""
-    cleaned = {change.path for change in done if change.client == GEMINI.name}
-    found = forget_trust(roots, cleaned=cleaned, is_dry_run=is_dry_run)
-    if found is None:
-        return []
-    action = "deleted" if found.is_deleted else "removed"
-    return [FileChange(GEMINI.name, "user", found.path, action, diff(found.old, found.new, str(found.path)))]
 
 
 def _left(clients: Sequence[Client], here: Sequence[Target], home: Path) -> list[Path]:
@@ -244,31 +241,29 @@ def _named(hooks: Sequence[Foreign]) -> str:
     return "; ".join(map(str, hooks))
 
 
-def _registrations(
-    client: Client, scope: Scope, notes: list[str], *, has_subagents: bool = False
-) -> list[Registration]:
+def _events(client: Client, scope: Scope, notes: list[str], *, has_subagents: bool = False) -> list[str]:
     """Return the events to register: the client's own, and those that only a newer Claude Code knows, if it is new.
 
     These are the event of a tool that failed, in files that are not the project's, and with `has_subagents` that of a
     starting subagent. Where the client may not know this one, a note is added to `notes`.
     """
-    registrations = list(client.registrations)
+    events = list(client.events)
     if client is not CLAUDE:
         if has_subagents:
             notes.append(f"--subagents is for Claude Code: {client.label} is not called when a subagent starts")
-        return registrations
+        return events
     is_shared = scope == "project"
     version = claude_version(os.environ) if has_subagents or not is_shared else None
     is_new = version is not None and version >= UNKNOWN_EVENTS_SINCE
     if is_new:
-        registrations += [*([] if is_shared else [TOOL_FAILURE]), *([SUBAGENT_START] if has_subagents else [])]
+        events += [*([] if is_shared else [TOOL_FAILURE]), *([SUBAGENT_START] if has_subagents else [])]
     elif has_subagents:
         known = ".".join(map(str, version)) if version else "unknown"
         notes.append(
             f"SubagentStart is not registered: the version of claude is {known}, and one before 2.1.101 would drop "
             "the whole file for it"
         )
-    return registrations
+    return events
 
 
 def claude_version(environ: Mapping[str, str]) -> tuple[int, ...] | None:
@@ -301,7 +296,7 @@ def _targets(clients: Sequence[Client], scope: str, roots: SettingsRoots, home: 
     targets: dict[Path, Target] = {}
     for client in clients:
         for each in SCOPES:
-            if scope in ("all", "here", each) and client.files(each, roots) is not None:
+            if scope in ("all", "here", each) and client.file(each, roots) is not None:
                 target = target_of(client, each, roots)
                 targets[Path(os.path.realpath(target.path))] = target
         if scope == "all":

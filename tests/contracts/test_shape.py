@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PACKAGE = CHECKOUT / "hybrid"
-TABLES = ("cli/", "chunking/", "hooks/install/clients/", "models/", "redact/", "search/ranking/", "search/gate/")
-"""Folders whose modules are members of a table: commands, languages, clients, embedders, shapes, evidence."""
+TABLES = ("cli/", "chunking/", "models/", "redact/", "search/ranking/", "search/gate/")
+"""Folders whose modules are members of a table: commands, languages, embedders, shapes, evidence."""
 QUESTIONS = ("Whether", "What", "Which", "Whose", "How", "Where", "Why", "Who", "Of")
 
 

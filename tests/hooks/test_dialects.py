@@ -186,7 +186,7 @@ def test_the_end_of_a_turn_of_gemini_is_remembered_and_answered_with_nothing(tmp
     assert "" != said["BeforeAgent"]
     assert "" == said["AfterAgent"]
     assert "I ran it. [mock reply]" == summary["completed"]
-    assert "AfterAgent" in [each.event for each in INSTALLED["gemini"].registrations]
+    assert "AfterAgent" in INSTALLED["gemini"].events
 
 
 def test_copilot_that_runs_claude_codes_settings(shop: Shop) -> None:

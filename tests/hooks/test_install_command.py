@@ -96,7 +96,7 @@ def test_every_client_is_installed_and_leaves_nothing(desk: Desk, client: str, s
     assert f"already installed for {CLIENTS[client].label}: {path}" == second.splitlines()[0]
     assert [client] == list(status)
     assert (scope, str(path)) == (status[client]["scope"], status[client]["path"])
-    assert [each.event for each in CLIENTS[client].registrations] == status[client]["events"]
+    assert list(CLIENTS[client].events) == status[client]["events"]
     assert (str(ENTRY) in text, sys.executable in text) == ((scope == "user"),) * 2
     if scope == "project":
         assert str(desk.shop.home.parent) not in text

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.hooks.install import found
-from hybrid.hooks.install.client import SettingsRoots
+from hybrid.hooks.install.clients import SettingsRoots
 from hybrid.hooks.install.command import Launcher, as_line, as_words, is_ours, program_of
 from hybrid.hooks.install.foreign import find_foreign
 from hybrid.hooks.install.found import doubled, find_installs, unreadable

@@ -63,7 +63,7 @@ def _settings(draw: st.DrawFn) -> str:
 
 
 def _install(text: str, launcher: Launcher = LAUNCHER) -> str:
-    return with_hooks(text, CLAUDE, CLAUDE.registrations, launcher, name="settings.json")
+    return with_hooks(text, CLAUDE, CLAUDE.events, launcher, name="settings.json")
 
 
 def _comments(text: str) -> list[str]:
@@ -86,7 +86,7 @@ def test_any_settings_take_our_entries_and_lose_them_again(text: str) -> None:
     )
     for event, groups in before.get("hooks", {}).items():
         assert groups == after["hooks"][event][: len(groups)]
-    assert {each.event for each in CLAUDE.registrations} <= set(after["hooks"])
+    assert set(CLAUDE.events) <= set(after["hooks"])
     assert before == parse(removed).value
     assert _comments(text) == _comments(installed) == _comments(removed)
     assert installed == _install(installed)
@@ -194,12 +194,12 @@ def test_every_client_gets_its_own_form(name: str) -> None:
     """Each event once, one command of ours each, and removal leaves what a new file is."""
     client = CLIENTS[name]
 
-    text = with_hooks("", client, client.registrations, absolute_launcher(), name="f")
+    text = with_hooks("", client, client.events, absolute_launcher(), name="f")
     found = list(commands(parse(text)))
 
-    assert [each.event for each in client.registrations] == [each.event for each in found]
+    assert list(client.events) == [each.event for each in found]
     assert dict(client.base) == json.loads(without_hooks(text, client, name="f"))
-    assert text == with_hooks(text, client, client.registrations, absolute_launcher(), name="f")
+    assert text == with_hooks(text, client, client.events, absolute_launcher(), name="f")
 
 
 def test_a_base_member_that_is_there_stays() -> None:

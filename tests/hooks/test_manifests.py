@@ -32,7 +32,7 @@ def _read(name: str) -> dict[str, Any]:
 def test_the_manifests_of_claude_code_are_what_the_installer_writes(name: str) -> None:
     """Plugin and example register the events of a project's installation, each with the same short line."""
     claude = CLIENTS["claude"]
-    expected = {each.event: [claude.entry(each, PORTABLE)] for each in claude.registrations}
+    expected = {event: [claude.entry(event, PORTABLE)] for event in claude.events}
 
     assert expected == _read(f"hooks/{name}")["hooks"]
 

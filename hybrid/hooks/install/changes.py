@@ -34,7 +34,7 @@ from hybrid.hooks.install.merge import (
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from hybrid.hooks.install.client import Client, Registration, Scope, SettingsRoots
+    from hybrid.hooks.install.clients import Client, Scope, SettingsRoots
     from hybrid.hooks.install.command import Launcher
 
 _LOCK_S = 10.0
@@ -110,7 +110,7 @@ def target_of(client: Client, scope: Scope, roots: SettingsRoots) -> Target:
     Raises:
         ProjectError: The client has no such scope, or the scope needs a project and there is none.
     """
-    path = client.files(scope, roots)
+    path = client.file(scope, roots)
     if path is not None:
         return Target(client, scope, path, roots.project_root)
     if scope != "user" and roots.project_root is None:
@@ -119,13 +119,13 @@ def target_of(client: Client, scope: Scope, roots: SettingsRoots) -> Target:
 
 
 def install(
-    target: Target, registrations: Sequence[Registration], launcher: Launcher, *, home: Path, is_dry_run: bool = False
+    target: Target, events: Sequence[str], launcher: Launcher, *, home: Path, is_dry_run: bool = False
 ) -> FileChange:
     """Register our events in a file; what is there already is changed only where it differs.
 
     Args:
         target: The file.
-        registrations: Events to be called for; others of ours are removed.
+        events: Events to be called for, in the client's words; others of ours are removed.
         launcher: How to start us.
         home: `HYBRID_HOME`, for the record.
         is_dry_run: Only say what would be done.
@@ -139,7 +139,7 @@ def install(
         data = files.read_bytes(path)
         text = files.decoded(data, target.path)
         had = bool(ours_in(text, target.client, name=name))
-        new = with_hooks(text, target.client, registrations, launcher, name=name)
+        new = with_hooks(text, target.client, events, launcher, name=name)
         action = "unchanged" if new == text else "updated" if had else "installed"
         if new != text and not is_dry_run:
             record, original = _record(target, path, data, journal, had=had)

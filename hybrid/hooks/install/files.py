@@ -25,7 +25,7 @@ from hybrid.hooks.install.merge import SettingsError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from hybrid.hooks.install.client import Scope
+    from hybrid.hooks.install.clients import Scope
 
 
 _MAX_BYTES = 5_000_000

@@ -14,8 +14,7 @@ from hybrid.base.atomic import write_atomic
 from hybrid.base.errors import HybridError
 from hybrid.hooks.install import files
 from hybrid.hooks.install.changes import Removal, take_out, target_of
-from hybrid.hooks.install.client import SCOPES, Client, Scope, SettingsRoots
-from hybrid.hooks.install.clients import CLIENTS
+from hybrid.hooks.install.clients import CLIENTS, SCOPES, Client, Scope, SettingsRoots
 from hybrid.hooks.install.command import command_text, is_ours
 from hybrid.hooks.install.files import InstallJournal, digest_of
 from hybrid.hooks.install.found import enabled_plugins
@@ -89,7 +88,7 @@ def switch_off(hooks: Sequence[Foreign], *, roots: SettingsRoots, home: Path) ->
 
 
 def _hooks(client: Client, scope: Scope, roots: SettingsRoots) -> Iterator[Foreign]:
-    path = None if client.module else client.files(scope, roots)
+    path = None if client.module else client.file(scope, roots)
     if path is None:
         return
     try:

@@ -15,10 +15,7 @@ from msgspec import Struct
 
 from hybrid.base.errors import HybridError
 from hybrid.hooks.install import files
-from hybrid.hooks.install.client import SCOPES, Client, SettingsRoots
-from hybrid.hooks.install.clients import CLAUDE, CLIENTS
-from hybrid.hooks.install.clients.claude import SUBAGENT_START
-from hybrid.hooks.install.clients.codex import CODEX
+from hybrid.hooks.install.clients import CLAUDE, CLIENTS, CODEX, SCOPES, SUBAGENT_START, Client, SettingsRoots
 from hybrid.hooks.install.jsonc import is_list, is_object
 from hybrid.hooks.install.merge import RegisteredCommand, ours_in, outdated_in, read
 
@@ -74,7 +71,7 @@ class Install(Struct, frozen=True):
         if self.scope not in SCOPES:
             return f"mend it in {self.path} by hand"
         scope = "" if self.scope == "user" else f" --scope {self.scope}"
-        subagents = " --subagents" if SUBAGENT_START.event in self.events else ""
+        subagents = " --subagents" if SUBAGENT_START in self.events else ""
         return f"hybrid hook install --client {self.client}{scope}{subagents}"
 
     def as_json(self) -> dict[str, Any]:
@@ -157,7 +154,7 @@ def doubled(installs: Sequence[Install]) -> list[Double]:
 
 def switched_off(roots: SettingsRoots) -> list[tuple[Path, str]]:
     """Return (settings file, member) where Claude Code's hooks are switched off, all or all but an administrator's."""
-    paths = [path for scope in SCOPES if (path := CLAUDE.files(scope, roots)) is not None]
+    paths = [path for scope in SCOPES if (path := CLAUDE.file(scope, roots)) is not None]
     switches = [
         (path, "disableAllHooks") for path in (*paths, MANAGED) if _settings(path).get("disableAllHooks") is True
     ]
@@ -183,7 +180,7 @@ def settings_files(roots: SettingsRoots) -> Iterator[tuple[Client, Path]]:
     """Yield every file in which a client may call us, whether it exists or not."""
     for client in CLIENTS.values():
         for scope in SCOPES:
-            if (path := client.files(scope, roots)) is not None:
+            if (path := client.file(scope, roots)) is not None:
                 yield client, path
 
 
@@ -191,7 +188,7 @@ def enabled_plugins(roots: SettingsRoots) -> Iterator[tuple[str, str, Path]]:
     """Yield (plugin with marketplace, scope, settings file) for each plugin that Claude Code has switched on."""
     decided: dict[str, tuple[bool, str, Path]] = {}
     for scope in SCOPES:
-        path = CLAUDE.files(scope, roots)
+        path = CLAUDE.file(scope, roots)
         plugins = _settings(path).get("enabledPlugins") if path else None
         if path is not None and is_object(plugins):
             decided |= {name: (bool(value), scope, path) for name, value in plugins.items()}
@@ -200,7 +197,7 @@ def enabled_plugins(roots: SettingsRoots) -> Iterator[tuple[str, str, Path]]:
 
 def _of_client(client: Client, roots: SettingsRoots) -> Iterator[Install]:
     for scope in SCOPES:
-        path = client.files(scope, roots)
+        path = client.file(scope, roots)
         if path is not None:
             yield from _in_text(client, scope, path, _text_or_empty(path), roots.environ)
 
@@ -222,7 +219,7 @@ def _in_codex_config(roots: SettingsRoots) -> Iterator[Install]:
     import tomli
 
     for scope in SCOPES:
-        hooks_file = CODEX.files(scope, roots)
+        hooks_file = CODEX.file(scope, roots)
         if hooks_file is None:
             continue
         path = hooks_file.with_name("config.toml")
@@ -249,7 +246,7 @@ def _plugins(roots: SettingsRoots) -> Iterator[Install]:
     for name, _, path in enabled_plugins(roots):
         if name.partition("@")[0] == PLUGIN:
             is_runnable = shutil.which("hybrid", path=roots.environ.get("PATH")) is not None
-            events = tuple(each.event for each in CLAUDE.registrations)
+            events = CLAUDE.events
             yield Install("claude", "plugin", path, events, (f"plugin {name}",), "hybrid", is_runnable)
 
 

@@ -19,7 +19,7 @@ from hybrid.hooks.install.jsonc import JsoncError, JsonNode, append_value, is_li
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
-    from hybrid.hooks.install.client import Client, Registration
+    from hybrid.hooks.install.clients import Client
 
 
 HOOKS = ""
@@ -248,9 +248,7 @@ class RegisteredCommand(Struct, frozen=True):
     matcher: str = ""
 
 
-def with_hooks(
-    text: str, client: Client, registrations: Sequence[Registration], launcher: Launcher, *, name: str
-) -> str:
+def with_hooks(text: str, client: Client, events: Sequence[str], launcher: Launcher, *, name: str) -> str:
     """Return the text with our hooks for these events, and no other of ours.
 
     Raises:
@@ -260,8 +258,8 @@ def with_hooks(
         if text.strip() and not text.startswith(_MODULE_MARK):
             raise SettingsError(f"{name} is not changed: it is a module of someone else")
         return _module(client, launcher)
-    wanted = [(each.event, client.entry(each, launcher)) for each in registrations]
-    return install_text(text, wanted, base=dict(client.base), name=name)
+    wanted = [(event, client.entry(event, launcher)) for event in events]
+    return install_text(text, wanted, base=client.base, name=name)
 
 
 def without_hooks(text: str, client: Client, *, keep: Container[str] = (), name: str) -> str:
@@ -285,9 +283,7 @@ def ours_in(text: str, client: Client, *, name: str) -> list[RegisteredCommand]:
         match = _COMMAND.search(text) if text.startswith(_MODULE_MARK) else None
         words: list[str] = json.loads(match.group(1)) if match else []
         line = " ".join([*words, "hook", "run", "--client", client.name])
-        return [
-            RegisteredCommand(each.event, line, words[0], tuple(words[1:])) for each in client.registrations if words
-        ]
+        return [RegisteredCommand(event, line, words[0], tuple(words[1:])) for event in client.events if words]
     return [
         RegisteredCommand(
             each.event,
@@ -316,11 +312,10 @@ def outdated_in(text: str, client: Client, present: Sequence[RegisteredCommand])
         is_current = text.splitlines() == _module(client, Launcher(program)).splitlines()
         return "" if is_current else "the module is not the one of this version"
     known = {each.event for each in present}
-    missing = [each.event for each in client.registrations if each.event not in known]
+    missing = [event for event in client.events if event not in known]
     if missing:
         return f"registered for fewer events than now (without {', '.join(missing)})"
-    wanted = {each.event: ("", "*", each.matcher) for each in client.registrations}
-    narrow = [each for each in present if each.event in wanted and each.matcher not in wanted[each.event]]
+    narrow = [each for each in present if each.event in client.events and each.matcher not in ("", "*")]
     shown = ", ".join(f"{each.event} for {each.matcher}" for each in narrow)
     return f"registered for fewer tools than now ({shown})" if narrow else ""
 
@@ -332,7 +327,7 @@ def may_hold_ours(text: str) -> bool:
 
 def is_left_empty(text: str, client: Client) -> bool:
     """Return whether a text without us is what a new file of that client would be."""
-    return not text.strip() or (not client.module and is_bare(text, {*dict(client.base), *client.stamps}))
+    return not text.strip() or (not client.module and is_bare(text, {*client.base, *client.stamps}))
 
 
 def _module(client: Client, launcher: Launcher) -> str:
