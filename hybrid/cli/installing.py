@@ -295,8 +295,8 @@ def _targets(clients: Sequence[Client], scope: str, roots: SettingsRoots, home: 
     """Return the settings files to clean for the clients and the scope, each once."""
     targets: dict[Path, Target] = {}
     for client in clients:
-        for each in SCOPES:
-            if scope in ("all", "here", each) and client.file(each, roots) is not None:
+        for each, _ in client.paths(roots):
+            if scope in ("all", "here", each):
                 target = target_of(client, each, roots)
                 targets[Path(os.path.realpath(target.path))] = target
         if scope == "all":

@@ -143,8 +143,7 @@ def install(
         action = "unchanged" if new == text else "updated" if had else "installed"
         if new != text and not is_dry_run:
             record, original = _record(target, path, data, journal, had=had)
-            record = record.with_written(digest_of(new.encode()))
-            _write(target, record, original, new.encode(), journal)
+            _write(target, replace(record, written=digest_of(new.encode())), original, new.encode(), journal)
         return FileChange(target.client.name, target.scope, target.path, action, diff(text, new, name))
 
 
@@ -249,12 +248,21 @@ def _without(
         if may_hold_ours(text):
             raise
         return "absent", text, data
-    keep = lists_of(known[1].decode("utf-8", "replace")) if known and known[0].existed else frozenset[str]()
-    new = without_hooks(text, target.client, keep=keep, name=name)
-    is_ours = target.client.has_own_file or (known is not None and not known[0].existed)
-    if is_ours and is_left_empty(new, target.client):
-        return "deleted", text, b""
-    return "removed", text, new.encode()
+    new, is_empty = _stripped(target, text, known)
+    return ("deleted", text, b"") if is_empty else ("removed", text, new.encode())
+
+
+def _stripped(target: Target, text: str, known: tuple[InstallRecord, bytes] | None) -> tuple[str, bool]:
+    """Return a text without our entries, and whether the file is to be deleted: nobody but us made or filled it.
+
+    Raises:
+        SettingsError: The text does not parse.
+    """
+    existed = known is not None and known[0].existed
+    keep = lists_of(known[1].decode("utf-8", "replace")) if known and existed else frozenset[str]()
+    new = without_hooks(text, target.client, keep=keep, name=str(target.path))
+    is_ours = target.client.has_own_file or (known is not None and not existed)
+    return new, is_ours and is_left_empty(new, target.client)
 
 
 def _record(
@@ -273,11 +281,8 @@ def _record(
     if data is None or not had:
         return fresh, data or b""
     # Someone wrote since, or a colleague brought our entries: what stays without them is the original.
-    keep = lists_of(known[1].decode("utf-8", "replace")) if known else frozenset[str]()
-    text = without_hooks(data.decode(), target.client, keep=keep, name=str(target.path))
-    is_ours = target.client.has_own_file or (known is not None and not known[0].existed)
-    existed = not (is_ours and is_left_empty(text, target.client))
-    return replace(fresh, existed=existed, folders=known[0].folders if known else ()), text.encode()
+    text, is_empty = _stripped(target, data.decode(), known)
+    return replace(fresh, existed=not is_empty, folders=known[0].folders if known else ()), text.encode()
 
 
 def _write(target: Target, record: InstallRecord, original: bytes, new: bytes, journal: InstallJournal) -> None:
@@ -322,9 +327,8 @@ def diff(old: str, new: str, name: str) -> str:
 
 def recorded_targets(client: Client, *, home: Path) -> list[Target]:
     """Return the files of a client that we changed, in any project, so that a removal leaves none behind."""
-    scopes: dict[str, Scope] = {"user": "user", "project": "project", "local": "local"}
     return [
-        Target(client, scopes[record.scope], Path(record.path), None)
+        Target(client, record.scope, Path(record.path), None)
         for record in InstallJournal(home).all()
-        if record.client == client.name and record.scope in scopes
+        if record.client == client.name
     ]

@@ -87,6 +87,10 @@ class Client(Struct, frozen=True):
             return Path(roots.environ.get(variable) or roots.user_home / folder) / self.places[scope]
         return None if roots.project_root is None else roots.project_root / self.places[scope]
 
+    def paths(self, roots: SettingsRoots) -> list[tuple[Scope, Path]]:
+        """Return each scope that there is here with its settings file, there or not, the widest scope first."""
+        return [(scope, path) for scope in SCOPES if (path := self.file(scope, roots)) is not None]
+
     def notes(self, scope: Scope) -> list[str]:
         """Return what the user must do or know besides after an installation in that scope, a sentence each."""
         return [*self.remarks, *([self.project_remark] if scope == "project" and self.project_remark else [])]
@@ -250,3 +254,8 @@ OPENCODE = Client(
 
 CLIENTS = {client.name: client for client in (CLAUDE, CODEX, GEMINI, QWEN, COPILOT, OPENCODE)}
 """Name → client, in the order in which they are shown."""
+
+
+def every_file(roots: SettingsRoots) -> list[tuple[Client, Scope, Path]]:
+    """Return each settings file that may call us here, there or not: by client, then from the widest scope."""
+    return [(client, scope, path) for client in CLIENTS.values() for scope, path in client.paths(roots)]

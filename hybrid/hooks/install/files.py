@@ -13,19 +13,18 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec import Struct, convert
+from msgspec.structs import asdict
 
 from hybrid.base.atomic import read_regular, write_atomic
 from hybrid.base.errors import ProjectError
+from hybrid.hooks.install.clients import Scope
 from hybrid.hooks.install.merge import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from hybrid.hooks.install.clients import Scope
+    from collections.abc import Sequence
 
 
 _MAX_BYTES = 5_000_000
@@ -138,16 +137,12 @@ class InstallRecord(Struct, frozen=True):
 
     path: str
     client: str
-    scope: str
+    scope: Scope
     written: str
     existed: bool
     folders: tuple[str, ...]
     taken: tuple[tuple[str, str], ...] = ()
     copies: tuple[str, ...] = ()
-
-    def with_written(self, digest: str) -> InstallRecord:
-        """Return the record with the digest of what was written last."""
-        return replace(self, written=digest)
 
 
 class InstallJournal:
@@ -170,7 +165,7 @@ class InstallJournal:
         try:
             record = _read_record(self._at(path))
             original = self._original(path).read_bytes()
-        except (OSError, ValueError, TypeError, KeyError):
+        except (OSError, ValueError):
             return None
         return record, original
 
@@ -204,20 +199,20 @@ class InstallJournal:
 
     def clear(self) -> None:
         """Remove the folder when no record is left in it, with what a killed process left there; else do nothing."""
-        if not any(True for _ in self.all()):
+        if not self.all():
             with contextlib.suppress(OSError):
                 for file in (*self._folder.glob("*.original"), *self._folder.glob(".*.tmp")):
                     file.unlink()
                 self.lock.unlink(missing_ok=True)
                 self._folder.rmdir()
 
-    def all(self) -> Iterator[InstallRecord]:
-        """Yield every record that can be read, by path."""
+    def all(self) -> list[InstallRecord]:
+        """Return every record that can be read, in order of path; none without the folder."""
         records: list[InstallRecord] = []
-        for file in sorted(self._folder.glob("*.json")):
-            with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+        for file in self._folder.glob("*.json"):
+            with contextlib.suppress(OSError, ValueError):
                 records.append(_read_record(file))
-        yield from sorted(records, key=lambda record: record.path)
+        return sorted(records, key=lambda record: record.path)
 
     def _at(self, path: Path) -> Path:
         return self._folder / f"{digest_of(str(path).encode('utf-8', 'surrogateescape'))[:16]}.json"
@@ -232,8 +227,10 @@ def digest_of(data: bytes) -> str:
 
 
 def _read_record(file: Path) -> InstallRecord:
-    fields: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-    fields["folders"] = tuple(fields["folders"])
-    fields["taken"] = tuple((str(event), str(command)) for event, command in fields.get("taken", ()))
-    fields["copies"] = tuple(map(str, fields.get("copies", ())))
-    return InstallRecord(**fields)
+    """Return a record.
+
+    Raises:
+        OSError: There is none.
+        ValueError: The file is no record.
+    """
+    return convert(json.loads(file.read_text(encoding="utf-8")), InstallRecord)

@@ -14,7 +14,7 @@ from hybrid.base.atomic import write_atomic
 from hybrid.base.errors import HybridError
 from hybrid.hooks.install import files
 from hybrid.hooks.install.changes import Removal, take_out, target_of
-from hybrid.hooks.install.clients import CLIENTS, SCOPES, Client, Scope, SettingsRoots
+from hybrid.hooks.install.clients import CLIENTS, Client, Scope, SettingsRoots, every_file
 from hybrid.hooks.install.command import command_text, is_ours
 from hybrid.hooks.install.files import InstallJournal, digest_of
 from hybrid.hooks.install.found import enabled_plugins
@@ -62,7 +62,9 @@ class Foreign(Struct, frozen=True):
 
 def find_foreign(roots: SettingsRoots) -> list[Foreign]:
     """Return the hooks and plugins of the systems we replace, in every client and scope; unreadable files hold none."""
-    hooks = [hook for client in CLIENTS.values() for scope in SCOPES for hook in _hooks(client, scope, roots)]
+    hooks = [
+        hook for client, scope, path in every_file(roots) if not client.module for hook in _hooks(client, scope, path)
+    ]
     return [*hooks, *_plugins(roots)]
 
 
@@ -87,37 +89,25 @@ def switch_off(hooks: Sequence[Foreign], *, roots: SettingsRoots, home: Path) ->
     return [_write(removal, home) for removal in removals]
 
 
-def _hooks(client: Client, scope: Scope, roots: SettingsRoots) -> Iterator[Foreign]:
-    path = None if client.module else client.file(scope, roots)
-    if path is None:
-        return
+def _hooks(client: Client, scope: Scope, path: Path) -> Iterator[Foreign]:
     try:
         root = read(files.decoded(files.read_bytes(path), path), str(path))
     except (HybridError, OSError):
         return
     for hook in commands(root):
-        if (system := _system(hook.handler)) is not None:
-            yield Foreign(system, client.name, scope, path, hook.event, command_text(hook.handler))
+        command = command_text(hook.handler)
+        if not is_ours(hook.handler) and (system := _named(command)) is not None:
+            yield Foreign(system, client.name, scope, path, hook.event, command)
 
 
 def _plugins(roots: SettingsRoots) -> Iterator[Foreign]:
     for name, scope, path in enabled_plugins(roots):
         if (system := _named(name.partition("@")[0])) is not None:
-            yield Foreign(system, "claude", _scope(scope), path, "plugin", name)
-
-
-def _system(handler: object) -> str | None:
-    if not is_object(handler) or is_ours(handler):
-        return None
-    return _named(command_text(handler))
+            yield Foreign(system, "claude", scope, path, "plugin", name)
 
 
 def _named(command: str) -> str | None:
     return next((name for name, pattern in _SYSTEMS.items() if pattern.search(command)), None)
-
-
-def _scope(text: str) -> Scope:
-    return next(scope for scope in SCOPES if scope == text)
 
 
 def _removal(path: Path, here: Sequence[Foreign], roots: SettingsRoots) -> Removal:
@@ -143,7 +133,7 @@ def _without(text: str, here: Sequence[Foreign]) -> str:
     def is_unwanted(handler: object) -> bool:
         return is_object(handler) and not is_ours(handler) and command_text(handler) in gone
 
-    text = strip_text(text, name=str(here[0].path), keep=(), unwanted=is_unwanted) if gone else text
+    text = strip_text(text, name=str(here[0].path), unwanted=is_unwanted) if gone else text
     for each in here:
         if each.event == "plugin":
             text = _plugin_off(text, each.command)

@@ -15,12 +15,14 @@ from msgspec import Struct
 
 from hybrid.base.errors import HybridError
 from hybrid.hooks.install import files
-from hybrid.hooks.install.clients import CLAUDE, CLIENTS, CODEX, SCOPES, SUBAGENT_START, Client, SettingsRoots
+from hybrid.hooks.install.clients import CLAUDE, CLIENTS, CODEX, SCOPES, SUBAGENT_START, every_file
 from hybrid.hooks.install.jsonc import is_list, is_object
 from hybrid.hooks.install.merge import RegisteredCommand, ours_in, outdated_in, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from hybrid.hooks.install.clients import Client, Scope, SettingsRoots
 
 PLUGIN = "hybrid"
 """Name of our plugin for Claude Code; settings name it with its marketplace: `hybrid@…`."""
@@ -95,14 +97,18 @@ def find_installs(roots: SettingsRoots) -> list[Install]:
         roots: Where settings lie. Of its environment `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, `QWEN_HOME`, `GEMINI_CLI_HOME`,
             `COPILOT_HOME` and `XDG_CONFIG_HOME` move a client's folder; `PATH` is where programs are looked for.
     """
-    installs = [install for client in CLIENTS.values() for install in _of_client(client, roots)]
+    installs = [
+        install
+        for client, scope, path in every_file(roots)
+        for install in _in_text(client, scope, path, _text_or_empty(path), roots.environ)
+    ]
     return [*installs, *_in_codex_config(roots), *_managed(roots.environ), *_plugins(roots)]
 
 
 def unreadable(roots: SettingsRoots) -> list[str]:
     """Return the settings files that do not parse, in words: their client reads none of their hooks."""
     problems: list[str] = []
-    for client, path in settings_files(roots):
+    for client, _, path in every_file(roots):
         try:
             text = _text(path)
             ours_in(text, client, name=str(path))
@@ -154,10 +160,8 @@ def doubled(installs: Sequence[Install]) -> list[Double]:
 
 def switched_off(roots: SettingsRoots) -> list[tuple[Path, str]]:
     """Return (settings file, member) where Claude Code's hooks are switched off, all or all but an administrator's."""
-    paths = [path for scope in SCOPES if (path := CLAUDE.file(scope, roots)) is not None]
-    switches = [
-        (path, "disableAllHooks") for path in (*paths, MANAGED) if _settings(path).get("disableAllHooks") is True
-    ]
+    paths = [*(path for _, path in CLAUDE.paths(roots)), MANAGED]
+    switches = [(path, "disableAllHooks") for path in paths if _settings(path).get("disableAllHooks") is True]
     is_managed_only = _settings(MANAGED).get("allowManagedHooksOnly") is True
     return [*switches, (MANAGED, "allowManagedHooksOnly")] if is_managed_only else switches
 
@@ -176,30 +180,14 @@ def installed_part(installs: Sequence[Install]) -> dict[str, Any]:
     return part
 
 
-def settings_files(roots: SettingsRoots) -> Iterator[tuple[Client, Path]]:
-    """Yield every file in which a client may call us, whether it exists or not."""
-    for client in CLIENTS.values():
-        for scope in SCOPES:
-            if (path := client.file(scope, roots)) is not None:
-                yield client, path
-
-
-def enabled_plugins(roots: SettingsRoots) -> Iterator[tuple[str, str, Path]]:
-    """Yield (plugin with marketplace, scope, settings file) for each plugin that Claude Code has switched on."""
-    decided: dict[str, tuple[bool, str, Path]] = {}
-    for scope in SCOPES:
-        path = CLAUDE.file(scope, roots)
-        plugins = _settings(path).get("enabledPlugins") if path else None
-        if path is not None and is_object(plugins):
-            decided |= {name: (bool(value), scope, path) for name, value in plugins.items()}
-    yield from ((name, scope, path) for name, (is_on, scope, path) in decided.items() if is_on)
-
-
-def _of_client(client: Client, roots: SettingsRoots) -> Iterator[Install]:
-    for scope in SCOPES:
-        path = client.file(scope, roots)
-        if path is not None:
-            yield from _in_text(client, scope, path, _text_or_empty(path), roots.environ)
+def enabled_plugins(roots: SettingsRoots) -> list[tuple[str, Scope, Path]]:
+    """Return (plugin with marketplace, scope, settings file) for each plugin that Claude Code has switched on."""
+    decided: dict[str, tuple[bool, Scope, Path]] = {}
+    for scope, path in CLAUDE.paths(roots):
+        plugins: object = _settings(path).get("enabledPlugins")
+        if is_object(plugins):
+            decided.update((name, (bool(value), scope, path)) for name, value in plugins.items())
+    return [(name, scope, path) for name, (is_on, scope, path) in decided.items() if is_on]
 
 
 def _in_text(client: Client, scope: str, path: Path, text: str, environ: Mapping[str, str]) -> Iterator[Install]:
@@ -218,10 +206,7 @@ def _in_codex_config(roots: SettingsRoots) -> Iterator[Install]:
     """Yield the registrations in `[hooks]` of `config.toml`, which Codex reads besides `hooks.json`."""
     import tomli
 
-    for scope in SCOPES:
-        hooks_file = CODEX.file(scope, roots)
-        if hooks_file is None:
-            continue
+    for _, hooks_file in CODEX.paths(roots):
         path = hooks_file.with_name("config.toml")
         try:
             hooks: object = tomli.loads(_text_or_empty(path)).get("hooks")
@@ -273,11 +258,10 @@ def _settings(path: Path) -> dict[str, Any]:
 
 
 def _exists(present: RegisteredCommand, environ: Mapping[str, str]) -> bool:
-    words = [present.program, *present.args] if present.args else present.command.split()
-    scripts = [Path(word.strip("'\"")) for word in words if word.strip("'\"").endswith("entry.py")]
     if shutil.which(present.program, path=environ.get("PATH")) is None:
         return False
-    return bool(present.args) is False or all(script.is_file() for script in scripts)
+    words = [word.strip("'\"") for word in present.args]
+    return all(Path(word).is_file() for word in words if word.endswith("entry.py"))
 
 
 def _repeated(events: Sequence[str]) -> list[str]:

@@ -52,14 +52,12 @@ class JsonNode(Struct, frozen=True):
         end: Position after its last one.
         value: The value, as `json` would give it.
         items: Members or elements of an object or array, in order.
-        kind: `object`, `array` or `atom`.
     """
 
     start: int
     end: int
     value: Any
     items: tuple[JsonItem, ...] = ()
-    kind: str = "atom"
 
     def member(self, key: str) -> JsonItem | None:
         """Return the last member of that name, which is the one that counts."""
@@ -136,8 +134,8 @@ class _Parser:
             last = items[-1]
             at = self.skip(last.node.end if last.comma is None else last.comma + 1)
         if close == "}":
-            return JsonNode(start, at + 1, {item.key: item.node.value for item in items}, tuple(items), "object")
-        return JsonNode(start, at + 1, [item.node.value for item in items], tuple(items), "array")
+            return JsonNode(start, at + 1, {item.key: item.node.value for item in items}, tuple(items))
+        return JsonNode(start, at + 1, [item.node.value for item in items], tuple(items))
 
     def _item(self, start: int, depth: int, *, has_key: bool) -> JsonItem:
         key, at = "", start

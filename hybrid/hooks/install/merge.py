@@ -123,8 +123,8 @@ def strip_text(
         SettingsError: As `read`.
     """
     root = read(text, name)
-    while (path := _first_path(root, unwanted)) is not None:
-        text = _remove_at(text, root, path, keep)
+    while (shorter := _without_first(text, root, keep, unwanted)) is not None:
+        text = shorter
         root = parse(text)
     return text
 
@@ -155,7 +155,7 @@ def is_bare(text: str, own: Container[str]) -> bool:
 
 def _problem(root: JsonNode) -> str:
     """Return the reason against changing the settings, in words; empty without one."""
-    if root.kind != "object":
+    if not is_object(root.value):
         return "it holds no object"
     keys = [item.key for item in root.items]
     if keys.count("hooks") > 1:
@@ -163,10 +163,10 @@ def _problem(root: JsonNode) -> str:
     hooks = root.member("hooks")
     if hooks is None:
         return ""
-    if hooks.node.kind != "object":
+    if not is_object(hooks.node.value):
         return "its `hooks` is no object"
     events = [item.key for item in hooks.node.items]
-    odd = [item.key for item in hooks.node.items if item.node.kind != "array" or events.count(item.key) > 1]
+    odd = [item.key for item in hooks.node.items if not is_list(item.node.value) or events.count(item.key) > 1]
     # Gemini CLI and Qwen Code keep switches between the events.
     odd = [key for key in odd if key not in ("enabled", "disabled", "notifications")]
     return f"its `hooks.{odd[0]}` is no list, or stands there twice" if odd else ""
@@ -190,36 +190,31 @@ def _add(text: str, wanted: Sequence[tuple[str, dict[str, Any]]]) -> str:
     return text
 
 
-def _first_path(root: JsonNode, unwanted: Callable[[object], bool]) -> tuple[int, int, int | None] | None:
-    """Return the position of the first handler to remove: event, element of its list, handler of the group if any."""
-    hooks = root.member("hooks")
-    for at_event, event in enumerate(hooks.node.items if hooks else ()):
-        for at_element, element in enumerate(event.node.items):
-            group = element.node.member("hooks")
-            if group is None or group.node.kind != "array":
-                if unwanted(element.node.value):
-                    return at_event, at_element, None
-                continue
-            for at_handler, handler in enumerate(group.node.items):
-                if unwanted(handler.node.value):
-                    return at_event, at_element, at_handler
-    return None
+def _without_first(text: str, root: JsonNode, keep: Container[str], unwanted: Callable[[object], bool]) -> str | None:
+    """Return the text without its first unwanted handler, or the largest thing around it that this empties.
 
-
-def _remove_at(text: str, root: JsonNode, path: tuple[int, int, int | None], keep: Container[str]) -> str:
-    """Remove a handler, or the largest thing around it that would be empty without it."""
-    at_event, at_element, at_handler = path
-    at_hooks = next(index for index, item in enumerate(root.items) if item.key == "hooks")
+    None when no handler is unwanted. The arguments are those of `strip_text`, and the parsed text.
+    """
+    at_hooks = next((index for index, item in enumerate(root.items) if item.key == "hooks"), None)
+    if at_hooks is None:
+        return None
     hooks = root.items[at_hooks].node
-    event = hooks.items[at_event]
-    group = event.node.items[at_element].node.member("hooks")
-    if at_handler is not None and group is not None and len(group.node.items) > 1:
-        return remove_item(text, group.node, at_handler)
-    if len(event.node.items) > 1 or event.key in keep:
-        return remove_item(text, event.node, at_element)
-    if len(hooks.items) > 1 or HOOKS in keep:
-        return remove_item(text, hooks, at_event)
-    return remove_item(text, root, at_hooks)
+    for at_event, event in enumerate(hooks.items):
+        for at_element, element in enumerate(event.node.items):
+            member = element.node.member("hooks")
+            group = member.node if member and is_list(member.node.value) else None
+            handlers = group.value if group else [element.node.value]
+            at_handler = next((index for index, handler in enumerate(handlers) if unwanted(handler)), None)
+            if at_handler is None:
+                continue
+            if group and len(handlers) > 1:
+                return remove_item(text, group, at_handler)
+            if len(event.node.items) > 1 or event.key in keep:
+                return remove_item(text, event.node, at_element)
+            if len(hooks.items) > 1 or HOOKS in keep:
+                return remove_item(text, hooks, at_event)
+            return remove_item(text, root, at_hooks)
+    return None
 
 
 # --- files of any client ----------------------------------------------------------------------------------
