@@ -64,7 +64,7 @@ def _described(workspace: Workspace) -> dict[str, Any]:
 
     project = workspace.require_project()
     why = explain_project(project, workspace.home)
-    against = reason_against(workspace, is_first=True)
+    against = reason_against(workspace)
     return {
         **{key: getattr(project, key) for key in ("name", "key", "tree", "worktree", "has_folder")},
         **{key: getattr(why, key) for key in ("key_from", "key_why", "name_from", "name_why")},

@@ -109,19 +109,17 @@ class _Request(Struct, frozen=True):
     cwd: str
     environ: Mapping[str, str]
     paths: frozenset[str] | None
-    is_first: bool
     not_before_s: float
 
     def as_message(self) -> dict[str, Any]:
         paths = None if self.paths is None else sorted(self.paths)
-        return {"cwd": self.cwd, "environ": dict(self.environ), "paths": paths, "is_first": self.is_first}
+        return {"cwd": self.cwd, "environ": self.environ, "paths": paths}
 
     def joined(self, later: _Request) -> _Request:
         paths = None if self.paths is None or later.paths is None else self.paths | later.paths
         return replace(
             later,
             paths=None if paths is not None and len(paths) > _MAX_PATHS else paths,
-            is_first=self.is_first or later.is_first,
             not_before_s=min(self.not_before_s, later.not_before_s),
         )
 
@@ -133,25 +131,22 @@ class Builder:
         self,
         home: Path,
         *,
-        on_done: Callable[[Path, Result], None] | None = None,
-        on_error: Callable[[Path, str], None] | None = None,
+        on_done: Callable[[Path, Result], None] = lambda _root, _result: None,
         spawn: Callable[[], subprocess.Popen[bytes]] = spawn_worker,
-        waits: Waits | None = None,
+        waits: Waits = Waits(),  # noqa: B008 - a frozen value
     ) -> None:
         """Make a builder that rests until something is requested.
 
         Args:
             home: `$HYBRID_HOME`.
-            on_done: Told the root and the result after each build or refusal, on the builder's thread.
-            on_error: Told the root and a message when a build failed; not when another process builds.
+            on_done: Told the root and each result, on the builder's thread; not while another process builds (`busy`).
             spawn: Starts a worker.
-            waits: Seconds before the next try; None for the usual ones.
+            waits: Seconds before the next try.
         """
         self._home = home
         self._on_done = on_done
-        self._on_error = on_error
         self._worker = WorkerProcess(spawn)
-        self._waits = waits or Waits()
+        self._waits = waits
         self._queue: OrderedDict[Path, _Request] = OrderedDict()
         self._building: Path | None = None
         self._results: dict[Path, Result] = {}
@@ -160,9 +155,7 @@ class Builder:
         self._is_closed = False
         self._thread: threading.Thread | None = None
 
-    def request(
-        self, root: Path, environ: Mapping[str, str], paths: Collection[str] | None = None, *, is_first: bool = True
-    ) -> None:
+    def request(self, root: Path, environ: Mapping[str, str], paths: Collection[str] | None = None) -> None:
         """Ask for a build and return at once; nothing is built after `close`, after a recent refusal, or for no path.
 
         A request joins one that waits for the same project.
@@ -171,7 +164,6 @@ class Builder:
             root: Real path of the working tree.
             environ: Environment of the client; only what begins with `HYBRID_` counts.
             paths: Files and folders that changed, absolute or relative to the root; None looks at everything.
-            is_first: The build may make the first index of the tree.
         """
         wanted = None if paths is None else frozenset(paths)
         settings = {name: value for name, value in environ.items() if name.startswith("HYBRID_")}
@@ -179,7 +171,7 @@ class Builder:
         with self._changed:
             if self._is_closed or wanted == frozenset() or self._is_refused(root):
                 return
-            self._put(root, _Request(str(root), settings, wanted, is_first, self._not_before(root, wanted)))
+            self._put(root, _Request(str(root), settings, wanted, self._not_before(root, wanted)))
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="hybrid-builder", daemon=True)
                 self._thread.start()
@@ -299,10 +291,8 @@ class Builder:
             self._count_looks(root, result)
         # A callback of the service that fails must not end all building.
         with contextlib.suppress(Exception):
-            if state in ("built", "refused") and self._on_done is not None:
+            if state != "busy":
                 self._on_done(root, result)
-            elif state == "failed" and self._on_error is not None:
-                self._on_error(root, result.reason)
 
 
 # --- what is watched and built ----------------------------------------------------------------------------
@@ -345,8 +335,8 @@ class Freshness:
     def __init__(self, home: Path) -> None:
         self._trees: dict[Path, _Tree] = {}
         self._lock = threading.Lock()
-        self._builder = Builder(home, on_done=self._done, on_error=self._note)
-        self._watcher: Watcher | None = None
+        self._builder = Builder(home, on_done=self._done)
+        self._watcher = Watcher(self._build)
 
     def begin(self, workspace: Workspace, environ: Mapping[str, str]) -> None:
         """Watch a project from now on, and build its index unless just asked for; not with `index.auto` off."""
@@ -396,7 +386,7 @@ class Freshness:
             ]
         if changed:
             self._build(root, changed)
-        elif is_due and event.event == "UserPromptSubmit" and not self._is_watching(root):
+        elif is_due and event.event == "UserPromptSubmit" and not self._watcher.is_watching(root):
             self._build(root, None)
 
     def tick(self) -> None:
@@ -422,7 +412,7 @@ class Freshness:
                 {
                     "root": root,
                     "sessions": n_sessions,
-                    "is_watched": self._is_watching(Path(root)),
+                    "is_watched": self._watcher.is_watching(Path(root)),
                     "is_building": self._builder.is_pending(Path(root)),
                     "last_build": self._builder.last_result(Path(root)),
                 }
@@ -432,8 +422,7 @@ class Freshness:
 
     def close(self) -> None:
         """Stop watching and building; waits for their threads, a second or two each at most."""
-        if self._watcher is not None:
-            self._watcher.close()
+        self._watcher.close()
         self._builder.close()
 
     def _heard(self, workspace: Workspace, root: Path, environ: Mapping[str, str]) -> _Tree:
@@ -451,36 +440,26 @@ class Freshness:
             for root in roots:
                 self._trees.pop(root, None)
         for root in roots:
-            if self._watcher is not None:
-                self._watcher.unwatch(root)
+            self._watcher.unwatch(root)
 
     def _watch(self, workspace: Workspace, root: Path) -> None:
         with self._lock:
             surplus = list(self._trees)[:-_MOST_TREES]
         self._leave(surplus)
-        if not workspace.config.index.watch:
-            return
-        with self._lock:
-            if self._watcher is None:
-                self._watcher = Watcher(self._changed, debounce_ms=workspace.config.index.debounce_ms)
-        self._watcher.watch(root)
-
-    def _is_watching(self, root: Path) -> bool:
-        return self._watcher is not None and self._watcher.is_watching(root)
-
-    def _changed(self, root: Path, paths: Collection[str] | None) -> None:
-        self._build(root, paths)
+        if workspace.config.index.watch:
+            self._watcher.watch(root, debounce_ms=workspace.config.index.debounce_ms)
 
     def _done(self, root: Path, result: Result) -> None:
-        """Watch the folders that a build found to matter; stop watching a project whose build was refused."""
-        if result.state == "refused":
-            if result.reason == "no_project":
-                self._leave([root])
-            elif self._watcher is not None:
-                self._watcher.unwatch(root)
-        elif self._watcher is not None and result.is_full:
+        """Watch the folders that a build found to matter; unwatch a project whose build was refused; note a failure."""
+        if result.state == "failed":
+            self._note(root, result.reason)
+        elif result.reason == "no_project":
+            self._leave([root])
+        elif result.state == "refused":
+            self._watcher.unwatch(root)
+        elif result.is_full:
             self._watcher.learn(root, result.folders)
-        elif self._watcher is not None and result.paths is not None:
+        elif result.paths is not None:
             self._watcher.learn_below(root, result.paths, result.folders)
 
     def _build(self, root: Path, paths: Collection[str] | None) -> None:

@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -20,11 +20,13 @@ from hybrid.project.git_folder import folders_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
-    from typing import Literal
+
+    from watchfiles._rust_notify import RustNotify
 
 _LONGEST_BATCH_MS = 1500
 """Milliseconds after which changes are reported although more keep coming."""
 
+_SHORTEST_STEP_MS = 20
 _WAIT_MS = 2000
 """Milliseconds after which a wait without changes ends: the project itself may be gone."""
 _MAX_NEW_FOLDERS = 100
@@ -37,21 +39,7 @@ _GIT_FILES = ("HEAD", "index")
 _IS_RECURSIVE = sys.platform != "linux"
 
 
-class Notifier(Protocol):
-    """The part of `watchfiles` below its generators; a test may give another."""
-
-    def watch(
-        self, debounce_ms: int, step_ms: int, timeout_ms: int, stop_event: threading.Event | None
-    ) -> set[tuple[int, str]] | Literal["signal", "stop", "timeout"]:
-        """Wait for changes; return pairs (1 added, 2 modified, 3 deleted; path), or the word that says why it ended."""
-        ...
-
-    def close(self) -> None:
-        """Stop watching, and free the watches."""
-        ...
-
-
-def open_notifier(paths: list[str], *, is_recursive: bool) -> Notifier:
+def open_notifier(paths: list[str], *, is_recursive: bool) -> RustNotify:
     """Return a notifier that watches these folders.
 
     Raises:
@@ -68,6 +56,7 @@ class _Tree(Struct):
 
     Attributes:
         root: Real path of the project.
+        step_ms: The system's reports are collected once in so long; a batch ends when nothing was new then.
         git: Folders of the repository that are watched too.
         folders: Relative folders in which a change matters.
         wake: Set to end the present wait of the project's thread.
@@ -79,6 +68,7 @@ class _Tree(Struct):
     """
 
     root: str
+    step_ms: int
     git: tuple[str, ...]
     folders: frozenset[str] = frozenset()
     wake: threading.Event = field(default_factory=threading.Event)
@@ -96,8 +86,7 @@ class Watcher:
         self,
         on_change: Callable[[Path, set[str]], None],
         *,
-        debounce_ms: int,
-        notify: Callable[..., Notifier] = open_notifier,
+        notify: Callable[..., RustNotify] = open_notifier,
         is_recursive: bool = _IS_RECURSIVE,
     ) -> None:
         """A watcher of nothing yet.
@@ -105,24 +94,26 @@ class Watcher:
         Args:
             on_change: Told a root and relative paths that changed, appeared or vanished, on a thread of the watcher.
                 `.git/HEAD`, `.git/index` and `.git/info/exclude` stand for those of the repository, wherever it lies.
-            debounce_ms: Changes are reported when none came for so long.
             notify: Opens a notifier.
             is_recursive: One watch for the whole tree rather than one for each folder.
         """
         self._on_change = on_change
-        # The system's reports are collected once in so long; a batch ends when nothing was new then.
-        self._step_ms = max(debounce_ms, 20)
         self._notify = notify
         self._is_recursive = is_recursive
         self._trees: dict[Path, _Tree] = {}
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
 
-    def watch(self, root: Path) -> None:
-        """Follow a project from now on; it is watched as soon as `learn` says which folders matter."""
+    def watch(self, root: Path, *, debounce_ms: int) -> None:
+        """Follow a project from now on; it is watched as soon as `learn` says which folders matter.
+
+        Args:
+            root: Real path of the project; one that is followed already stays as it is.
+            debounce_ms: Changes are reported when none came for so long.
+        """
         with self._lock:
             if root not in self._trees:
-                self._trees[root] = _Tree(str(root), _git_folders(root))
+                self._trees[root] = _Tree(str(root), max(debounce_ms, _SHORTEST_STEP_MS), _git_folders(root))
 
     def learn(self, root: Path, folders: Collection[str]) -> None:
         """Take over the folders of a project in which a change matters, relative to its real path, besides the root.
@@ -188,7 +179,7 @@ class Watcher:
     # --- the thread of one project -------------------------------------------------------------------------
 
     def _follow(self, root: Path, tree: _Tree) -> None:
-        notifier: Notifier | None = None
+        notifier: RustNotify | None = None
         is_gone = False
         # The rim of this thread: whatever fails, the project is looked at from time to time instead.
         try:
@@ -197,7 +188,7 @@ class Watcher:
             notifier = self._open(tree)
             while not tree.is_over:
                 self._report(root, tree, set())
-                reported = notifier.watch(max(_LONGEST_BATCH_MS, self._step_ms), self._step_ms, _WAIT_MS, tree.wake)
+                reported = notifier.watch(max(_LONGEST_BATCH_MS, tree.step_ms), tree.step_ms, _WAIT_MS, tree.wake)
                 is_gone = _identity(root) != identity or _tells_of_its_end(tree, reported)
                 if is_gone:
                     return
@@ -224,7 +215,7 @@ class Watcher:
                 # Watches follow a folder, not its name: what stands there now is looked at, and then watched anew.
                 self._on_change(root, {""})
 
-    def _renew(self, tree: _Tree, old: Notifier) -> tuple[Notifier, set[tuple[int, str]]]:
+    def _renew(self, tree: _Tree, old: RustNotify) -> tuple[RustNotify, set[tuple[int, str]]]:
         """Return a notifier for the present folders and what the old one still reports; a recursive one stays."""
         if self._is_recursive:
             tree.is_renewing = False
@@ -242,7 +233,7 @@ class Watcher:
         if paths and not tree.is_over:
             self._on_change(root, paths)
 
-    def _open(self, tree: _Tree) -> Notifier:
+    def _open(self, tree: _Tree) -> RustNotify:
         with self._lock:
             tree.is_renewing = False
             folders = tree.folders

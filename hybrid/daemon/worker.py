@@ -231,7 +231,7 @@ class _Worker:
         # Where a project inside another one is gone, the folder lies in the other one.
 
         def reason() -> str:
-            return reason_against(workspace, is_first=request["is_first"]) if is_there else "no_project"
+            return reason_against(workspace) if is_there else "no_project"
 
         if refusal := reason():
             raise RefusedError(refusal)

@@ -286,16 +286,14 @@ def was_forgotten(workspace: Workspace) -> bool:
     return is_forgotten(project.key, marks_of(project), workspace.home)
 
 
-def reason_against(workspace: Workspace, *, is_first: bool) -> str:
+def reason_against(workspace: Workspace) -> str:
     """Return why this project is not indexed in the background now; empty when it may be.
 
     `off` (`[index] auto`), `no_project`, `own_home`, `home_folder`, `forgotten` (on purpose); and for the first index
-    `no_index` (nobody asked for one), `not_git`, `too_many_files`. The last is remembered for an hour: counting costs a
-    look at the files.
+    `not_git`, `too_many_files`. The last is remembered for an hour: counting costs a look at the files.
 
     Args:
         workspace: The workspace of any directory.
-        is_first: True when this may be the first index of the working tree.
     """
     project = workspace.project
     if project is None:
@@ -308,8 +306,6 @@ def reason_against(workspace: Workspace, *, is_first: bool) -> str:
         return ""
     if was_forgotten(workspace):
         return "forgotten"
-    if not is_first:
-        return "no_index"
     return _reason_against_first(workspace) if project.is_git else "not_git"
 
 

@@ -58,7 +58,7 @@ def test_git_ends_with_a_worker_whose_service_was_killed(root: Path, tmp_path: P
     with spawn_worker() as worker:
         assert worker.stdin is not None
         environ = {"HYBRID_HOME": str(tmp_path / "home")}
-        request = {"cwd": str(root), "environ": environ, "paths": None, "is_first": True}
+        request = {"cwd": str(root), "environ": environ, "paths": None}
         worker.stdin.write(json.dumps(request).encode() + b"\n")
         worker.stdin.flush()
         until(lambda: bool(_at_work(root)) or worker.poll() is not None)

@@ -27,8 +27,8 @@ class Watched:
     def __init__(self, root: Path, *, is_recursive: bool, folders: list[str]) -> None:
         self.root = root
         self.told: queue.Queue[set[str]] = queue.Queue()
-        self.watcher = Watcher(lambda _, paths: self.told.put(paths), debounce_ms=50, is_recursive=is_recursive)
-        self.watcher.watch(root)
+        self.watcher = Watcher(lambda _, paths: self.told.put(paths), is_recursive=is_recursive)
+        self.watcher.watch(root, debounce_ms=50)
         self.watcher.learn(root, folders)
         assert self.told.get(timeout=LONG_S) == {""}, "everything may have changed before the watches stood"
 
@@ -162,8 +162,8 @@ def test_no_watches_left(tmp_path: Path) -> None:
         raise OSError("OS file watch limit reached.")
 
     told: list[set[str]] = []
-    watcher = Watcher(lambda _, paths: told.append(paths), debounce_ms=50, notify=refuse)  # type: ignore[arg-type]
-    watcher.watch(root)
+    watcher = Watcher(lambda _, paths: told.append(paths), notify=refuse)  # type: ignore[arg-type]
+    watcher.watch(root, debounce_ms=50)
     watcher.learn(root, FOLDERS)
     tried.get(timeout=LONG_S)
     watcher.close()

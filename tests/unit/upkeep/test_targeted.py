@@ -269,10 +269,10 @@ def test_too_many_files_are_remembered(tmp_path: Path) -> None:
     workspace = _workspace(git_project(tmp_path / "shop"), tmp_path / "home", index_auto_max_files=3)
 
     assert None is refused(workspace)
-    assert "too_many_files" == reason_against(workspace, is_first=True)
+    assert "too_many_files" == reason_against(workspace)
     assert ("too_many_files", 3) == tuple((refused(workspace) or {}).values())[:2]
     reindex(workspace)
-    assert (None, "") == (refused(workspace), reason_against(workspace, is_first=True))
+    assert (None, "") == (refused(workspace), reason_against(workspace))
 
 
 def test_forgotten_between_the_look_and_the_lock(shop: Workspace) -> None:
@@ -282,10 +282,10 @@ def test_forgotten_between_the_look_and_the_lock(shop: Workspace) -> None:
     asked: list[str] = []
 
     def reason() -> str:
-        asked.append(reason_against(shop, is_first=True))
+        asked.append(reason_against(shop))
         return asked[-1]
 
-    assert "" == reason_against(shop, is_first=True)
+    assert "" == reason_against(shop)
     forget(shop.home, next(found for found in indexed_projects(shop.home) if found.key == project.key), stamp="now")
     with pytest.raises(RefusedError):
         bring_up_to_date(shop, reason_against=reason)
