@@ -19,9 +19,7 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
-from urllib.parse import parse_qsl, urlsplit
-
-from msgspec import Struct
+from urllib.parse import parse_qs, urlsplit
 
 from hybrid import __version__
 from hybrid.base.atomic import write_atomic
@@ -88,7 +86,7 @@ class HttpInterface:
         self._waker.close()
 
     def _announce(self) -> bytes:
-        address = {"port": self.port, "token": self._server.door.token, "pid": os.getpid()}
+        address = {"port": self.port, "token": self._server.token, "pid": os.getpid()}
         data = json.dumps(address).encode() + b"\n"
         # A file that is replaced keeps its rights, and those may have let others read it.
         self._path.unlink(missing_ok=True)
@@ -108,7 +106,14 @@ class HttpInterface:
 
 
 class _Server(ThreadingHTTPServer):
-    """A server with a thread for each connection; it closes those beyond `_MOST_CONNECTIONS` unanswered."""
+    """A server with a thread for each connection; it closes those beyond `_MOST_CONNECTIONS` unanswered.
+
+    Attributes:
+        answers: Answers the requests.
+        token: The token that a request must carry.
+        hosts: Values that `Host` may have.
+        origins: Values that `Origin` may have.
+    """
 
     timeout = 0
     request_queue_size = _BACKLOG
@@ -118,7 +123,8 @@ class _Server(ThreadingHTTPServer):
     allow_reuse_address = os.name == "posix"
 
     def __init__(self, port: int, answers: RequestAnswerer) -> None:
-        self._answers = answers
+        self.answers = answers
+        self.token = os.urandom(_TOKEN_BYTES).hex()
         self._open: dict[socket.socket, float] = {}
         self._lock = threading.Lock()
         super().__init__((HOST, port), Handler)
@@ -127,9 +133,8 @@ class _Server(ThreadingHTTPServer):
         # That of the base class asks the network for the name of this machine.
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = HOST, int(self.server_address[1])
-        hosts = frozenset(f"{name}:{self.server_port}" for name in (HOST, "localhost", "[::1]"))
-        origins = frozenset(f"http://{host}" for host in hosts)
-        self.door = Door(os.urandom(_TOKEN_BYTES).hex(), hosts, origins, self._answers)
+        self.hosts = [f"{name}:{self.server_port}" for name in (HOST, "localhost", "[::1]")]
+        self.origins = [f"http://{host}" for host in self.hosts]
 
     @property
     def is_busy(self) -> bool:
@@ -198,8 +203,8 @@ class RouteError(Exception):
 class RequestAnswerer(Protocol):
     """The operations that the interface calls; the service has them."""
 
-    def answer(self, path: str, values: Mapping[str, str | list[str]]) -> dict[str, Any] | str:
-        """Answer a path with its parameters, each of them with one value or several.
+    def answer(self, path: str, values: Mapping[str, list[str]]) -> dict[str, Any] | str:
+        """Answer a path with its parameters, each of them with the values that were given, in order.
 
         Raises:
             RouteError: The request is refused; its `status` says why.
@@ -209,22 +214,6 @@ class RequestAnswerer(Protocol):
     def asked(self) -> None:
         """Note a request with the right token, before it is answered."""
         ...
-
-
-class Door(Struct, frozen=True):
-    """The conditions under which a request is answered.
-
-    Attributes:
-        token: The token that a request must carry.
-        hosts: Values that `Host` may have.
-        origins: Values that `Origin` may have.
-        answers: Answers the requests.
-    """
-
-    token: str
-    hosts: frozenset[str]
-    origins: frozenset[str]
-    answers: RequestAnswerer
 
 
 class _TooLongError(Exception):
@@ -253,14 +242,14 @@ class _Limited:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """A connection, which carries one request; its server has a `door`."""
+    """A connection, which carries one request, of a `_Server`."""
 
     protocol_version = "HTTP/1.1"
     timeout = _READ_S
 
     def handle(self) -> None:
         """Read the request, answer it, and wait until the client has the answer; an `OSError` ends it silently."""
-        self._door = cast("Door", cast("Any", self.server).door)
+        self._server = cast("_Server", self.server)
         self.close_connection = True
         self.command, self.requestline, self.request_version = "", "", "HTTP/1.1"
         self.rfile = cast("Any", _Limited(cast("BinaryIO", self.rfile), _MOST_BYTES))
@@ -302,16 +291,12 @@ class Handler(BaseHTTPRequestHandler):
         if target.path == "/health":
             return {"status": "ok", "version": __version__}
         self._check_token()
-        self._door.answers.asked()
+        self._server.answers.asked()
         try:
-            pairs = parse_qsl(target.query, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
+            values = parse_qs(target.query, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
         except ValueError as error:
             raise RouteError(400, f"the parameters cannot be read: {error}") from error
-        values: dict[str, str | list[str]] = {}
-        for name, value in pairs:
-            before = values.get(name)
-            values[name] = value if before is None else [*([before] if isinstance(before, str) else before), value]
-        return self._door.answers.answer(target.path, values)
+        return self._server.answers.answer(target.path, values)
 
     def _check_place(self) -> None:
         """Raise a `RouteError` for a request not addressed to this port of loopback, or from a page of another origin.
@@ -319,9 +304,9 @@ class Handler(BaseHTTPRequestHandler):
         A name that leads here (DNS rebinding) stands in `Host`; a page says where it comes from.
         """
         hosts = self.headers.get_all("Host") or []
-        if len(hosts) != 1 or hosts[0].strip().lower() not in self._door.hosts:
+        if len(hosts) != 1 or hosts[0].strip().lower() not in self._server.hosts:
             raise RouteError(403, "the Host must be 127.0.0.1, localhost or [::1], with the port")
-        if any(origin.strip().lower() not in self._door.origins for origin in self.headers.get_all("Origin") or []):
+        if any(origin.strip().lower() not in self._server.origins for origin in self.headers.get_all("Origin") or []):
             raise RouteError(403, "pages of other origins get nothing")
         if self.headers.get("Sec-Fetch-Site", "none").strip().lower() not in ("none", "same-origin"):
             raise RouteError(403, "pages of other origins get nothing")
@@ -330,7 +315,7 @@ class Handler(BaseHTTPRequestHandler):
         headers = self.headers.get_all("Authorization") or [""]
         scheme, _, token = headers[0].strip().partition(" ")
         # Compared whatever the scheme: how long it takes tells nothing.
-        is_right = hmac.compare_digest(token.strip().encode("utf-8", "replace"), self._door.token.encode())
+        is_right = hmac.compare_digest(token.strip().encode("utf-8", "replace"), self._server.token.encode())
         if not is_right or scheme.lower() != "bearer" or len(headers) != 1:
             message = f"a token is needed: `Authorization: Bearer TOKEN`, with the token of run/{NAME} in HYBRID_HOME"
             raise RouteError(401, message, {"WWW-Authenticate": 'Bearer realm="hybrid"'})

@@ -64,23 +64,22 @@ class Parameters:
         RouteError: A parameter is unknown or given too often; status 400, as for wrong values in the methods.
     """
 
-    def __init__(self, values: Mapping[str, str | list[str]], known: Sequence[str]) -> None:
+    def __init__(self, values: Mapping[str, list[str]], known: Sequence[str]) -> None:
         unknown = sorted(values.keys() - set(known))
         if unknown:
             raise RouteError(400, f"unknown parameter {unknown[0]!r}; there are: {', '.join(known) or 'none'}")
-        twice = [name for name, value in values.items() if isinstance(value, list) and name not in _SEVERAL]
+        twice = [name for name, value in values.items() if len(value) > 1 and name not in _SEVERAL]
         if twice:
             raise RouteError(400, f"{twice[0]!r} may be given once")
         self._values = values
 
     def one(self, name: str, default: str = "") -> str:
         """Return the value of a parameter that is given once; the default when it is missing."""
-        return cast("str", self._values.get(name, default))
+        return self._values.get(name, [default])[0]
 
     def several(self, name: str) -> tuple[str, ...]:
         """Return all values of a parameter, each once; empty when it is missing."""
-        values = self._values.get(name, [])
-        return tuple(dict.fromkeys([values] if isinstance(values, str) else values))
+        return tuple(dict.fromkeys(self._values.get(name, ())))
 
     def choice(self, name: str, choices: Sequence[str]) -> str:
         """Return the value of a parameter that must be one of some words; the first of them when it is missing."""
@@ -170,7 +169,7 @@ class Routes:
             "/files": self._files,
         }
 
-    def answer(self, path: str, values: Mapping[str, str | list[str]]) -> dict[str, Any] | str:
+    def answer(self, path: str, values: Mapping[str, list[str]]) -> dict[str, Any] | str:
         """Answer a path with an object, or with a text where that was asked for.
 
         Raises:

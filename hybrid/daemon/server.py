@@ -18,7 +18,7 @@ import threading
 import time
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from hybrid import __version__
 from hybrid.base.atomic import write_atomic
@@ -27,6 +27,8 @@ from hybrid.ipc.wire import LARGE_BYTES, PROTOCOL, Connection, WireError, pairs,
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    from hybrid.daemon.service import Service
 
 
 _BACKLOG = 1024
@@ -211,7 +213,7 @@ def _glibc() -> ctypes.CDLL | None:
 
 
 _TICK_S = 2.0
-"""Seconds between two calls of `EventService.tick`, each of which costs a few `stat`."""
+"""Seconds between two calls of `Service.tick`, each of which costs a few `stat`."""
 _SEND_S = 2.0
 _REQUEST_S = 5.0
 """Seconds in which a request must have arrived."""
@@ -223,28 +225,12 @@ _STACK_BYTES = 1 << 20
 """Bytes of the stack of each thread; the usual 8 MB would be reserved for each of them."""
 
 
-class EventService(Protocol):
-    """The operations of the service that the server calls."""
-
-    def event(self, message: list[bytes], connection: Connection) -> None:
-        """Answer a hook event on its connection and record what was delivered."""
-        ...
-
-    def status(self) -> dict[str, Any]:
-        """Return the figures for `hybrid daemon status`."""
-        ...
-
-    def tick(self) -> bool:
-        """Do the work that is due from time to time; return False when the service is to stop."""
-        ...
-
-
 class Server:
     """The loop that accepts connections; each has a thread of its own, so that a slow client delays no other."""
 
-    def __init__(self, listener: Listener, answers: EventService) -> None:
+    def __init__(self, listener: Listener, service: Service) -> None:
         self._listener = listener
-        self._answers = answers
+        self._service = service
         self._started_s = time.monotonic()
         self._wake, self._waker = socket.socketpair()
         self._waker.setblocking(False)
@@ -255,7 +241,7 @@ class Server:
         self._is_stopping = False
         self._greeting = [str(PROTOCOL).encode(), __version__.encode(), str(os.getpid()).encode()]
         self._operations: dict[bytes, Callable[[list[bytes], Connection], None]] = {
-            b"event": answers.event,
+            b"event": service.event,
             b"status": self._status,
             b"stop": self._stop,
         }
@@ -279,7 +265,7 @@ class Server:
                     self._accept()
                 if time.monotonic() >= next_tick_s:
                     next_tick_s = time.monotonic() + _TICK_S
-                    if not self._answers.tick():
+                    if not self._service.tick():
                         return
 
     def wait_for_answers(self, timeout_s: float) -> None:
@@ -335,7 +321,7 @@ class Server:
             stack.callback(give_back_memory)
 
     def _status(self, _message: list[bytes], connection: Connection) -> None:
-        figures = {"uptime_s": round(time.monotonic() - self._started_s, 1), **self._answers.status()}
+        figures = {"uptime_s": round(time.monotonic() - self._started_s, 1), **self._service.status()}
         connection.send(json.dumps(figures).encode(), timeout_s=_SEND_S)
 
     def _stop(self, _message: list[bytes], connection: Connection) -> None:

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from hybrid.answer.events import Reply
     from hybrid.daemon.http import HttpInterface
     from hybrid.daemon.http_routes import Routes
-    from hybrid.daemon.server import Listener
     from hybrid.ipc.wire import Connection
     from hybrid.types import HookEvent
     from hybrid.workspace import Workspace
@@ -127,13 +126,14 @@ class Service:
     Args:
         home: `$HYBRID_HOME`.
         environ: Environment of the process, of which only a part is used: clients are not to get the rest.
-        listener: When its socket was deleted, the service ends, and the next hook starts another one.
+        is_reachable: Whether hooks can find the service; when its socket was deleted it ends, and the next hook starts
+            another one.
     """
 
-    def __init__(self, home: Path, environ: Mapping[str, str], listener: Listener) -> None:
+    def __init__(self, home: Path, environ: Mapping[str, str], is_reachable: Callable[[], bool]) -> None:
         self._home = home
         self._environ = kept_environment(environ, str(home))
-        self._listener = listener
+        self._is_reachable = is_reachable
         self._files = OpenFiles()
         self._kinds: dict[str, OpenKinds] = {}
         self._freshness = Freshness(home)
@@ -274,7 +274,7 @@ class Service:
             self._expect_stored()
         if now_s - self._active_s > self._idle_s and not self._freshness.is_building:
             return False
-        return self._listener.is_reachable() and _code_stamp() == self._code
+        return self._is_reachable() and _code_stamp() == self._code
 
     def close(self) -> None:
         """Stop watching, building, cleaning and answering over HTTP."""
@@ -312,7 +312,7 @@ class Service:
         """Count a request over HTTP as use of the service, which an idle service would end without."""
         self._active_s = time.monotonic()
 
-    def answer(self, path: str, values: Mapping[str, str | list[str]]) -> dict[str, Any] | str:
+    def answer(self, path: str, values: Mapping[str, list[str]]) -> dict[str, Any] | str:
         """Answer a request over HTTP as `http_routes.Routes.answer` does."""
         from hybrid.daemon.http_routes import Routes  # As a rule nobody asks.
 

@@ -14,10 +14,11 @@ import time
 from hybrid.hooks.names import event_of
 from hybrid.ipc.spool import Worth
 from hybrid.ipc.turns import OPT_OUT, may_be_private, note_turn
+from hybrid.ipc.wire import read_start
 
 TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from hybrid.hooks.service import Input
     from hybrid.ipc.settings import HookSettings
@@ -123,7 +124,7 @@ def fits(pattern: str, text: str) -> bool:
 
 def _is_paused(home: str, directories: Sequence[str], data: bytes) -> bool:
     """Return whether a pause may concern an event. That of a project is known by its main working tree here."""
-    text = _read(os.path.join(home, "pauses.json"))  # noqa: PTH118
+    text = read_start(os.path.join(home, "pauses.json"), _MAX_BYTES)  # noqa: PTH118
     if not text:
         return False
     directories = [*directories, *map(_main_tree, directories)]
@@ -144,17 +145,22 @@ def _is_paused(home: str, directories: Sequence[str], data: bytes) -> bool:
 
 def _main_tree(directory: str) -> str:
     """Return the main working tree of a linked tree that holds a directory; outside linked trees the directory."""
-    path = directory
-    for _ in range(100):
+    for path in _upwards(directory):
         # The `.git` of a linked working tree is a file: `gitdir: MAIN/.git/worktrees/NAME`.
-        link = os.fsdecode(_read(os.path.join(path, ".git"))).replace("\\", "/")  # noqa: PTH118
+        link = os.fsdecode(read_start(os.path.join(path, ".git"), _MAX_BYTES)).replace("\\", "/")  # noqa: PTH118
         if link:
             main, mark, _ = link.removeprefix("gitdir:").strip().partition("/.git/worktrees/")
             return main if mark else directory
-        path, last = os.path.split(path)
-        if not last:
-            break
     return directory
+
+
+def _upwards(directory: str) -> Iterator[str]:
+    """Yield a directory and those above it, a hundred at most."""
+    for _ in range(100):
+        yield directory
+        directory, last = os.path.split(directory)
+        if not last:
+            return
 
 
 def _is_over(entry: bytes) -> bool:
@@ -175,15 +181,8 @@ def _is_below(directory: str, root: str) -> bool:
 
 def _is_off_in_project(directory: str) -> bool:
     """Return whether settings of a project around a directory switch the memory or the lessons off."""
-    path = directory
-    for _ in range(100):
-        file = os.path.join(path, ".hybrid", "config.toml")  # noqa: PTH118
-        if _switches_off(_read(file)):
-            return True
-        path, last = os.path.split(path)
-        if not last:
-            break
-    return False
+    files = (os.path.join(path, ".hybrid", "config.toml") for path in _upwards(directory))  # noqa: PTH118
+    return any(_switches_off(read_start(file, _MAX_BYTES)) for file in files)
 
 
 def _switches_off(settings: bytes) -> bool:
@@ -207,20 +206,9 @@ def _switches_off(settings: bytes) -> bool:
 
 def _says(path: str, *words: bytes) -> bool:
     """Return whether a line of a settings file, without its comment, holds one of the words."""
-    return any(any(word in line.partition(b"#")[0] for word in words) for line in _read(path).splitlines())
-
-
-def _read(path: str) -> bytes:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    except OSError:
-        return b""
-    try:
-        return os.read(descriptor, _MAX_BYTES)
-    except OSError:
-        return b""
-    finally:
-        os.close(descriptor)
+    return any(
+        any(word in line.partition(b"#")[0] for word in words) for line in read_start(path, _MAX_BYTES).splitlines()
+    )
 
 
 # --- private parts ---------------------------------------------------------------------------------------

@@ -414,9 +414,12 @@ class _Hook:
         too, and on a busy machine no service would ever start.
         """
         _find_packages()
-        from hybrid.hooks.resolving import resolved
+        from pathlib import Path
 
-        settings = resolved(self._home)
+        from hybrid.workspace import keep_hook_settings  # It reads TOML.
+
+        keep_hook_settings(Path(self._home))
+        settings = read_settings(self._home, os.environ)
         if settings:
             deadline.set_ms(settings.deadline_ms)
         return settings
@@ -511,24 +514,15 @@ def _give(printed: bytes, deadline: Deadline) -> None:
     """Write the answer, which nothing interrupts; what follows has a time limit of its own.
 
     Raises:
-        OSError: As `_write_out`.
+        OSError: The client does not read it (any more), so nothing was given.
     """
     deadline.meet()
     try:
-        _write_out(printed)
+        view = memoryview(printed)
+        while view:
+            view = view[os.write(1, view) :]
     finally:
         deadline.allow(_RECORD_S)
-
-
-def _write_out(data: bytes) -> None:
-    """Write the answer.
-
-    Raises:
-        OSError: The client does not read it (any more), so nothing was given.
-    """
-    view = memoryview(data)
-    while view:
-        view = view[os.write(1, view) :]
 
 
 def _append(path: str, line: bytes) -> None:

@@ -129,35 +129,33 @@ class Taker:
         with self._keys_lock:
             self._keys.pop(key, None)
 
-    def take_waiting(self, *, most: int | None = None, until_s: float | None = None) -> int:
-        """Take in the events that wait, unless another thread or process does so now; returns how many.
+    def take_waiting(self, *, until_s: float | None = None) -> None:
+        """Take in the events that wait, unless another thread or process does so now.
+
+        A line in the log counts those that were dropped: too old, tried in vain, or no events.
 
         Args:
-            most: Events that are begun; None for all.
             until_s: Monotonic time after which none is begun; None for no limit.
-
-        Returns:
-            How many were taken in.
         """
         # A lone half of a file counts too: its writer was killed, and it may hold a whole prompt.
         if not self.spool.has_files() or not self._lock.acquire(blocking=False):
-            return 0
+            return
         dropped: Counter[str] = Counter()
         try:
             with locked(Path(self.spool.lock_path), 0) as held:
-                return self._take(most, until_s, dropped) if held else 0
+                if held:
+                    self._take(until_s, dropped)
         finally:
             self._lock.release()
             for why, n in dropped.items():
                 count = "a kept event was" if n == 1 else f"{n} kept events were"
                 self._note(f"{count} dropped and without effect: {why}", None)
 
-    def _take(self, most: int | None, until_s: float | None, dropped: Counter[str]) -> int:
-        """Take events in, with the lock held; returns how many. `dropped` counts the dropped ones by reason."""
-        n_begun = n_taken = 0
+    def _take(self, until_s: float | None, dropped: Counter[str]) -> None:
+        """Take events in, with the lock held; `dropped` counts the dropped ones by reason."""
         self.spool.remove_leftovers()
         for kept in self.spool.waiting():
-            if (most is not None and n_begun >= most) or (until_s is not None and time.monotonic() > until_s):
+            if until_s is not None and time.monotonic() > until_s:
                 break
             state = self._keys.get(kept.key)
             if state is not None:
@@ -168,15 +166,14 @@ class Taker:
                 self.spool.remove(kept)
                 dropped["too old" if kept.n_tries < MAX_TRIES else "tried in vain"] += 1
             elif self.spool.is_due(kept):
-                n_begun += 1
-                n_taken += self._take_one(kept, dropped)
-        return n_taken
+                self._take_one(kept, dropped)
 
-    def _take_one(self, waiting: KeptEvent, dropped: Counter[str]) -> bool:
+    def _take_one(self, waiting: KeptEvent, dropped: Counter[str]) -> None:
+        """Let one event have its effects and delete it; it stays when a database is busy or something else fails."""
         kept = self.spool.begin(waiting)
-        parts = self.spool.read(kept) if kept is not None else None
         if kept is None:
-            return False
+            return
+        parts = self.spool.read(kept)
         event: HookEvent | None = None
         try:
             if parts is None:
@@ -189,13 +186,12 @@ class Taker:
         except EventError as error:
             dropped[str(error)] += 1
         except BusyError:
-            return False
+            return
         except Exception as error:  # noqa: BLE001 - the rim: the event is tried again later
             self._note(f"a kept event could not be taken in: {type(error).__name__}: {error}", event)
-            return False
+            return
         self._set(kept.key, True)
         self.spool.remove(kept)
-        return True
 
     def _set(self, key: str, is_taken: bool) -> None:
         if not key:

@@ -11,7 +11,7 @@ import os
 import stat
 import time
 
-from hybrid.ipc.wire import WireError, packed, unpacked
+from hybrid.ipc.wire import WireError, is_own, packed, unpacked
 
 TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
 if TYPE_CHECKING:
@@ -152,19 +152,11 @@ class Spool:
 
     def has_files(self) -> bool:
         """Return whether the folder holds an event, or what a killed writer left of one."""
-        try:
-            names = os.listdir(self.folder)  # noqa: PTH208
-        except OSError:
-            return False
-        return any(name.endswith((_SUFFIX, ".tmp")) for name in names)
+        return any(name.endswith((_SUFFIX, ".tmp")) for name in self._names())
 
     def waiting(self) -> list[KeptEvent]:
         """Return the events that wait, oldest first; none without a folder."""
-        try:
-            names = os.listdir(self.folder)  # noqa: PTH208
-        except OSError:
-            return []
-        events = [kept for kept in map(_kept, names) if kept is not None]
+        events = [kept for kept in map(_kept, self._names()) if kept is not None]
         return sorted(events, key=lambda kept: kept.name)
 
     def begin(self, kept: KeptEvent) -> KeptEvent | None:
@@ -194,7 +186,8 @@ class Spool:
         try:
             descriptor = os.open(self._path(kept.name), flags)
             try:
-                if not _is_own(os.fstat(descriptor), stat.S_ISREG):
+                status = os.fstat(descriptor)
+                if not (stat.S_ISREG(status.st_mode) and is_own(status)):
                     return None
                 with open(descriptor, "rb", closefd=False) as file:
                     data = file.read(MAX_EVENT_BYTES + 1)
@@ -215,11 +208,7 @@ class Spool:
 
     def remove_leftovers(self, older_than_s: float = 60.0) -> None:
         """Delete the temporary files of writers that were killed, once they are old enough."""
-        try:
-            names = os.listdir(self.folder)  # noqa: PTH208
-        except OSError:
-            return
-        for name in names:
+        for name in self._names():
             try:
                 # A time to come is one of a clock that was set back since.
                 if name.endswith(".tmp") and abs(time.time() - os.lstat(self._path(name)).st_mtime) > older_than_s:
@@ -231,6 +220,13 @@ class Spool:
     def lock_path(self) -> str:
         """The file whose lock a process holds while it takes events in."""
         return self._path("lock")
+
+    def _names(self) -> list[str]:
+        """Return the names in the folder, in no order; none when it is missing or cannot be read."""
+        try:
+            return os.listdir(self.folder)  # noqa: PTH208
+        except OSError:
+            return []
 
     def _make_folder(self) -> None:
         """Make the folder if it is missing.
@@ -245,7 +241,7 @@ class Spool:
         except FileExistsError:
             pass
         status = os.lstat(self.folder)
-        if not _is_own(status, stat.S_ISDIR):
+        if not (stat.S_ISDIR(status.st_mode) and is_own(status)):
             raise OSError(f"{self.folder} is not a folder of ours alone")
         if hasattr(os, "getuid") and status.st_mode & 0o077:
             os.chmod(self.folder, 0o700)  # noqa: PTH101
@@ -291,10 +287,3 @@ def _kept(name: str) -> KeptEvent | None:
 
 def _at(ms: int) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(ms / 1000))
-
-
-def _is_own(status: os.stat_result, is_kind: Callable[[int], bool]) -> bool:
-    """Return whether a file or folder is of a kind, is ours, and can be written by nobody else."""
-    if not is_kind(status.st_mode):
-        return False
-    return not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & 0o022)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 
+from hybrid.ipc.wire import read_start
+
 TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -86,16 +88,7 @@ def may_be_private(home: str, data: bytes) -> bool:
 
 def _turns(home: str) -> Iterable[tuple[bytes, bytes, bytes]]:
     """Yield key, state and session of each line, oldest first; nothing without a file."""
-    try:
-        descriptor = os.open(os.path.join(home, NAME), os.O_RDONLY | _AS_IT_IS)  # noqa: PTH118
-    except OSError:
-        return
-    try:
-        data = os.read(descriptor, 2 * _MAX_BYTES)
-    except OSError:
-        return
-    finally:
-        os.close(descriptor)
+    data = read_start(os.path.join(home, NAME), 2 * _MAX_BYTES, _AS_IT_IS)  # noqa: PTH118
     for line in data.split(b"\n"):
         parts = line.split(b" ")
         if len(parts) == 3:

@@ -165,7 +165,7 @@ def read_pairs(path: str) -> dict[str, str]:
     """Return the names and values of a file that `pairs` made; empty when missing, damaged, or not surely ours."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - pathlib costs a hook 6 ms
-            if not _is_own(file.fileno()):
+            if not is_own(os.fstat(file.fileno())):
                 return {}
             lines = os.fsdecode(file.read(10_000)).split("\n")
     except OSError:
@@ -186,9 +186,27 @@ def pairs(values: dict[str, str]) -> bytes:
     return os.fsencode("".join(lines)) + b"end\n"
 
 
-def _is_own(descriptor: int) -> bool:
-    """Return whether a file is ours and only we can write it, so that prompts do not go where a stranger says."""
-    if not hasattr(os, "getuid"):
-        return True
-    status = os.fstat(descriptor)
-    return status.st_uid == os.getuid() and not status.st_mode & 0o022
+def is_own(status: os.stat_result) -> bool:
+    """Return whether only we can write a file or folder, so that no stranger says where prompts go."""
+    return not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & 0o022)
+
+
+def read_start(path: str, most_bytes: int, flags: int = 0) -> bytes:
+    """Return the first bytes of a file; none when it is missing or cannot be read. It never waits for a pipe.
+
+    Args:
+        path: The file.
+        most_bytes: Bytes to read at most.
+        flags: Added to those of `os.open`, such as `O_NOFOLLOW`.
+    """
+    flags |= os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        descriptor = os.open(path, flags)
+    except OSError:
+        return b""
+    try:
+        return os.read(descriptor, most_bytes)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)

@@ -7,7 +7,7 @@ import socket
 import sqlite3
 import sys
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from hybrid.daemon.server import Listener
     from tests.support.builders import Shop
 
 LESSON = "LESSON: gotcha: Clear the plan cache after a migration - stale plans are served otherwise"
@@ -97,18 +96,11 @@ def test_files_that_are_no_events_are_said_once(shop: Shop) -> None:
     assert "400 kept events were dropped and without effect: it cannot be read" in errors(shop)[0]
 
 
-class _Reachable:
-    """In place of a listener: the service asks it whether it can still be found."""
-
-    def is_reachable(self) -> bool:
-        return True
-
-
 def test_what_a_hook_kept_stays_when_its_service_can_keep_nothing(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """The disk became full between the two: the service said that the event is lost, and deleted the hook's copy."""
     monkeypatch.setattr("hybrid.base.sqlite._BUSY_TIMEOUT_MS", 50)
     fill_memory(shop).close()
-    service = Service(shop.home, {"HYBRID_HOME": str(shop.home)}, cast("Listener", _Reachable()))
+    service = Service(shop.home, {"HYBRID_HOME": str(shop.home)}, lambda: True)
     spool, key = Spool(str(shop.home)), new_key()
     event = {"session_id": "s1", "cwd": str(shop.root), "tool_use_id": "t1"} | USE
     parts = [b"claude", b"PostToolUse", str(shop.root).encode(), b"", json.dumps(event).encode()]
