@@ -112,10 +112,12 @@ class _Request(Struct, frozen=True):
     not_before_s: float
 
     def as_message(self) -> dict[str, Any]:
+        """Return the request as the worker reads it; `paths` in order of name."""
         paths = None if self.paths is None else sorted(self.paths)
         return {"cwd": self.cwd, "environ": self.environ, "paths": paths}
 
     def joined(self, later: _Request) -> _Request:
+        """Return this request and a later one as one, with the later environment and the earlier time."""
         paths = None if self.paths is None or later.paths is None else self.paths | later.paths
         return replace(
             later,
@@ -208,6 +210,7 @@ class Builder:
             self._thread.join(_GRACE_S)
 
     def _is_refused(self, root: Path) -> bool:
+        """Return whether a refusal of this project still stands; one for `no_project` never does."""
         last = self._results.get(root)
         if last is None or last.state != "refused" or last.reason == "no_project":
             # Who asks where there was no project has just seen one.
@@ -229,6 +232,7 @@ class Builder:
         return self._waits.clock() + self._waits.noisy if is_noise else 0.0
 
     def _count_looks(self, root: Path, result: Result) -> None:
+        """Count, for each path of a build of single paths, that nothing changed; any change ends all counts."""
         if result.state != "built" or result.is_full or result.paths is None:
             return
         looks = self._idle_looks.setdefault(root, Counter())
@@ -238,10 +242,12 @@ class Builder:
             looks.update(result.paths)
 
     def _put(self, root: Path, request: _Request) -> None:
+        """Queue a request, joined with one that waits for the same project; the caller holds the lock."""
         waiting = self._queue.get(root)
         self._queue[root] = request if waiting is None else waiting.joined(request)
 
     def _run(self) -> None:
+        """Build what is requested, one after the other, until closed; runs on the builder's thread."""
         while True:
             taken = self._take()
             if taken is None:
@@ -265,6 +271,7 @@ class Builder:
             return None
 
     def _finish(self, root: Path, request: _Request, answer: Mapping[str, Any]) -> None:
+        """Note the result, queue another try of what was busy or failed, and tell `on_done`."""
         state = answer["state"]
         with self._changed:
             self._building = None
@@ -436,6 +443,7 @@ class Freshness:
         return tree
 
     def _leave(self, roots: Collection[Path]) -> None:
+        """Forget these projects and stop watching them; unknown ones are passed over."""
         with self._lock:
             for root in roots:
                 self._trees.pop(root, None)
@@ -443,6 +451,7 @@ class Freshness:
             self._watcher.unwatch(root)
 
     def _watch(self, workspace: Workspace, root: Path) -> None:
+        """Drop the projects beyond the limit, and follow this one if `index.watch` is on."""
         with self._lock:
             surplus = list(self._trees)[:-_MOST_TREES]
         self._leave(surplus)
@@ -463,6 +472,7 @@ class Freshness:
             self._watcher.learn_below(root, result.paths, result.folders)
 
     def _build(self, root: Path, paths: Collection[str] | None) -> None:
+        """Ask for a build with the project's last environment; nothing for a project that nobody works in."""
         with self._lock:
             tree = self._trees.get(root)
             if tree is None:
@@ -473,6 +483,7 @@ class Freshness:
         self._builder.request(root, environ, paths)
 
     def _note(self, root: Path, message: str) -> None:
+        """Append a failure to the event log of the project, if somebody works in it."""
         with self._lock:
             tree = self._trees.get(root)
         if tree is not None:

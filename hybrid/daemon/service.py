@@ -95,6 +95,7 @@ class Batches:
             self._close(workspace, environ)
 
     def _close(self, workspace: Workspace, environ: Mapping[str, str]) -> None:
+        """Close the batches of one memory; one that is busy, or where some still wait, is expected again."""
         kinds = self._kinds(environ)
         store = kinds.stores.memory(workspace)
         try:
@@ -373,6 +374,7 @@ class Service:
         keep_small(workspace, kinds.stores.memory(workspace), time.time_ns() // 1_000_000)
 
     def _warm_up(self, project: str) -> None:
+        """Load the searcher and open the first project; a failure is left to the first prompt."""
         try:
             import_module("hybrid.search.searcher")  # Brings numpy: 120 ms that no prompt is to wait for.
             workspace = open_workspace(Path(project) if project else self._home, environ=self._own_environ())

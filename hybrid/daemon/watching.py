@@ -179,6 +179,7 @@ class Watcher:
     # --- the thread of one project -------------------------------------------------------------------------
 
     def _follow(self, root: Path, tree: _Tree) -> None:
+        """Watch one project until it is unwatched, gone, or cannot be watched; runs on its own thread."""
         notifier: RustNotify | None = None
         is_gone = False
         # The rim of this thread: whatever fails, the project is looked at from time to time instead.
@@ -226,6 +227,7 @@ class Watcher:
         return notifier, _relative(tree, late) if isinstance(late, set) else set()
 
     def _report(self, root: Path, tree: _Tree, paths: set[str]) -> None:
+        """Tell the paths, with the empty one where something may have been missed; nothing for none."""
         with self._lock:
             if tree.is_blind and not tree.is_renewing:
                 tree.is_blind = False
@@ -234,6 +236,7 @@ class Watcher:
             self._on_change(root, paths)
 
     def _open(self, tree: _Tree) -> RustNotify:
+        """Open a notifier for the present folders; raises `OSError`, and `FileNotFoundError` after three tries."""
         with self._lock:
             tree.is_renewing = False
             folders = tree.folders
@@ -289,11 +292,13 @@ def _git_folders(root: Path) -> tuple[str, ...]:
 
 
 def _existing(tree: _Tree, folders: Iterable[str]) -> list[str]:
+    """Return the root and those of the folders to watch that exist now, then the git folders."""
     inside = [f"{tree.root}/{path}" for path in sorted({*folders, ".hybrid"})]
     return [tree.root, *(path for path in (*inside, *tree.git) if Path(path).is_dir())]
 
 
 def _relative(tree: _Tree, reported: Iterable[tuple[int, str]]) -> set[tuple[int, str]]:
+    """Return the changes with paths relative to the root, `/` between; others are left out."""
     changes: set[tuple[int, str]] = set()
     own, info = tree.git or ("", "")
     for kind, path in reported:

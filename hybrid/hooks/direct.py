@@ -81,6 +81,7 @@ def take_rest(home: str) -> None:
 
 
 def _take_waiting(kinds: OpenKinds, home: Path, seconds: float) -> None:
+    """Take in kept events; none is begun after so many seconds."""
     taker = Taker(home, _own_environ, lambda _: kinds)
     taker.take_waiting(until_s=time.monotonic() + seconds)
 

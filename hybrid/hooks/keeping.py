@@ -59,6 +59,7 @@ def may_keep(home: str, settings: HookSettings | None, environ: Mapping[str, str
 
 
 def _is_off(environ: Mapping[str, str], *names: str) -> bool:
+    """Return whether one of these variables says no."""
     return any(environ.get(name, "").strip().lower() in _OFF for name in names)
 
 
@@ -164,6 +165,7 @@ def _upwards(directory: str) -> Iterator[str]:
 
 
 def _is_over(entry: bytes) -> bool:
+    """Return whether a pause has an end that is past."""
     try:
         return float(_value(entry, b"until")) <= time.time()
     except ValueError:
@@ -171,11 +173,13 @@ def _is_over(entry: bytes) -> bool:
 
 
 def _value(entry: bytes, name: bytes) -> bytes:
+    """Return the bytes of a value in a flat object of JSON, a text with its quotes; empty when it is missing."""
     rest = entry.partition(b'"' + name + b'":')[2].strip()
     return rest[: rest.find(b'"', 1) + 1] if rest[:1] == b'"' else rest.partition(b",")[0].strip()
 
 
 def _is_below(directory: str, root: str) -> bool:
+    """Return whether a directory is the root or lies in it."""
     return directory == root or directory.startswith(root.rstrip("/\\") + os.sep)
 
 

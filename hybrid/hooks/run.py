@@ -308,6 +308,7 @@ class _Hook:
         return self._ask(call, event, deadline)
 
     def _ask(self, call: Call, event: Input, deadline: Deadline) -> str:
+        """Ask the service that was reached, print its answer and confirm it; return one line for a person."""
         printed, line = call.ask(event, elapsed_ms=self._elapsed_ms, left_s=deadline.left_s)
         self._event = None  # The service has it, or keeps it by itself.
         if printed:
@@ -368,6 +369,7 @@ class _Hook:
             self._start_service(event)
 
     def _answer_here(self, event: Input, deadline: Deadline) -> str:
+        """Answer, print and record in this process; return one line for a person."""
         reply, printed = self._answered(event, deadline.set_ms)
         if reply.is_taken:
             self._event = None
@@ -526,6 +528,7 @@ def _give(printed: bytes, deadline: Deadline) -> None:
 
 
 def _append(path: str, line: bytes) -> None:
+    """Append a line to a file, made with its folder if missing; what cannot be written is left out."""
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)

@@ -286,4 +286,5 @@ def _kept(name: str) -> KeptEvent | None:
 
 
 def _at(ms: int) -> str:
+    """Return a time in milliseconds since 1970 as ISO 8601 in UTC."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(ms / 1000))

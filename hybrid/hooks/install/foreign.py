@@ -90,6 +90,7 @@ def switch_off(hooks: Sequence[Foreign], *, roots: SettingsRoots, home: Path) ->
 
 
 def _hooks(client: Client, scope: Scope, path: Path) -> Iterator[Foreign]:
+    """Yield the hooks of replaced systems in one settings file; a file that cannot be read has none."""
     try:
         root = read(files.decoded(files.read_bytes(path), path), str(path))
     except (HybridError, OSError):
@@ -101,12 +102,14 @@ def _hooks(client: Client, scope: Scope, path: Path) -> Iterator[Foreign]:
 
 
 def _plugins(roots: SettingsRoots) -> Iterator[Foreign]:
+    """Yield the plugins of replaced systems that Claude Code has switched on."""
     for name, scope, path in enabled_plugins(roots):
         if (system := _named(name.partition("@")[0])) is not None:
             yield Foreign(system, "claude", scope, path, "plugin", name)
 
 
 def _named(command: str) -> str | None:
+    """Return the system that a command belongs to, None for any other."""
     return next((name for name, pattern in _SYSTEMS.items() if pattern.search(command)), None)
 
 

@@ -191,6 +191,7 @@ def enabled_plugins(roots: SettingsRoots) -> list[tuple[str, Scope, Path]]:
 
 
 def _in_text(client: Client, scope: str, path: Path, text: str, environ: Mapping[str, str]) -> Iterator[Install]:
+    """Yield the one place that a text registers us in; nothing where it has no entry of ours or is wrong."""
     try:
         present = ours_in(text, client, name=str(path))
     except HybridError:
@@ -228,6 +229,7 @@ def _managed(environ: Mapping[str, str]) -> Iterator[Install]:
 
 
 def _plugins(roots: SettingsRoots) -> Iterator[Install]:
+    """Yield our own plugins that Claude Code has switched on."""
     for name, _, path in enabled_plugins(roots):
         if name.partition("@")[0] == PLUGIN:
             is_runnable = shutil.which("hybrid", path=roots.environ.get("PATH")) is not None
@@ -236,6 +238,7 @@ def _plugins(roots: SettingsRoots) -> Iterator[Install]:
 
 
 def _text(path: Path) -> str:
+    """Return a settings file's text, empty when it cannot be read; `SettingsError` for what is no text."""
     try:
         return files.decoded(files.read_bytes(path), path)
     except OSError:
@@ -251,6 +254,7 @@ def _text_or_empty(path: Path) -> str:
 
 
 def _settings(path: Path) -> dict[str, Any]:
+    """Return the settings of a file; none for a file that is missing or not to be read as settings."""
     try:
         return read(_text(path), str(path)).value
     except HybridError:
@@ -258,6 +262,7 @@ def _settings(path: Path) -> dict[str, Any]:
 
 
 def _exists(present: RegisteredCommand, environ: Mapping[str, str]) -> bool:
+    """Return whether the program is found and the file of ours that it is given exists."""
     if shutil.which(present.program, path=environ.get("PATH")) is None:
         return False
     words = [word.strip("'\"") for word in present.args]
