@@ -13,8 +13,7 @@ import time
 
 from hybrid.hooks.names import event_of
 from hybrid.ipc.spool import Worth
-from hybrid.ipc.turns import OPT_OUT, may_be_private, note_turn
-from hybrid.ipc.wire import read_start
+from hybrid.ipc.turns import OPT_OUT, may_be_private, note_turn, read_start
 
 TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
 if TYPE_CHECKING:

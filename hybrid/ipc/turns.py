@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import os
 
-from hybrid.ipc.wire import read_start
-
 TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -84,6 +82,27 @@ def may_be_private(home: str, data: bytes) -> bool:
     """Return whether an event that has just come, unread, names a session whose last prompt was private."""
     last = {session: state for _, state, session in _turns(home)}
     return any(state == _PRIVATE and b'"' + session + b'"' in data for session, state in last.items())
+
+
+def read_start(path: str, most_bytes: int, flags: int = 0) -> bytes:
+    """Return the first bytes of a file; none when it is missing or cannot be read. It never waits for a pipe.
+
+    Args:
+        path: The file.
+        most_bytes: Bytes to read at most.
+        flags: Added to those of `os.open`, such as `O_NOFOLLOW`.
+    """
+    flags |= os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        descriptor = os.open(path, flags)
+    except OSError:
+        return b""
+    try:
+        return os.read(descriptor, most_bytes)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
 
 
 def _turns(home: str) -> Iterable[tuple[bytes, bytes, bytes]]:

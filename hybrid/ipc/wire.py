@@ -189,24 +189,3 @@ def pairs(values: dict[str, str]) -> bytes:
 def is_own(status: os.stat_result) -> bool:
     """Return whether only we can write a file or folder, so that no stranger says where prompts go."""
     return not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & 0o022)
-
-
-def read_start(path: str, most_bytes: int, flags: int = 0) -> bytes:
-    """Return the first bytes of a file; none when it is missing or cannot be read. It never waits for a pipe.
-
-    Args:
-        path: The file.
-        most_bytes: Bytes to read at most.
-        flags: Added to those of `os.open`, such as `O_NOFOLLOW`.
-    """
-    flags |= os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    try:
-        descriptor = os.open(path, flags)
-    except OSError:
-        return b""
-    try:
-        return os.read(descriptor, most_bytes)
-    except OSError:
-        return b""
-    finally:
-        os.close(descriptor)
