@@ -47,26 +47,28 @@ _MAX_HEADER_BYTES = 100_000_000
 class Arrays:
     """A file of named arrays, open for reading; the views stay valid while any of them is referenced."""
 
-    __slots__ = ("_data", "_entries", "_offset", "_views", "metadata")
+    __slots__ = ("_data", "_entries", "_offset", "metadata")
 
     def __init__(self, data: mmap.mmap | bytes, entries: dict[str, Any], offset: int, metadata: dict[str, str]) -> None:
         self._data = data
         self._entries = entries
         self._offset = offset
-        self._views: dict[str, NDArray[Any]] = {}
         self.metadata = metadata
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """Return a read-only view of the array of this name.
+        """Return a new read-only view of the array of this name.
 
         Raises:
             KeyError: There is no array of this name.
             ValueError: Its type is unknown, or its shape and its bytes disagree.
         """
-        view = self._views.get(name)
-        if view is None:
-            view = self._views[name] = self._view(name)
-        return view
+        code, shape = self.described(name)
+        dtype = np.dtype(_CODES[code])
+        count = math.prod(shape)
+        if count == 0:
+            return np.zeros(shape, dtype)
+        offset = self._offset + self._entries[name]["data_offsets"][0]
+        return np.frombuffer(self._data, dtype=dtype, count=count, offset=offset).reshape(shape)
 
     def described(self, name: str) -> tuple[str, list[int]]:
         """Return the type of an array as the format spells it, such as `I32`, and its shape, without reading its data.
@@ -85,15 +87,6 @@ class Arrays:
         if end - start != (shape[0] if len(shape) == 1 else math.prod(shape)) * size:
             raise ValueError(f"array {name}: shape and byte count disagree")
         return code, shape
-
-    def _view(self, name: str) -> NDArray[Any]:
-        code, shape = self.described(name)
-        dtype = np.dtype(_CODES[code])
-        count = math.prod(shape)
-        if count == 0:
-            return np.zeros(shape, dtype)
-        offset = self._offset + self._entries[name]["data_offsets"][0]
-        return np.frombuffer(self._data, dtype=dtype, count=count, offset=offset).reshape(shape)
 
     def __contains__(self, name: object) -> bool:
         return name in self._entries

@@ -182,11 +182,12 @@ class Segment:
 
     def __init__(self, path: Path, dead_documents: Sequence[int] = ()) -> None:
         arrays = read_arrays(path)
-        self._arrays = arrays
         try:
             check_layout(arrays)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
+        self._names = frozenset(arrays)
+        self._arrays: Memo[str, NDArray[Any]] = Memo(arrays.__getitem__)
         self.chunk_doc: NDArray[np.int32] = arrays["chunk_doc"]
         self.vector: NDArray[np.int8] = arrays["vector"]
         self.vector_scale: NDArray[np.float32] = arrays["vector_scale"]
@@ -203,7 +204,7 @@ class Segment:
         if self.n_chunks and int(self.chunk_doc[-1]) >= self.n_documents:
             raise ValueError(f"{path}: array chunk_doc names a document beyond the last")
         self._numbers: Memo[str, int | None] = Memo(partial(self._find, "term"))
-        self._tables: dict[str, tuple[memoryview, memoryview]] = {}
+        self._tables: Memo[str, tuple[memoryview, memoryview]] = Memo(self._table)
         dead = np.zeros(self.n_documents, np.bool_)
         dead[list(dead_documents)] = True
         self.doc_is_live: NDArray[np.bool_] = ~dead
@@ -227,11 +228,11 @@ class Segment:
 
     def has(self, name: str) -> bool:
         """Return whether the segment has an array that not every segment has."""
-        return name in self._arrays
+        return name in self._names
 
     def text(self, name: str, row: int) -> str:
         """Return one string of a string table, for example `text("chunk_name", 3)`."""
-        return unpack_string(*self._table(name), row)
+        return unpack_string(*self._tables[name], row)
 
     def texts(self, name: str) -> list[str]:
         """Every string of a string table."""
@@ -300,7 +301,7 @@ class Segment:
 
     def _find(self, table: str, wanted: str) -> int | None:
         """Return the number of a string in a table that is sorted by bytes; None when the table does not hold it."""
-        blob, at = self._table(table)
+        blob, at = self._tables[table]
         key = wanted.encode("utf-8", "surrogatepass")
         number = self._lower_bound(table, key)
         is_held = number < len(at) - 1 and blob[at[number] : at[number + 1]].tobytes() == key
@@ -308,17 +309,14 @@ class Segment:
 
     def _lower_bound(self, table: str, key: bytes, low: int = 0) -> int:
         """Return the number of the first string, from `low` on, that is not below a key; the table must be sorted."""
-        blob, at = self._table(table)
+        blob, at = self._tables[table]
         rest = range(low, len(at) - 1)
         return low + bisect_left(rest, key, key=lambda number: blob[at[number] : at[number + 1]].tobytes())
 
     def _table(self, name: str) -> tuple[memoryview, memoryview]:
         """Return text and offsets of a string table as memory views: arrays take three times as long to slice."""
-        found = self._tables.get(name)
-        if found is None:
-            offsets = np.asarray(self._arrays[f"{name}_at"], np.uint32)  # In the byte order of the machine.
-            found = self._tables[name] = self._arrays[f"{name}_text"].data, offsets.data
-        return found
+        offsets = np.asarray(self._arrays[f"{name}_at"], np.uint32)  # In the byte order of the machine.
+        return self._arrays[f"{name}_text"].data, offsets.data
 
     def terms_of_chunks(self) -> Iterator[dict[str, int]]:
         """Yield term → frequency of each live chunk, in order of chunks, as the lexical search counts them."""
