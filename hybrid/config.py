@@ -9,7 +9,8 @@ strangers, is only a warning.
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -263,24 +264,10 @@ class Loaded(Struct, frozen=True):
         return self.own_problems + self.project_problems
 
 
-_SECTIONS: dict[str, type[Any]] = {
-    "hooks": HooksConfig,
-    "gate": GateConfig,
-    "search": SearchConfig,
-    "ranking": RankingConfig,
-    "lessons": LessonsConfig,
-    "lore": LoreConfig,
-    "memory": MemoryConfig,
-    "index": IndexConfig,
-    "daemon": DaemonConfig,
-    "model": ModelConfig,
-    "privacy": PrivacyConfig,
-    "log": LogConfig,
-}
+_SECTIONS: dict[str, type[Any]] = Config.__annotations__
 _MODEL_NAMES_A_PROJECT_MAY_USE = ("static-v0", "hashing")
 _PROJECT_MAY_NOT = (
-    "daemon.http",
-    "daemon.http_port",
+    "daemon.",
     "hooks.deadline_ms",
     "hooks.ledger_days",
     "index.auto_max_files",
@@ -290,6 +277,7 @@ _PROJECT_MAY_NOT = (
     "lessons.capture",
     "lessons.haiku_model",
     "lessons.use_haiku_scoring",
+    "log.",
     "lore.data_dir",
     "memory.batch_window_ms",
     "memory.exclude_projects",
@@ -300,7 +288,9 @@ _PROJECT_MAY_NOT = (
     "memory.skip_tools",
     "search.lexical_engine",
 )
-_ADDING = ("index.include", "index.exclude")
+"""Settings, and beginnings of their names, that no project chooses."""
+
+ADDING = ("index.include", "index.exclude")
 """Lists that each layer adds to instead of replacing, so that no layer drops by accident what those below it say."""
 
 _COUNTS_UNACCEPTED = (
@@ -349,13 +339,19 @@ def check(key: str, value: object) -> object:
     if name not in hints:
         raise ConfigError(f"unknown setting {key}; `hybrid config` lists all")
     hint = hints[name]
+    if get_origin(hint) is Annotated:
+        return _checked_number(key, value, *get_args(hint))
     if get_origin(hint) is Literal:
-        choices = get_args(hint)
-        if value not in choices:
-            raise ConfigError(f"{key} = {_shown(value)}: must be one of {', '.join(choices)}")
+        if value not in get_args(hint):
+            raise ConfigError(f"{key} = {_shown(value)}: must be one of {', '.join(get_args(hint))}")
         return value
-    kind = get_args(hint)[0] if get_origin(hint) is Annotated else hint
-    return _CHECKS.get(kind, _check_number)(key, value)
+    if hint == tuple[str, ...]:
+        return _checked_texts(key, value)
+    if hint is str:
+        return _checked_text(key, value)
+    if not isinstance(value, bool):
+        raise ConfigError(f"{key} = {_shown(value)}: must be true or false")
+    return value
 
 
 @cache
@@ -364,23 +360,17 @@ def _hints(section: str) -> dict[str, Any]:
     return get_type_hints(_SECTIONS[section], include_extras=True) if section in _SECTIONS else {}
 
 
-def _check_bool(key: str, value: object) -> object:
-    if not isinstance(value, bool):
-        raise ConfigError(f"{key} = {_shown(value)}: must be true or false")
-    return value
-
-
 _SHOWN_CHARS = 200
 _MAY_BE_EMPTY = ("lore.data_dir", "memory.path")
 
 
-def _check_text(key: str, value: object) -> object:
+def _checked_text(key: str, value: object) -> str:
     if not isinstance(value, str) or not (value or key in _MAY_BE_EMPTY):
         raise ConfigError(f"{key} = {_shown(value)}: must be text that is not empty")
     return _storable(key, value)
 
 
-def _check_texts(key: str, value: object) -> object:
+def _checked_texts(key: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, (list, tuple)):
         raise ConfigError(f"{key} = {_shown(value)}: must be a list of texts")
     parts = list(cast("list[object]", value))
@@ -424,36 +414,17 @@ def _mended(parts: list[str]) -> list[str]:
     return cast("list[str]", meant) if is_list else parts
 
 
-def _check_int(key: str, value: object) -> object:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ConfigError(f"{key} = {_shown(value)}: must be a whole number")
-    return _check_range(key, value)
-
-
-def _check_number(key: str, value: object) -> object:
-    if key == "hooks.gate_threshold" and value == "auto":
+def _checked_number(key: str, value: object, kind: object, limits: tuple[float, float]) -> object:
+    """Return a number as its kind, `int` or `float`, in its range, both ends included; of another kind also `auto`."""
+    wanted = {int: "a whole number", float: "a number"}.get(cast("type", kind), 'a number or "auto"')
+    if value == "auto" and wanted.endswith('"auto"'):
         return value
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        wanted = 'a number or "auto"' if key == "hooks.gate_threshold" else "a number"
+    if isinstance(value, bool) or not isinstance(value, int if kind is int else (int, float)):
         raise ConfigError(f"{key} = {_shown(value)}: must be {wanted}")
-    return float(_check_range(key, value))
-
-
-def _check_range(key: str, value: float) -> float:
-    section, _, name = key.partition(".")
-    low, high = get_args(_hints(section)[name])[1]
+    low, high = limits
     if not low <= value <= high:
         raise ConfigError(f"{key} = {_shown(value)}: must lie in {low:g} to {high:g}")
-    return value
-
-
-_CHECKS: dict[Any, Callable[[str, object], object]] = {
-    bool: _check_bool,
-    str: _check_text,
-    tuple[str, ...]: _check_texts,
-    int: _check_int,
-    float: _check_number,
-}
+    return value if kind is int else float(value)
 
 
 def parse_text(key: str, text: str) -> object:
@@ -530,10 +501,8 @@ def read_layer(path: Path, problems: list[str], *, is_project: bool = False) -> 
             problems.append(f"{path}: unknown setting {section}; settings stand in sections such as [hooks]")
             continue
         for name, value in cast("dict[str, object]", entries).items():
-            try:
+            with _noted(path, problems):
                 found[f"{section}.{name}"] = check(f"{section}.{name}", value)
-            except ConfigError as error:
-                problems.append(f"{path}: {error}")
     return found
 
 
@@ -581,43 +550,36 @@ def _taken_out(layer: dict[str, object]) -> dict[str, object]:
 
 def _safe_for_project(layer: dict[str, object], so_far: Mapping[str, object], path: Path, problems: list[str]) -> None:
     """Drop settings that a project's file may never choose, such as less privacy, and add a sentence on each."""
-    for key in list(layer):
-        value = layer[key]
-        reason = ""
-        if key.startswith(("log.", "daemon.")) or key in _PROJECT_MAY_NOT:
-            reason = "is not a project's to choose"
-        elif key == "model.name" and value not in _MODEL_NAMES_A_PROJECT_MAY_USE:
-            reason = "a project may only name a model that ships with hybrid"
-        elif key == "search.depth" and cast("int", value) > cast("int", so_far[key]):
-            reason = f"a project may search less deep, not deeper than {so_far[key]}"
-        elif (
-            (key == "privacy.redact" and not value)
-            or (key in ("memory.cross_project", "memory.enabled", "memory.capture") and value and not so_far[key])
-            or (
-                key == "privacy.log_prompts"
-                and _PRIVACY_ORDER.index(str(value)) < _PRIVACY_ORDER.index(str(so_far[key]))
-            )
-        ):
-            reason = "a project may raise privacy, not lower it"
-        if reason:
+    for key, value in [*layer.items()]:
+        if reason := _reason_against(key, value, so_far[key]):
             problems.append(f"{path}: {key} = {value!r}: {reason}")
             del layer[key]
 
 
-def _environment_layer(environ: Mapping[str, str], problems: list[str]) -> tuple[dict[str, object], dict[str, str]]:
-    found: dict[str, object] = {}
-    origins: dict[str, str] = {}
-    for key, variable in _VARIABLES.items():
-        if variable not in environ:
-            variable = _OTHER_VARIABLES.get(key, variable)
-        if variable not in environ:
-            continue
-        try:
-            found[key] = parse_text(key, environ[variable])
-            origins[key] = variable
-        except ConfigError as error:
-            problems.append(f"{variable}: {error}")
-    return found, origins
+def _reason_against(key: str, value: Any, below: Any) -> str:
+    """Return why a project may not choose this value over that of the layers below; empty when it may."""
+    if key.startswith(_PROJECT_MAY_NOT):
+        return "is not a project's to choose"
+    if key == "model.name" and value not in _MODEL_NAMES_A_PROJECT_MAY_USE:
+        return "a project may only name a model that ships with hybrid"
+    if key == "search.depth" and value > below:
+        return f"a project may search less deep, not deeper than {below}"
+    if key == "privacy.redact":
+        is_lowered = not value
+    elif key == "privacy.log_prompts":
+        is_lowered = _PRIVACY_ORDER.index(value) < _PRIVACY_ORDER.index(below)
+    else:
+        is_lowered = key in _COUNTS_UNACCEPTED and value and not below
+    return "a project may raise privacy, not lower it" if is_lowered else ""
+
+
+@contextmanager
+def _noted(place: object, problems: list[str]) -> Generator[None]:
+    """Turn a mistake in a setting into a sentence in `problems` that begins with its place."""
+    try:
+        yield
+    except ConfigError as error:
+        problems.append(f"{place}: {error}")
 
 
 def unknown_variables(environ: Mapping[str, str]) -> tuple[str, ...]:
@@ -679,27 +641,26 @@ def load(
     problems: list[str] = []
     values = dict(_defaults(shipped("config.toml")))
     origins = dict.fromkeys(KEYS, "default")
-    layer = read_layer(home / "config.toml", problems)
-    _lay(layer, values)
-    origins.update(dict.fromkeys(layer, str(home / "config.toml")))
+
+    def lay(layer: Mapping[str, object], origin: str) -> None:
+        for key, value in layer.items():
+            values[key] = added(values[key], value) if key in ADDING else value
+            origins[key] = origin
+
+    lay(read_layer(home / "config.toml", problems), str(home / "config.toml"))
     project_problems: tuple[str, ...] = ()
     waiting: dict[str, object] = {}
     if project_folder is not None:
         path = project_folder / "config.toml"
         layer, waiting, project_problems = _project_layer(path, values, is_accepted=is_accepted)
-        _lay(layer, values)
-        origins.update(dict.fromkeys(layer, str(path)))
-    layer, variables = _environment_layer(environ, problems)
-    _lay(layer, values)
-    origins.update(variables)
+        lay(layer, str(path))
+    for key, variable in _set_variables(environ):
+        with _noted(variable, problems):
+            lay({key: parse_text(key, environ[variable])}, variable)
     for key, value in (flags or {}).items():
-        if value is None:
-            continue
-        try:
-            values[key] = check(key, value)
-            origins[key] = "flag"
-        except ConfigError as error:
-            problems.append(f"command line: {error}")
+        if value is not None:
+            with _noted("command line", problems):
+                values[key], origins[key] = check(key, value), "flag"
     sections = {
         name: section(**{key: values[f"{name}.{key}"] for key in section.__struct_fields__})
         for name, section in _SECTIONS.items()
@@ -707,15 +668,12 @@ def load(
     return Loaded(Config(**sections), origins, tuple(problems), project_problems, waiting)
 
 
-def _lay(layer: Mapping[str, object], values: dict[str, object]) -> None:
-    """Put a layer over the values of those below it, in place; the lists of `_ADDING` add up instead."""
-    for key, value in layer.items():
-        values[key] = added(values[key], value) if key in _ADDING else value
-
-
-def is_adding(key: str) -> bool:
-    """Return whether a layer adds to the list of this setting rather than replaces it."""
-    return key in _ADDING
+def _set_variables(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield each setting that the environment sets, with the variable that does; its own goes before a second one."""
+    for key, own in _VARIABLES.items():
+        variable = next((name for name in (own, _OTHER_VARIABLES.get(key, own)) if name in environ), None)
+        if variable:
+            yield key, variable
 
 
 def added(below: object, above: object) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from hybrid.base.atomic import read_regular, write_atomic
 from hybrid.base.errors import ConfigError
 from hybrid.cli.common import add_common, print_json, say, waiting_lines, warn, workspace_of
-from hybrid.config import KEYS, is_adding, parse_text, unknown_variables, value_of
+from hybrid.config import ADDING, KEYS, parse_text, unknown_variables, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -154,7 +154,7 @@ def _say_what_counts(key: str, written: object | None, path: Path, workspace: Wo
     value, origin = value_of(loaded.config, key), loaded.origins[key]
     if key in loaded.waiting:
         say(f"{_plain(loaded.waiting[key])} counts after `hybrid trust`: nobody accepted this tree yet")
-    if is_adding(key):
+    if key in ADDING:
         taken_out = ', and "!PATTERN" takes one out' if key == "index.exclude" else ""
         say(f"In force, since each layer adds to the list{taken_out}: {_plain(value)}")
     elif key not in loaded.waiting and origin not in (str(path), "default") and value != written:
