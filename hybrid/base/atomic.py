@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
 import stat
 import sys
@@ -149,17 +150,18 @@ def set_aside(path: Path) -> Path | None:
     Returns:
         The new path, or None when it could not be renamed (gone, or a read-only folder).
     """
-    stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%S")
-    target = path.with_name(f"{path.name}.corrupt-{stamp}")
-    number = 1
-    while target.exists():
-        number += 1
-        target = path.with_name(f"{path.name}.corrupt-{stamp}-{number}")
+    target = free_path(path.with_name(f"{path.name}.corrupt-{datetime.now(timezone.utc):%Y%m%dT%H%M%S}"))
     try:
         path.replace(target)
     except OSError:
         return None
     return target
+
+
+def free_path(path: Path) -> Path:
+    """Return the path, or the path with `-2`, `-3`, … behind it, the first that does not exist."""
+    numbered = (path.with_name(f"{path.name}-{number}") for number in itertools.count(2))
+    return path if not path.exists() else next(free for free in numbered if not free.exists())
 
 
 @contextlib.contextmanager

@@ -6,8 +6,6 @@ is not needed. Nothing here raises for what is on disk: a folder that is gone or
 
 from __future__ import annotations
 
-import hashlib
-import os
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -24,7 +22,7 @@ from hybrid.project.git_folder import (
     open_git_folder,
     real_path,
 )
-from hybrid.project.registry import Marks, choose_key, load_registry
+from hybrid.project.registry import Marks, choose_key, load_registry, path_key
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,10 +70,10 @@ def find_project(cwd: Path, home: Path, user_home: Path) -> Project | None:
     """
     folder = real_path(cwd)
     tree = _find_tree(folder)
-    marked = _find_marked(folder, home)
+    marked = next((candidate for candidate in (folder, *folder.parents) if has_folder(candidate, home)), None)
     if tree is not None and (marked is None or not _is_too_wide(tree[0], user_home)):
-        return _of_tree(*tree, home)
-    return _of_folder(marked, home) if marked is not None else None
+        return _project(*tree, home)
+    return _project(marked, None, home) if marked is not None else None
 
 
 def marks_of(project: Project) -> Marks:
@@ -118,30 +116,19 @@ def _find_tree(folder: Path) -> tuple[Path, GitFolder] | None:
     return None
 
 
-def _find_marked(folder: Path, home: Path) -> Path | None:
-    return next((candidate for candidate in (folder, *folder.parents) if has_folder(candidate, home)), None)
-
-
 def _is_too_wide(root: Path, user_home: Path) -> bool:
     return root.parent == root or root == real_path(user_home)
 
 
-def _of_tree(root: Path, git: GitFolder, home: Path) -> Project:
-    return _project(root, _marks(root, git), home, git)
-
-
-def _of_folder(root: Path, home: Path) -> Project:
-    return _project(root, _marks(root, None), home, None)
-
-
-def _project(root: Path, marks: Marks, home: Path, git: GitFolder | None) -> Project:
+def _project(root: Path, git: GitFolder | None, home: Path) -> Project:
+    marks = _marks(root, git)
     choice = choose_key(marks, home)
     return Project(
         root=root,
         name=marks.name,
         key=choice.key,
         worktree=git is not None and git.is_worktree,
-        tree=hashlib.sha256(os.fsencode(root)).hexdigest()[:16],
+        tree=path_key(str(root)),
         is_git=git is not None,
         main_root=root if git is None else git.main_root,
         has_folder=has_folder(root, home),
@@ -220,7 +207,7 @@ def explain_none(cwd: Path, home: Path) -> str:
             return f"{candidate} is a bare repository: it has no files"
         if (candidate / FOLDER_NAME).is_symlink():
             return f"{candidate / FOLDER_NAME} is a link: only a folder makes a project"
-        if _is_own(candidate / FOLDER_NAME, home):
+        if (candidate / FOLDER_NAME).is_dir() and not has_folder(candidate, home):
             return f"{candidate / FOLDER_NAME} is the folder of hybrid itself, which makes no project"
         if (candidate / ".git").exists() and open_git_folder(candidate) is None:
             return f"{candidate / '.git'} leads to no repository with files"
@@ -238,14 +225,8 @@ def _why_key(marks: Marks, choice: KeyChoice, entry: RegistryEntry | None) -> tu
         "origin": f"a project with the origin {marks.origin} is known",
         "path": f"a project in {marks.path} is known",
     }.get(choice.known_by, "it is known")
-    first = _first_of(entry)
+    first = next(iter((*entry.origins, *entry.paths)), "") if entry else ""
     return "registry", f"kept from before: {known}{f'; the key was made for {first}' if first else ''}"
-
-
-def _first_of(entry: RegistryEntry | None) -> str:
-    if entry is None:
-        return ""
-    return next(iter((*entry.origins, *entry.paths)), "")
 
 
 def _why_name(project: Project, marks: Marks) -> tuple[str, str]:
@@ -262,7 +243,3 @@ def _is_submodule(root: Path) -> bool:
     if folders is None or root == folders[0].parent:
         return False
     return any(part == "modules" and above == ".git" for above, part in pairwise(folders[1].parts))
-
-
-def _is_own(folder: Path, home: Path) -> bool:
-    return folder.is_dir() and not has_folder(folder.parent, home)

@@ -78,11 +78,7 @@ def identity_of(common: Path) -> str:
     Inode and time of a file that git writes once, when it makes the repository. Either alone may come again: inodes
     are used anew, and a copy keeps times. Empty when the file is not there.
     """
-    for name in ("description", "info/exclude"):
-        mark = identity_of_file(common / name)
-        if mark:
-            return mark
-    return ""
+    return identity_of_file(common / "description") or identity_of_file(common / "info/exclude")
 
 
 def identity_of_file(path: Path) -> str:
@@ -105,18 +101,12 @@ def real_path(path: Path) -> Path:
 
 def is_folder(path: Path) -> bool:
     """Return whether a folder is there and can be seen; never raises."""
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):
-        return False
+    return os.path.isdir(path)  # noqa: PTH112 - `Path.is_dir` raises where a folder above cannot be seen
 
 
 def is_file(path: Path) -> bool:
     """Return whether a file is there and can be seen; never raises."""
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
+    return os.path.isfile(path)  # noqa: PTH113 - as above
 
 
 def read_small(path: Path) -> str | None:

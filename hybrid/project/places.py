@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,14 +39,9 @@ _CONFIG = """\
 """
 
 
-def hybrid_home(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """Return the folder for indexes, records and logs of all projects; it need not exist.
-
-    Args:
-        environ: `HYBRID_HOME` decides when it is set and not empty; `~` is the home folder.
-        platform: As `sys.platform`; decides where user data lies otherwise.
-    """
-    return Path(home_path(environ, platform))
+def hybrid_home(environ: Mapping[str, str]) -> Path:
+    """Return the absolute path of the folder for what hybrid keeps of all projects, as `home_path` does."""
+    return Path(home_path(environ))
 
 
 def open_tree_state(project: Project, home: Path) -> Path:
@@ -62,13 +56,12 @@ def project_folder(project: Project, home: Path) -> Path:
     return home / "projects" / project.key
 
 
-def register(project: Project, home: Path) -> bool:
+def register(project: Project, home: Path) -> None:
     """Remember a project under its key, so that the key outlives a new remote, a rename or a move; builds call this.
 
-    Returns:
-        True if the project is remembered; when not, the key is found again the way it was found now.
+    A failure is silent: the key is then found again the way it was found now.
     """
-    return remember(marks_of(project), project.key, home)
+    remember(marks_of(project), project.key, home)
 
 
 def create_folder(root: Path) -> Path:

@@ -14,14 +14,15 @@ the identity: without an origin that is a new project.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
+from msgspec.structs import asdict
 
 from hybrid.base.atomic import locked, make_private_folder, set_aside, write_atomic
+from hybrid.base.digest import sha256_hex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,7 +81,14 @@ def registry_path(home: Path) -> Path:
 
 def choose_key(marks: Marks, home: Path) -> KeyChoice:
     """Return the key of a project: the remembered one, else that of its origin, else that of its path."""
-    return _choose(marks, load_registry(home))
+    entries = load_registry(home)
+    known, known_by = _known_key(marks, entries)
+    origin_key = _digest(marks.origin.encode("utf-8", "surrogatepass")) if marks.origin else None
+    key = known or origin_key or _free_path_key(marks, entries)
+    if key == origin_key:
+        return KeyChoice(key, "origin URL", known_by)
+    is_own_path = known is None or key == path_key(marks.path)
+    return KeyChoice(key, "main working tree path" if is_own_path else "registered", known_by)
 
 
 def load_registry(home: Path) -> dict[str, RegistryEntry]:
@@ -93,28 +101,21 @@ def is_damaged(home: Path) -> bool:
     return _load(registry_path(home)) is None
 
 
-def remember(marks: Marks, key: str, home: Path) -> bool:
+def remember(marks: Marks, key: str, home: Path) -> None:
     """Remember the marks of a project under its key, and drop the notes of `mark_forgotten` for them.
 
-    A damaged registry is set aside and started anew. A failed write raises nothing: the key is then found again the
-    way it was found now.
-
-    Returns:
-        True if the registry holds the marks now.
+    A damaged registry is set aside and started anew. A failed write raises nothing, nor does a wait for another writer
+    of more than two seconds: the key is then found again the way it was found now.
     """
     for path in _forgotten_paths(key, marks, home):
         with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)
-    return _change(home, lambda entries: {**entries, key: _grown(marks, key, entries)})
+    _change(home, lambda entries: {**entries, key: _grown(marks, key, entries)})
 
 
-def forget(key: str, home: Path) -> bool:
-    """Remove a key from the registry; the next build takes its project for a new one.
-
-    Returns:
-        True if the registry is without the key now.
-    """
-    return _change(home, lambda entries: {other: entry for other, entry in entries.items() if other != key})
+def forget(key: str, home: Path) -> None:
+    """Remove a key from the registry, so that the next build takes its project for a new one; fails silently."""
+    _change(home, lambda entries: {other: entry for other, entry in entries.items() if other != key})
 
 
 def mark_forgotten(key: str, home: Path) -> None:
@@ -146,22 +147,12 @@ def _forgotten_paths(key: str, marks: Marks, home: Path) -> list[Path]:
     texts += [f"identity {marks.identity}"] if marks.identity else []
     texts += [f"origin {marks.origin}"] if marks.origin else [f"path {marks.path}"] if marks.path else []
     folder = registry_path(home).parent
-    digests = (hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16] for text in texts)
-    return [folder / f"{digest}{_FORGOTTEN}" for digest in digests]
+    return [folder / f"{_digest(text.encode('utf-8', 'surrogatepass'))}{_FORGOTTEN}" for text in texts]
 
 
 def path_key(path: str) -> str:
-    """Return the key of a project without an origin, made of its path: 16 hex digits."""
-    return hashlib.sha256(os.fsencode(path)).hexdigest()[:16]
-
-
-def _choose(marks: Marks, entries: dict[str, RegistryEntry]) -> KeyChoice:
-    known, known_by = _known_key(marks, entries)
-    key = known or (_origin_key(marks.origin) if marks.origin else _free_path_key(marks, entries))
-    if marks.origin and key == _origin_key(marks.origin):
-        return KeyChoice(key, "origin URL", known_by)
-    is_own_path = known is None or key == path_key(marks.path)
-    return KeyChoice(key, "main working tree path" if is_own_path else "registered", known_by)
+    """Return 16 hex digits of a path: the name of a working tree, and the key of a project without an origin."""
+    return _digest(os.fsencode(path))
 
 
 def _known_key(marks: Marks, entries: dict[str, RegistryEntry]) -> tuple[str | None, str]:
@@ -179,8 +170,8 @@ def _known_key(marks: Marks, entries: dict[str, RegistryEntry]) -> tuple[str | N
     return None, ""
 
 
-def _origin_key(origin: str) -> str:
-    return hashlib.sha256(origin.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+def _digest(data: bytes) -> str:
+    return sha256_hex(data)[:16]
 
 
 def _free_path_key(marks: Marks, entries: dict[str, RegistryEntry]) -> str:
@@ -189,24 +180,17 @@ def _free_path_key(marks: Marks, entries: dict[str, RegistryEntry]) -> str:
     return key if key not in entries else path_key(f"{marks.path}\n{marks.identity}")
 
 
-def _change(home: Path, change: Callable[[dict[str, RegistryEntry]], dict[str, RegistryEntry]]) -> bool:
+def _change(home: Path, change: Callable[[dict[str, RegistryEntry]], dict[str, RegistryEntry]]) -> None:
     path = registry_path(home)
-    try:
-        with locked(path.with_suffix(".lock"), _LOCK_TIMEOUT_S) as is_held:
-            if is_held:
-                _rewrite(path, change)
-            return is_held
-    except OSError:
-        return False
-
-
-def _rewrite(path: Path, change: Callable[[dict[str, RegistryEntry]], dict[str, RegistryEntry]]) -> None:
-    before = _load(path)
-    if before is None:
-        set_aside(path)
-    after = change(before or {})
-    if after != before:
-        write_atomic(path, _dump(after))
+    with contextlib.suppress(OSError), locked(path.with_suffix(".lock"), _LOCK_TIMEOUT_S) as is_held:
+        if not is_held:
+            return
+        before = _load(path)
+        if before is None:
+            set_aside(path)
+        after = change(before or {})
+        if after != before:
+            write_atomic(path, _dump(after))
 
 
 def _grown(marks: Marks, key: str, entries: dict[str, RegistryEntry]) -> RegistryEntry:
@@ -228,15 +212,7 @@ def _with(values: tuple[str, ...], newest: str) -> tuple[str, ...]:
 
 
 def _dump(entries: dict[str, RegistryEntry]) -> bytes:
-    projects = {
-        key: {
-            "name": entry.name,
-            "origins": list(entry.origins),
-            "paths": list(entry.paths),
-            "identities": list(entry.identities),
-        }
-        for key, entry in sorted(entries.items())
-    }
+    projects = {key: asdict(entry) for key, entry in sorted(entries.items())}
     # ASCII only: paths may hold bytes that are not UTF-8, which JSON escapes carry as lone surrogates.
     return (json.dumps({"version": _VERSION, "projects": projects}, indent=1) + "\n").encode("ascii")
 
@@ -248,20 +224,6 @@ def _load(path: Path) -> dict[str, RegistryEntry] | None:
     except OSError:
         return {}
     try:
-        data: Any = json.loads(raw)
-        projects = data["projects"]
-        return {key: _entry(projects[key]) for key in projects}
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return convert(json.loads(raw)["projects"], dict[str, RegistryEntry])
+    except (ValueError, KeyError, TypeError, RecursionError, ValidationError):
         return None
-
-
-def _entry(raw: dict[str, Any]) -> RegistryEntry:
-    return RegistryEntry(
-        str(raw["name"]), _strings(raw["origins"]), _strings(raw["paths"]), _strings(raw["identities"])
-    )
-
-
-def _strings(raw: object) -> tuple[str, ...]:
-    if not isinstance(raw, list):
-        raise TypeError("not a list")
-    return tuple(str(value) for value in cast("list[object]", raw))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import asdict
 
-from hybrid.base.atomic import locked, make_private_folder
+from hybrid.base.atomic import free_path, locked, make_private_folder
 from hybrid.base.errors import BusyError, HybridError
 from hybrid.config import load
 from hybrid.knowledge.record_figures import RecordFile, total, tree_records
@@ -266,7 +266,7 @@ def _move_own(workspace: Workspace, today: date, stamp: str) -> Moved | None:
         if not is_held:
             raise HybridError("another process writes it; run `hybrid trust` when it is done")
         report = import_lessons(own, {"project": target, "system": stores.system}, today=today)
-        aside = _free(own.with_name(f"{own.name}.adopted-{stamp}"))
+        aside = free_path(own.with_name(f"{own.name}.adopted-{stamp}"))
         with contextlib.suppress(FileNotFoundError):
             own.rename(aside)
         return Moved(target.file, report, aside)
@@ -318,7 +318,7 @@ def forget(home: Path, project: IndexedProject, *, stamp: str) -> ForgottenProje
         registry.mark_forgotten(project.key, home)
         trees = {*accepted, *_trees_in(folder), *map(registry.path_key, project.roots)}
         _forget_views(home, sorted(trees))
-        kept = _put_aside(folder, _free(home / FOLDER / f"{project.key}-{stamp}"))
+        kept = _put_aside(folder, free_path(home / FOLDER / f"{project.key}-{stamp}"))
         delete_index(folder)
         # Under the lock too: what a build accepts and remembers after it is that of another index.
         refuse_all(project.key, home)
@@ -389,12 +389,3 @@ def _put_aside(folder: Path, aside: Path) -> tuple[Path, ...]:
                 if path.name.startswith(FILE):
                     kept.append(target)
     return tuple(kept)
-
-
-def _free(path: Path) -> Path:
-    """Return the path, or the path with `-2`, `-3`, … behind it, the first that does not exist."""
-    free, number = path, 1
-    while free.exists():
-        number += 1
-        free = path.with_name(f"{path.name}-{number}")
-    return free
