@@ -14,12 +14,13 @@ import os
 import sqlite3
 import sys
 import time
+from collections import Counter
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec import Struct, ValidationError, convert, to_builtins
+from msgspec.structs import replace
 
 from hybrid.base.atomic import append_line, locked, read_regular, write_atomic
 from hybrid.base.errors import HybridError
@@ -40,10 +41,7 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 
-# Takes out of hybrid's own small files what the present rules for secrets hide: log, marks, ledgers, counters.
-#
-# Each file is replaced in one step, so a kill leaves the old one or the new one. What another process appends
-# meanwhile is taken over. Called by `cleaning`, which knows what was done already.
+# --- hybrid's own small files: log, marks, ledgers, counters ----------------------------------------------
 
 _LATE_S = 0.05
 """Seconds, at most, from opening a file to appending a line to it; a cleaning waits so long twice for other writers."""
@@ -61,12 +59,11 @@ def clean_log(workspace: Workspace) -> int:
     folder = log_folder(workspace.home)
     if not folder.is_dir():
         return 0
-    n = 0
     with workspace.log.held_parts() as parts:
-        n += sum(map(clean_lines, parts))
+        n = sum(map(clean_lines, parts))
     path = folder / marks.NAME
     if path.is_file():
-        with marks.held(path.parent):
+        with marks.held(folder):
             n += clean_lines(path)
     return n
 
@@ -164,12 +161,11 @@ def _clean_counters(folder: Path) -> int:
 
 def cleaned_counters(state: HookState) -> dict[str, object]:
     """Return the counters as JSON, without secrets in names; counts of files whose names become alike are added up."""
-    kept = state.as_json()
-    counts: dict[str, int] = {}
+    counts = Counter[str]()
     for file, count in state.file_frequencies.items():
-        counts[redact(file)] = counts.get(redact(file), 0) + count
-    cleaned = redacted_strings({name: value for name, value in kept.items() if name != "file_frequencies"})
-    return cast("dict[str, object]", cleaned) | {"file_frequencies": counts}
+        counts[redact(file)] += count
+    cleaned = redacted_strings(state.as_json() | {"file_frequencies": None})
+    return cast("dict[str, object]", cleaned) | {"file_frequencies": dict(counts)}
 
 
 NAME = "cleaned.json"
@@ -231,21 +227,14 @@ class Cleaned(Struct, frozen=True):
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields as JSON with stable keys, as `cleaned.json` and the status hold them."""
-        lists = {"files": list(self.files), "problems": list(self.problems)}
-        return asdict(self) | lists
+        return to_builtins(self)
 
 
 def read_cleaned(home: Path) -> Cleaned:
     """Return the state that the last cleaning noted; an empty `Cleaned` when the file is missing or cannot be read."""
     try:
-        found: object = json.loads(read_regular(home / NAME, _MAX_BYTES))
-        if not isinstance(found, dict):
-            return Cleaned()
-        names = Cleaned.__struct_fields__
-        fields = {name: value for name, value in cast("dict[str, Any]", found).items() if name in names}
-        fields |= dict[str, Any]({name: tuple(map(str, fields.get(name) or ())) for name in ("files", "problems")})
-        return Cleaned(**fields)
-    except (OSError, ValueError, TypeError, RecursionError):
+        return convert(json.loads(read_regular(home / NAME, _MAX_BYTES)), Cleaned)
+    except (OSError, ValueError, RecursionError, ValidationError):
         return Cleaned()
 
 

@@ -91,8 +91,10 @@ def clean_records(workspace: Workspace, store: MemoryStore, done: IndexesCleaned
             return {tree: root for tree, root in _trees(catalog).items() if tree not in own}
 
         done.n_dropped += _drop_rest(path, path.parent / "views", others)
-        done.problems += purge_index(workspace, store) if own else ()
-        done.n_rebuilt += len(own)
+        problems = purge_index(workspace, store) if own else ()
+        done.problems += problems
+        # All are made again by the next cleaning, and counted then.
+        done.n_rebuilt += 0 if problems else len(own)
         _drop_rest(path, path.parent / "views", _trees)
 
 

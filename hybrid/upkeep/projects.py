@@ -14,8 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field
-from msgspec.structs import asdict
+from msgspec import Struct, field, to_builtins
 
 from hybrid.base.atomic import free_path, locked, make_private_folder
 from hybrid.base.errors import BusyError, HybridError
@@ -58,7 +57,7 @@ class IndexedProject(Struct, frozen=True):
 
     def as_json(self) -> dict[str, Any]:
         """Stable keys."""
-        return asdict(self) | {"roots": list(self.roots)}
+        return to_builtins(self)
 
 
 def indexed_projects(home: Path) -> list[IndexedProject]:
@@ -66,14 +65,15 @@ def indexed_projects(home: Path) -> list[IndexedProject]:
     entries = registry.load_registry(home)
     found: list[IndexedProject] = []
     for folder in sorted((home / "projects").glob("*/")):
-        sizes, times = [0], [0.0]
+        sizes: list[int] = []
+        times: list[float] = []
         for path in _files(folder):
             with contextlib.suppress(OSError):
                 stat = path.stat()
                 if not _is_lock(path.name):
                     sizes.append(0 if is_lessons(path.name) else stat.st_size)
                     times.append(stat.st_mtime)
-        if len(sizes) == 1:
+        if not sizes:
             continue
         entry = entries.get(folder.name)
         found.append(
@@ -292,7 +292,7 @@ class ForgottenProject(Struct, frozen=True):
 
     def as_json(self) -> dict[str, Any]:
         """Stable keys."""
-        return {"was_accepted": self.was_accepted, "kept": [str(path) for path in self.kept]}
+        return to_builtins(self, enc_hook=str)
 
 
 def forget(home: Path, project: IndexedProject, *, stamp: str) -> ForgottenProject:

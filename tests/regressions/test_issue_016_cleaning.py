@@ -412,3 +412,23 @@ def test_a_project_that_is_forgotten_meanwhile_is_no_problem(tmp_path: Path, mon
     assert cleaned is not None
     assert () == cleaned.problems
     assert [] == shop.json("projects", code=1)["projects"]
+
+
+def test_an_index_that_cannot_be_written_is_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was counted as made again, and once more by the cleaning that did it; now each counts when it is done."""
+    shop = _older_home(tmp_path)
+    environ = {"HYBRID_HOME": str(shop.home)}
+    workspace = open_workspace(shop.home, environ=environ)
+
+    def fail(*_args: Any, **_options: Any) -> None:
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hybrid.upkeep.cleaning_indexes.MemoryIndex.write", fail)
+        failed = clean_home(workspace, environ, is_whole=True)
+    done = clean_home(workspace, environ, is_whole=True)
+
+    assert failed is not None
+    assert (1, ["the disk is full"]) == (failed.rebuilt, [*failed.problems])
+    assert done is not None
+    assert (2, ()) == (done.rebuilt, done.problems)
