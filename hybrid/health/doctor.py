@@ -126,21 +126,16 @@ def _how_installed() -> str:
 def _home(home: Path) -> Iterator[Finding]:
     place = next(folder for folder in (home, *home.parents) if folder.exists())
     if not place.is_dir():
-        yield Finding(
-            "problem", "home", f"{place} is a file, not a folder", f"mv '{place}' elsewhere, or set HYBRID_HOME"
-        )
+        remedy = f"mv '{place}' elsewhere, or set HYBRID_HOME"
+        yield Finding("problem", "home", f"{place} is a file, not a folder", remedy)
         return
     if not os.access(place, os.W_OK):
         yield Finding("problem", "home", f"{home} cannot be written", f"chmod u+rwx '{place}', or set HYBRID_HOME")
         return
     free = shutil.disk_usage(place).free
     what = f"{home}, {free / 1e9:.1f} GB free"
-    if free < _NOTHING_BYTES:
-        yield Finding("problem", "home", what, "free disk space, or `hybrid projects forget NAME`")
-    elif free < _LITTLE_BYTES:
-        yield Finding("warning", "home", what, "free disk space, or `hybrid projects forget NAME`")
-    else:
-        yield Finding("ok", "home", what)
+    level: Level = "problem" if free < _NOTHING_BYTES else "warning" if free < _LITTLE_BYTES else "ok"
+    yield Finding(level, "home", what, "" if level == "ok" else "free disk space, or `hybrid projects forget NAME`")
 
 
 def _rights(home: Path) -> Iterator[Finding]:
@@ -288,26 +283,14 @@ def _state_folders(workspace: Workspace) -> list[Path]:
 def _failures(workspace: Workspace) -> Iterator[Finding]:
     figures = health(filter(workspace.is_here, workspace.log.newest()))
     count, last = figures["consecutive_failures"], cast("dict[str, Any] | None", figures["last_error"])
+    when = f"{local_time(last['at'])}: {last['message']}" if last else ""
     if count and last:
         level = "problem" if count >= _MANY_FAILURES else "warning"
-        yield Finding(
-            level,
-            "log",
-            f"{count} {'failure' if count == 1 else 'failures in a row'}, last {_when(last)}",
-            "hybrid log --reason error",
-        )
-    elif last:
-        yield Finding(
-            "ok", "log", f"last decision {local_time(figures['last_success'])}; last error {_when(last)}, working since"
-        )
-    else:
-        yield Finding(
-            "ok", "log", f"last decision {local_time(figures['last_success'] or 'none yet')}; no error recorded"
-        )
-
-
-def _when(error: Mapping[str, Any]) -> str:
-    return f"{local_time(error['at'])}: {error['message']}"
+        what = f"{count} {'failure' if count == 1 else 'failures in a row'}, last {when}"
+        yield Finding(level, "log", what, "hybrid log --reason error")
+        return
+    before = f"last error {when}, working since" if last else "no error recorded"
+    yield Finding("ok", "log", f"last decision {local_time(figures['last_success'] or 'none yet')}; {before}")
 
 
 # --- kept secrets -----------------------------------------------------------------------------------------
@@ -376,7 +359,7 @@ def _done(known: Cleaned) -> str:
         (known.rebuilt, "index made again", "indexes made again"),
         (known.dropped, "index dropped", "indexes dropped"),
     )
-    parts = [f"{n:,} {singular if n == 1 else plural}" for n, singular, plural in counts if n]
+    parts = [amount(n, singular, plural) for n, singular, plural in counts if n]
     return f"; cleaned on {known.at[:10]}: {', '.join(parts)}" if parts else ""
 
 
@@ -399,9 +382,8 @@ def _in_own_texts(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[
     for path in dict.fromkeys(files):
         for line in _lines_with_secrets(path)[:_MOST_LINES]:
             what = f"{path}:{line} holds a secret; it is never shown, but it stands in the file"
-            yield Finding(
-                "warning", _AREA, what, "take it out of the file, and change the secret if others may have it"
-            )
+            remedy = "take it out of the file, and change the secret if others may have it"
+            yield Finding("warning", _AREA, what, remedy)
 
 
 def _lines_with_secrets(path: Path) -> list[int]:

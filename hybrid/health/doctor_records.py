@@ -32,11 +32,13 @@ from hybrid.project.trust import NAME as ACCEPTED
 from hybrid.project.trust import is_accepted, is_damaged
 from hybrid.records.lessons.reranking import KEY, PACKAGE
 from hybrid.records.lore.files import personal_folder
+from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from hybrid.index.place import Place
     from hybrid.project.find import Project
     from hybrid.records.lessons.reading import Lessons
     from hybrid.records.lore.types import Lore
@@ -50,6 +52,7 @@ _AREA = "records"
 _MOST_PROBLEMS = 20
 """Number of problems of one file that are told; whoever mends these sees the others next."""
 _RENUMBER = "hybrid lessons renumber"
+_MADE_AGAIN = (IndexMissingError, IndexMismatchError)
 
 
 def check_records(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
@@ -164,12 +167,39 @@ def _of_folders(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Fi
 
 def _of_records_index(workspace: Workspace) -> Iterator[Finding]:
     """Report each damaged index of the records; all of it can be made again from their files."""
-    from hybrid.knowledge.views import FOLDER
+    from hybrid.index.catalog import Catalog
+    from hybrid.knowledge.views import FOLDER, place_of
+    from hybrid.knowledge.views import KINDS as VIEWS
 
-    folder = workspace.home / FOLDER
-    for place, error in _damages(workspace):
-        what = f"the index of the records cannot be used ({place}: {error})"
-        yield Finding("warning", _AREA, what, f"rm -r '{folder}'; the next prompt makes it again")
+    tree = workspace.project.tree if workspace.project else ""
+    places = [place_of(workspace.home, f"{kind}-{tree}") for kind in VIEWS]
+    catalog = places[0].catalog
+    if not tree or not catalog.exists():
+        return
+    try:
+        Catalog(catalog, tree="", root="", is_read_only=True).close()
+    except (HybridError, sqlite3.DatabaseError, OSError) as error:
+        damages = [(catalog, error)]
+    else:
+        damages = [(place.folder, _damage_of_index(place, workspace)) for place in places]
+    for place, error in damages:
+        # What is missing or of another model is made by the next prompt that is searched.
+        if error and not isinstance(error, _MADE_AGAIN):
+            what = f"the index of the records cannot be used ({place}: {error})"
+            yield Finding("warning", _AREA, what, f"rm -r '{workspace.home / FOLDER}'; the next prompt makes it again")
+
+
+def _damage_of_index(place: Place, workspace: Workspace) -> Exception | None:
+    """Return why the index of records or of the memory cannot be searched with the present model; None when it can."""
+    from hybrid.index.snapshot import open_snapshot
+    from hybrid.models.registry import embedder_info
+
+    model = embedder_info(workspace.config.model.name, home=workspace.home)
+    try:
+        open_snapshot(place.folder, model=model.key)
+    except (HybridError, OSError) as error:
+        return error
+    return None
 
 
 def _of_rerank(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
@@ -182,36 +212,6 @@ def _of_rerank(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Fin
         yield Finding("warning", _AREA, what, f"pip install 'hybrid-retrieval[{PACKAGE}]', or switch it off")
     if not environ.get(KEY, ""):
         yield Finding("warning", _AREA, f"{on}: {KEY} is not set", f"export {KEY}, or switch it off")
-
-
-def _damages(workspace: Workspace) -> Iterator[tuple[Path, str]]:
-    from hybrid.base.errors import IndexMismatchError, IndexMissingError
-    from hybrid.index.catalog import Catalog
-    from hybrid.index.snapshot import open_snapshot
-    from hybrid.knowledge.views import KINDS as VIEWS
-    from hybrid.knowledge.views import place_of
-    from hybrid.models.registry import embedder_info
-
-    places = (
-        [place_of(workspace.home, f"{kind}-{workspace.project.tree}") for kind in VIEWS] if workspace.project else []
-    )
-    if not places or not places[0].catalog.exists():
-        return
-    catalog = places[0].catalog
-    try:
-        with Catalog(catalog, tree="", root="", is_read_only=True):
-            pass
-    except (HybridError, sqlite3.DatabaseError, OSError) as error:
-        yield catalog, str(error)
-        return
-    model = embedder_info(workspace.config.model.name, home=workspace.home)
-    for place in places:
-        try:
-            open_snapshot(place.folder, model=model.key)
-        except (IndexMissingError, IndexMismatchError):
-            pass  # The next prompt that is searched makes it.
-        except (HybridError, OSError) as error:
-            yield place.folder, str(error)
 
 
 # --- memory -----------------------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ def check_waiting(workspace: Workspace) -> Iterator[Finding]:
     waiting = spool.waiting()
     if not waiting:
         return
-    count = "1 event waits" if len(waiting) == 1 else f"{len(waiting):,} events wait"
+    count = amount(len(waiting), "event waits", "events wait")
     at = time.strftime("%Y-%m-%d %H:%M", time.localtime(waiting[0].at_ms / 1000))
     what = f"{count} in {spool.folder}, the oldest since {at}: the service or the next hook takes them in"
     is_old = time.time() - waiting[0].at_ms / 1000 > _LONG_S
@@ -274,35 +274,27 @@ def _damage(path: Path) -> str:
 
 def _of_memory_index(workspace: Workspace, store: MemoryStore, counted: MemoryStats) -> Iterator[Finding]:
     """Report how far the indexes of the memory reach, and those that cannot be opened."""
-    from hybrid.index.snapshot import open_snapshot
     from hybrid.knowledge.memory_views import n_behind, places_of_store
-    from hybrid.models.registry import embedder_info
 
     if not counted.n_observations + counted.n_summaries:
         return
+    mended = 'hybrid memory search "words"'
     places = places_of_store(workspace.home, store)
     if not places:
-        yield Finding(
-            "warning", _MEMORY, "not indexed yet", 'hybrid memory search "words" does it, the next prompt too'
-        )
-    model = embedder_info(workspace.config.model.name, home=workspace.home)
+        yield Finding("warning", _MEMORY, "not indexed yet", f"{mended} does it, the next prompt too")
     for place, key in places:
         name = f"the index of {key}" if key else "the index"
-        try:
-            open_snapshot(place.folder, model=model.key)
-        except (IndexMissingError, IndexMismatchError):
-            yield Finding("warning", _MEMORY, f"{name} is of another model or missing", 'hybrid memory search "words"')
+        error = _damage_of_index(place, workspace)
+        if isinstance(error, _MADE_AGAIN):
+            yield Finding("warning", _MEMORY, f"{name} is of another model or missing", mended)
             continue
-        except (HybridError, OSError) as error:
-            yield Finding(
-                "warning", _MEMORY, f"{name} cannot be used ({error})", f"rm -r '{place.folder}'; it is made again"
-            )
+        if error:
+            what = f"{name} cannot be used ({error})"
+            yield Finding("warning", _MEMORY, what, f"rm -r '{place.folder}'; it is made again")
             continue
         n = n_behind(place, store)
-        behind = f"{n:,} {'row' if n == 1 else 'rows'} behind" if n is not None else "behind by more than is counted"
+        behind = "behind by more than is counted" if n is None else f"{amount(n, 'row')} behind"
         if n is None or n > _MANY_BEHIND:
-            yield Finding(
-                "warning", _MEMORY, f"{name} is {behind}", 'hybrid memory search "words" brings it up to date'
-            )
+            yield Finding("warning", _MEMORY, f"{name} is {behind}", f"{mended} brings it up to date")
         else:
             yield Finding("ok", _MEMORY, f"{name} is up to date" if n == 0 else f"{name} is {behind}: the next prompt")

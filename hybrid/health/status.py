@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from hybrid import __version__
+from hybrid.base.atomic import locked
 from hybrid.base.errors import IndexCorruptError, IndexMissingError, IndexUnavailableError
 from hybrid.config import unknown_variables
 from hybrid.feedback.events import health
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
     from hybrid.search.gate.calibration import Calibration
     from hybrid.types import EmbedderInfo
     from hybrid.workspace import Workspace
+
+
+_SHOWN_SETTINGS = ("budget_chars", "content_mode", "min_prompt_length", "gate_threshold", "dedup_enabled")
 
 
 def status(
@@ -88,24 +92,20 @@ def _gate(workspace: Workspace, model: EmbedderInfo, calibration: Calibration | 
         "calibrated_at": None,
         "expected_false_open_rate": fixed.expected_false_open_rate,
         "compares": "raw top cosine",
-        "thresholds": None,
-        "allowed_rates": None,
-        "expected_rates": None,
-        "background_prompts": None,
+        **dict.fromkeys(("thresholds", "allowed_rates", "expected_rates", "background_prompts")),
     }
     if calibration is None or fixed.source != "auto":
         return found
+    bars = {"talk": _finite(calibration.talk), "tasks": _finite(calibration.tasks)}
+    expected = {"talk": round(calibration.expected_talk, 4), "tasks": round(calibration.expected_tasks, 4)}
     return found | {
-        "threshold": _finite(calibration.tasks),
+        "threshold": bars["tasks"],
         "calibrated_at": _built_at(workspace.place.folder),
-        "expected_false_open_rate": round(calibration.expected_talk, 4),
+        "expected_false_open_rate": expected["talk"],
         "compares": "score",
-        "thresholds": {"talk": _finite(calibration.talk), "tasks": _finite(calibration.tasks)},
+        "thresholds": bars,
         "allowed_rates": {"talk": calibration.talk_rate, "tasks": calibration.task_rate},
-        "expected_rates": {
-            "talk": round(calibration.expected_talk, 4),
-            "tasks": round(calibration.expected_tasks, 4),
-        },
+        "expected_rates": expected,
         "background_prompts": calibration.n_prompts,
     }
 
@@ -129,15 +129,8 @@ def hooks_status(workspace: Workspace, *, installed: Mapping[str, Any] | None = 
     state = read_state(folder)
     return {
         "installed": dict(installed or {}),
-        "config": {
-            "threshold": settings.threshold,
-            "budget_lines": settings.budget,
-            "budget_chars": settings.budget_chars,
-            "content_mode": settings.content_mode,
-            "min_prompt_length": settings.min_prompt_length,
-            "gate_threshold": settings.gate_threshold,
-            "dedup_enabled": settings.dedup_enabled,
-        },
+        "config": {"threshold": settings.threshold, "budget_lines": settings.budget}
+        | {name: getattr(settings, name) for name in _SHOWN_SETTINGS},
         "injection_count": state.injection_count,
         "last_injection_time": state.last_injection_time,
         "last_session_id": state.last_session_id,
@@ -226,8 +219,6 @@ def _catalog_part(workspace: Workspace) -> dict[str, Any]:
 
 
 def _is_building(lock: Path) -> bool:
-    from hybrid.base.atomic import locked
-
     if not lock.exists():
         return False
     with locked(lock, 0) as held:
@@ -237,10 +228,8 @@ def _is_building(lock: Path) -> bool:
 def _size(folder: Path, only: str = "") -> int:
     """Return the bytes of the files of a folder; with `only`, of those whose name begins so."""
     total = 0
-    try:
+    with contextlib.suppress(OSError):
         for path in folder.iterdir():
             if path.is_file() and path.name.startswith(only):
                 total += path.stat().st_size
-    except OSError:
-        pass
     return total

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from hybrid.base.text import cut
 from hybrid.render.marks import END_LINE, FRAME_NAME, JSON_KEY, XML_TAG, neutralise, neutralise_line
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def render_frame(entries: Sequence[Entry], *, fmt: Format = "text", footer: Foot
     if not entries:
         return ""
     rendered = [render_entry(entry, fmt=fmt) for entry in entries]
-    return _enclose(rendered, len(entries), footer_line(entries, footer), fmt)
+    return _enclose(rendered, footer_line(entries, footer), fmt)
 
 
 def render_entry(entry: Entry, *, fmt: Format = "text") -> str:
@@ -101,8 +102,7 @@ def render_entry(entry: Entry, *, fmt: Format = "text") -> str:
 def frame_bytes(n_entries: int, *, fmt: Format = "text", footer: Footer = NO_FOOTER) -> int:
     """Return an upper bound of the UTF-8 bytes that the frame adds to its entries, line ends included."""
     entries = [Entry("lesson", "L000000")] if footer.cites_lessons else []
-    rendered = [""] * n_entries
-    return len(_enclose(rendered, n_entries, footer_line(entries, footer), fmt).encode("utf-8"))
+    return len(_enclose([""] * n_entries, footer_line(entries, footer), fmt).encode("utf-8"))
 
 
 def footer_line(entries: Sequence[Entry], footer: Footer) -> str:
@@ -119,8 +119,9 @@ def footer_line(entries: Sequence[Entry], footer: Footer) -> str:
     return " ".join(parts)
 
 
-def _enclose(rendered: Sequence[str], n_entries: int, footer: str, fmt: Format) -> str:
+def _enclose(rendered: Sequence[str], footer: str, fmt: Format) -> str:
     """Return the rendered entries between begin and end marks, with the footer."""
+    n_entries = len(rendered)
     if fmt == "json":
         note, items = json.dumps(f"auto-injected; {NOTE}"), ",\n".join(rendered)
         last = json.dumps(footer, ensure_ascii=False)
@@ -186,7 +187,7 @@ def text_in_form(text: str, form: str) -> str:
 def preview(text: str) -> str:
     """Return the first three lines that are not leading blanks, over-long ones cut, and `...` when more follows."""
     lines = list(body_lines(text))
-    shown = [_shorten(line, _PREVIEW_LINE_CHARS) for line in lines[:PREVIEW_LINES]]
+    shown = [cut(line, _PREVIEW_LINE_CHARS) for line in lines[:PREVIEW_LINES]]
     return "\n".join([*shown, PREVIEW_MARK] if len(lines) > PREVIEW_LINES else shown)
 
 
@@ -202,8 +203,8 @@ def body_lines(text: str) -> tuple[str, ...]:
 def _label(hit: Hit) -> str:
     joint = " > " if hit.kind == "doc" else "."
     if hit.kind == "doc" and f" > {hit.scope}".endswith(f" > {hit.name}"):
-        return _shorten(hit.scope, _LABEL_CHARS)
-    return _shorten(joint.join(part for part in (hit.scope, hit.name) if part), _LABEL_CHARS)
+        return cut(hit.scope, _LABEL_CHARS)
+    return cut(joint.join(part for part in (hit.scope, hit.name) if part), _LABEL_CHARS)
 
 
 def _facts(hit: Hit) -> list[str]:
@@ -213,7 +214,3 @@ def _facts(hit: Hit) -> list[str]:
     elif hit.bm25 is not None:
         facts.append(f"bm25 {hit.bm25:.1f}")
     return facts or [hit.kind]
-
-
-def _shorten(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
