@@ -217,7 +217,7 @@ def _is_without_history(event: HookEvent) -> bool:
 
 
 def start_name(event: HookEvent) -> str:
-    """Return the name of a session start in the ledger."""
+    """Return the name of a session start in the ledger: the event's `source`, or `startup` when it names none."""
     return event.source or "startup"
 
 

@@ -106,6 +106,15 @@ def search(
 ) -> list[RankedRow]:
     """Return the rows that fit a query, best first; empty when the memory has no index.
 
+    Within a project the summaries of others are left out; so is a row that repeats a better one.
+
+    Args:
+        workspace: The workspace whose memory is searched.
+        kinds: Gives the open memory; it restricts nothing, `request.wanted` does.
+        query: As typed.
+        request: Filters, present and limit.
+        mode: Legs that take part.
+
     Raises:
         HybridError: The index of the memory cannot be used.
     """
@@ -144,7 +153,7 @@ def of_files(store: MemoryStore, paths: Sequence[str], request: RowRequest) -> l
 
 
 def row_json(found: RankedRow) -> dict[str, Any]:
-    """Return one row as it stands in `--json`; absent values are None."""
+    """Return one row as it stands in `--json`; absent values are None, absent lists are empty."""
     row, parts = found.row, found.parts
     is_observation = isinstance(row, Observation)
     told = asdict(row.told)

@@ -193,7 +193,10 @@ def locked(path: Path, timeout_s: float) -> Generator[bool]:
 
 
 def can_be_locked(path: Path) -> bool:
-    """Return whether `locked` works on this file, be the lock held or free; False in a read-only folder."""
+    """Return whether a file can be locked, whether its lock is held or free.
+
+    Nothing is created. False for a file that is missing, cannot be written or is a link.
+    """
     try:
         descriptor = os.open(path, os.O_RDWR | _NO_LINK)
     except OSError:

@@ -56,7 +56,12 @@ _SHELL_FRAME = re.compile(
 
 
 def kind_of(tool: str, fields: dict[str, Any]) -> ToolKind:
-    """Return the kind of a tool by its name as any client spells it; `view` of a tool that edits is a read."""
+    """Return the kind of a tool by its name as any client spells it; `other` for an unknown name.
+
+    For a tool that edits and for an unknown one the field `command` decides, if it is `view` (a read), `create` (a
+    write), `str_replace` or `insert` (edits). An unknown name that holds a word such as `patch` is an edit, except of
+    MCP tools.
+    """
     name = tool.rpartition("__")[2].lower() if tool.startswith("mcp__") else tool.lower()
     kind = _KINDS.get(name.rpartition(".")[2], "other")
     if kind in ("edit", "other") and fields.get("command") in ("view", "create", "str_replace", "insert"):

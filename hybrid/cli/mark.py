@@ -115,7 +115,11 @@ def _list(args: argparse.Namespace, workspace: Workspace) -> int:
 
 
 def _logged_or_marked(workspace: Workspace, event_id: str) -> dict[str, Any] | None:
-    """Return the decision whose id begins so, from the log or, if rotated away, from its mark; None without one."""
+    """Return the decision whose id begins so, from the log or, if rotated away, from its mark; None without one.
+
+    Raises:
+        HybridError: The id is empty, or several begin so.
+    """
     marked = {mark.event_id: dict(mark.event) for mark in read_marks(log_folder(workspace.home))}
     logged = {str(event["id"]): event for event in workspace.log.newest() if event.get("id")}
     events = marked | logged

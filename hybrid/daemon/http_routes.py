@@ -111,7 +111,10 @@ class Parameters:
         return Filters(limit, self.one("since"), self.several("type"), self.paths("file"))
 
     def paths(self, name: str) -> tuple[str, ...]:
-        """Return the values of a parameter as paths relative to the root of their project."""
+        """Return the values of a parameter as paths in the form of the memory; empty when it is missing.
+
+        A relative path counts from the root of its project. An absolute one stays absolute, with `~` for the home.
+        """
         return project_paths(self.several(name), None, None)
 
 

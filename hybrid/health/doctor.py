@@ -71,7 +71,10 @@ class Finding(Struct, frozen=True):
 
 
 def check_all(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield every check of this module, in the order a person would go; a check that breaks is a problem itself."""
+    """Yield what the checks find, in the order a person would go; a check that breaks is a problem itself.
+
+    Kept secrets are not among them: see `check_cleaning`.
+    """
     checks: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
         ("python", _python),
         ("install", _install),

@@ -34,7 +34,11 @@ class SegmentGate:
         return bool(self._parts) and all(part.segment.has("background_record") for part in self._parts)
 
     def figures(self) -> BackgroundFigures:
-        """See `GateFigures.figures`: the largest values of all segments, and the sums of the frequencies."""
+        """See `GateFigures.figures`: the largest values of all segments, and the sums of the frequencies.
+
+        Raises:
+            KeyError: A segment is not annotated; ask only when the key is not empty.
+        """
         tops, records = self._arrays("background_top"), self._arrays("background_record") if self.has_records else []
         return BackgroundFigures(
             n_rows=sum(part.segment.n_chunks for part in self._parts),

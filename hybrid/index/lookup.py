@@ -65,7 +65,7 @@ class SegmentTerms:
                 yield _postings(part, places, numbers)
 
     def remarks(self, terms: Sequence[str]) -> Iterator[Remarks]:
-        """See `TermIndex.remarks`."""
+        """Yield, for each segment, the chunks whose comments hold some of the terms; see `TermIndex.remarks`."""
         for part in self._parts:
             places, numbers = _held(part.segment, terms)
             if numbers:

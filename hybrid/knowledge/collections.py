@@ -248,7 +248,7 @@ class RecordCollection(Collection):
         return self._scores.get(record.id, 0) if record else 0
 
     def _trust(self, hit: Hit) -> float:
-        """Return the factor for the trust in the lesson of a hit, in [`LEAST_TRUSTED`, 1]."""
+        """Return the factor for the trust in the lesson of a hit, in [`LEAST_TRUSTED`, 1]; 1 without an active one."""
         record = self.by_path.get(hit.path)
         lessons = self._view.lessons
         lesson = lessons.active.get(record.id) if record and lessons else None

@@ -142,10 +142,10 @@ def model_folder(name: str, environ: Mapping[str, str] = os.environ) -> Path | N
 
 
 def describe(name: str, environ: Mapping[str, str] = os.environ) -> ModelDescription:
-    """Describe a model, whether it is on disk or not.
+    """Describe a model, whether it is on disk or not; nothing is fetched, and what is not known is empty or 0.
 
     Raises:
-        ModelError: The name is neither a model nor of the form of one.
+        ModelError: The name is neither a model nor of the form of one, or names a folder that is not there.
     """
     if dim := _hashing_dim(name):
         about = "No model: terms hashed into signed buckets."

@@ -66,10 +66,11 @@ def has_code(text: str) -> bool:
 
 
 def identifiers(text: str) -> tuple[str, ...]:
-    """Return the names that can only come from code, each once, in order of appearance.
+    """Return the names that can only come from code, each once: those in backticks, then the others, as they appear.
 
     camelCase, PascalCase, snake_case, dotted and scoped names, calls, `--flags`, `$variables`, and what stands in
     backticks when it is a single word. Addresses, file names and names of well-known products are not among them.
+    The `()` of a call is left out.
     """
     quoted = (name for name in _BACKTICKED.findall(text) if not re.search(r"\s", name) and not _is_path(name))
     spelled = filter(_is_identifier, _IDENTIFIER.findall(_unusual(text)))

@@ -87,7 +87,12 @@ def _kept_items(pattern: str, text: str, at: int, is_kept: Callable[[str], bool]
 
 
 def _dash_items(key: TellingName, *, is_plural: bool) -> list[tuple[int, int]]:
-    """Return the spans of the secrets in a list with a line and a dash for each item, as in YAML."""
+    """Return the spans of the secrets in a list with a line and a dash for each item, as in YAML.
+
+    Args:
+        key: The name before the list.
+        is_plural: Whether it names several secrets: the items of `passwords` are judged as passwords.
+    """
     at = compiled(_LINES).match(key.text, key.end)
     if at is None:
         return []
@@ -222,7 +227,12 @@ def _of_rows(text: str, at: int, mark: str, n_cells: int, columns: dict[int, Cla
 
 
 def _inserted(text: str, start: int) -> Iterator[tuple[int, int]]:
-    """Yield the values of `INSERT INTO t (a, password) VALUES (…), (…)`."""
+    """Yield the spans of the secrets in `INSERT INTO t (a, password) VALUES (…), (…)`, of every telling column.
+
+    Args:
+        text: The text.
+        start: Offset of a telling name among the columns.
+    """
     begin = text.rfind("(", max(0, start - 400), start)
     match = compiled(_COLUMNS, re.IGNORECASE).match(text, begin) if begin >= 0 else None
     if match is None:

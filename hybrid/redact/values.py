@@ -397,7 +397,10 @@ def has_both(value: str) -> bool:
 
 
 def is_mixed_case(value: str) -> bool:
-    """Return True for letters that change between small and capital too often for words: `qWzXkLpRtY`."""
+    """Return True for letters that change between small and capital too often for words: `qWzXkLpRtY`.
+
+    False for fewer than eight letters. Other characters only separate letters.
+    """
     n_letters = sum(map(str.isalpha, value))
     in_words = sum(map(len, compiled(r"[A-Z]?[a-z]{2,}").findall(value)))
     has_cases = value.lower() != value != value.upper()

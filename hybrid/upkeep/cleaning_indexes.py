@@ -60,7 +60,10 @@ def older_indexes(home: Path) -> list[str]:
 
 
 def clean_projects(workspace: Workspace, environ: Mapping[str, str], done: IndexesCleaned) -> None:
-    """Index all trees kept under other rules again, delete the indexes of those that cannot be, and count in `done`."""
+    """Index all trees kept under other rules again, delete the indexes of those that cannot be, and count in `done`.
+
+    A project that fails is named in `done.problems`, and the others go on.
+    """
     for path in _catalogs(workspace.home):
         if path.parent.name != FOLDER and not _is_clean(path):
             with _noted(path, done):

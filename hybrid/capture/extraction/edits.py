@@ -252,7 +252,11 @@ def is_fix(prompt: str) -> bool:
 
 
 def type_of_edit(file: str, changes: Sequence[EditDiff], prompt: str) -> ObservationType:
-    """Return the type of observation that the edits of a file are."""
+    """Return the type of observation that the edits of a file are; `change` when no rule fits.
+
+    The first rule that fits decides. A file of decisions, and prose that tells of one, is a `decision`; other prose and
+    files outside of the project are a `change`, whatever the prompt says. Else the changes and the prompt decide.
+    """
     comment = " ".join(change.comment for change in changes)
     added = " ".join(" ".join(change.added[:20]) for change in changes)
     if _DECISION_FILE.search(file) or (is_prose(file) and _DECIDING.search(added)):

@@ -227,10 +227,10 @@ def digest_of(data: bytes) -> str:
 
 
 def _read_record(file: Path) -> InstallRecord:
-    """Return a record.
+    """Return the record that a file of the journal holds.
 
     Raises:
-        OSError: There is none.
+        OSError: The file is not there or cannot be read.
         ValueError: The file is no record.
     """
     return convert(json.loads(file.read_text(encoding="utf-8")), InstallRecord)

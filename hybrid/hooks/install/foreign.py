@@ -71,6 +71,9 @@ def find_foreign(roots: SettingsRoots) -> list[Foreign]:
 def switch_off(hooks: Sequence[Foreign], *, roots: SettingsRoots, home: Path) -> list[Path]:
     """Remove these hooks and switch off these plugins; each file is kept as it was under `installs/replaced`.
 
+    All files are read before the first is written: if one cannot be read, none is changed. If one cannot be written,
+    those before it are changed.
+
     Args:
         hooks: The hooks to remove, from `find_foreign`.
         roots: The folders in which settings lie.

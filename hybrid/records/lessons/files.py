@@ -167,7 +167,10 @@ class Storage:
         return Content(read_bytes(self._target()), read_counters(self._counters), theirs)
 
     def values(self, content: Content) -> tuple[LessonsDocument, Counters]:
-        """Return the bytes as values, the counters of the other tool among ours; the last document is kept parsed."""
+        """Return the bytes as values; the last document is kept parsed.
+
+        The uses that the other tool counted stand only at lessons whose uses are not counted in our file.
+        """
         if self._parsed is None or self._parsed[0] != content.data:
             self._parsed = (content.data, parse(decoded(content.data)))
         counters = parse_counters(content.beside)

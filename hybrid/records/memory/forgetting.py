@@ -47,7 +47,11 @@ def forget(db: sqlite3.Connection, kind: MemoryKind, ids: Sequence[int]) -> int:
 
 
 def forget_session(db: sqlite3.Connection, session_id: str) -> int:
-    """Forget a session with its rows and waiting tool uses; return the number of rows, 0 for an unknown session."""
+    """Forget a session with its rows and waiting tool uses, and merge the full text.
+
+    Returns:
+        The number of rows, that of the session itself among them; 0 for an unknown session.
+    """
     found = db.execute("SELECT id FROM sessions WHERE claude_session_id = ?", (clean(session_id),)).fetchone()
     if found is None:
         return 0

@@ -81,6 +81,7 @@ def background_scores(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return evidence, and evidence + talk, of every calibration prompt by its best piece, two of shape (n_prompts,).
 
+    Both are less the penalty for the length of the prompt. Of the pieces only as many count as the settings allow.
     `SILENT` stands for a silenced prompt, and for one that cannot be compared.
     """
     of_prompt = background.array("piece_prompt")

@@ -77,7 +77,18 @@ def _files_named(corpus: Corpus, place: SourceLine) -> list[tuple[int, float]]:
 
 
 def _likeness(wanted: tuple[str, ...], path: tuple[str, ...], place: SourceLine) -> float:
-    """Return the fit of a path to a file's path: 0 for another file, up to 1 and a little more for each equal part."""
+    """Return how well the path that a query names fits the path of a file.
+
+    Args:
+        wanted: Parts of the named path.
+        path: Parts of the file's path.
+        place: The place that the query names.
+
+    Returns:
+        1 and a little more for each equal part when one path ends in the whole of the other; 0.5 for a file at the top
+        that shares its name alone with a path with folders; `_OTHER_FOLDERS` when several last parts agree, unless
+        the place is in an installed package; else 0.
+    """
     n = _n_agreeing(wanted, path)
     if not n:
         return 0.0
