@@ -60,6 +60,9 @@ class RegistryEntry(Struct, frozen=True):
     identities: tuple[str, ...]
 
 
+_NOTHING = RegistryEntry("", (), (), ())
+
+
 class KeyChoice(Struct, frozen=True):
     """The key of a project, and the reason for it.
 
@@ -107,7 +110,7 @@ def remember(marks: Marks, key: str, home: Path) -> None:
     A damaged registry is set aside and started anew. A failed write raises nothing, nor does a wait for another writer
     of more than two seconds: the key is then found again the way it was found now.
     """
-    for path in _forgotten_paths(key, marks, home):
+    for path in _forgotten_paths(key, _grown(marks, key, {}), home):
         with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)
     _change(home, lambda entries: {**entries, key: _grown(marks, key, entries)})
@@ -126,26 +129,20 @@ def mark_forgotten(key: str, home: Path) -> None:
     Raises:
         OSError: `$HYBRID_HOME` cannot be written.
     """
-    entry = load_registry(home).get(key, RegistryEntry("", (), (), ()))
-    known = [Marks("", origin, "", "") for origin in entry.origins]
-    known += [Marks("", "", "", identity) for identity in entry.identities]
-    known += [Marks("", "", path, "") for path in entry.paths[-1:] if not entry.origins]
-    for marks in known or [Marks("", "", "", "")]:
-        for path in _forgotten_paths(key, marks, home):
-            make_private_folder(path.parent)
-            path.touch(mode=0o600)
+    for path in _forgotten_paths(key, load_registry(home).get(key, _NOTHING), home):
+        make_private_folder(path.parent)
+        path.touch(mode=0o600)
 
 
 def is_forgotten(key: str, marks: Marks, home: Path) -> bool:
     """Return whether the owner forgot a project with this key or with one of these marks."""
-    return any(path.exists() for path in _forgotten_paths(key, marks, home))
+    return any(path.exists() for path in _forgotten_paths(key, _grown(marks, key, {}), home))
 
 
-def _forgotten_paths(key: str, marks: Marks, home: Path) -> list[Path]:
-    """Return the files of `mark_forgotten` for the key and each mark; the path counts only without an origin."""
-    texts = [f"key {key}"]
-    texts += [f"identity {marks.identity}"] if marks.identity else []
-    texts += [f"origin {marks.origin}"] if marks.origin else [f"path {marks.path}"] if marks.path else []
+def _forgotten_paths(key: str, entry: RegistryEntry, home: Path) -> list[Path]:
+    """Return the files of `mark_forgotten` for a key and each mark; the newest path counts only without an origin."""
+    texts = [f"key {key}", *(f"identity {identity}" for identity in entry.identities)]
+    texts += [f"origin {origin}" for origin in entry.origins] or [f"path {path}" for path in entry.paths[-1:]]
     folder = registry_path(home).parent
     return [folder / f"{_digest(text.encode('utf-8', 'surrogatepass'))}{_FORGOTTEN}" for text in texts]
 
@@ -194,7 +191,7 @@ def _change(home: Path, change: Callable[[dict[str, RegistryEntry]], dict[str, R
 
 
 def _grown(marks: Marks, key: str, entries: dict[str, RegistryEntry]) -> RegistryEntry:
-    known = entries.get(key, RegistryEntry(marks.name, (), (), ()))
+    known = entries.get(key, _NOTHING)
     # An origin leads to one key only: that of the project that had it first.
     is_taken = any(marks.origin in entry.origins for other, entry in entries.items() if other != key)
     return RegistryEntry(

@@ -288,9 +288,11 @@ class LedgerStore:
         """Note the end of a turn in the session's ledger, if it has one, so that a session in use does not expire."""
         self._stamp(key, "stop")
 
-    def expire(self, days: float, now_s: float) -> int:
-        """Delete ledgers that nothing was written to for so many days, and their locks; return the number of files."""
-        count = 0
+    def expire(self, days: float, now_s: float) -> None:
+        """Delete ledgers that nothing was written to for so many days, and locks as old of ledgers that are gone.
+
+        What cannot be read or deleted stays, silently.
+        """
         with contextlib.suppress(OSError):
             for path in self._folder.glob(f"*{_SUFFIX}*"):
                 with contextlib.suppress(OSError):
@@ -299,8 +301,6 @@ class LedgerStore:
                         continue
                     if path.stat().st_mtime < now_s - days * _DAY_S:
                         path.unlink()
-                        count += 1
-        return count
 
     def _stamp(self, key: SessionKey, what: str) -> None:
         """Append `{what: true}` to a ledger that exists; a session that never got anything gets no ledger by it."""

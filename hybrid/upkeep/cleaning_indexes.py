@@ -27,7 +27,7 @@ from hybrid.upkeep.indexing import BuildRequest, bring_up_to_date, was_indexed
 from hybrid.workspace import open_workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Collection, Generator, Mapping
 
     from hybrid.index.place import Place
     from hybrid.index.plan import Progress
@@ -69,7 +69,7 @@ def clean_projects(workspace: Workspace, environ: Mapping[str, str], done: Index
             with _noted(path, done):
                 for tree, root in _trees(path).items():
                     done.n_rebuilt += _is_rebuilt(Path(root), tree, environ)
-                done.n_dropped += _drop_rest(path, path.parent / "trees", _trees)
+                done.n_dropped += _drop_rest(path, path.parent / "trees")
 
 
 def clean_records(workspace: Workspace, store: MemoryStore, done: IndexesCleaned, *, is_changed: bool) -> None:
@@ -89,16 +89,12 @@ def clean_records(workspace: Workspace, store: MemoryStore, done: IndexesCleaned
         return
     own = {place.tree for place, _ in places_of_store(workspace.home, store)}
     with _noted(path, done):
-
-        def others(catalog: Path) -> dict[str, str]:
-            return {tree: root for tree, root in _trees(catalog).items() if tree not in own}
-
-        done.n_dropped += _drop_rest(path, path.parent / "views", others)
+        done.n_dropped += _drop_rest(path, path.parent / "views", kept=own)
         problems = purge_index(workspace, store) if own else ()
         done.problems += problems
         # All are made again by the next cleaning, and counted then.
         done.n_rebuilt += 0 if problems else len(own)
-        _drop_rest(path, path.parent / "views", _trees)
+        _drop_rest(path, path.parent / "views")
 
 
 def _catalogs(home: Path) -> list[Path]:
@@ -143,11 +139,16 @@ def _is_rebuilt(root: Path, tree: str, environ: Mapping[str, str]) -> bool:
     return True
 
 
-def _drop_rest(path: Path, folders: Path, trees_of: Callable[[Path], Mapping[str, str]]) -> int:
-    """Delete the indexes of working trees, forget the trees and what no other tree needs, and write the catalog anew.
+def _drop_rest(path: Path, folders: Path, *, kept: Collection[str] = ()) -> int:
+    """Delete the indexes of a catalog's trees of other rules, forget the trees, and write the catalog anew.
+
+    Args:
+        path: The catalog; what no other tree needs goes from it.
+        folders: Folder of the trees' indexes.
+        kept: Ids of trees that stay.
 
     Returns:
-        The number of these trees.
+        The number of trees that were forgotten.
 
     Raises:
         BusyError: The index is being written.
@@ -155,7 +156,7 @@ def _drop_rest(path: Path, folders: Path, trees_of: Callable[[Path], Mapping[str
     with locked(path.parent / "build.lock", _LOCK_S) as held:
         if not held:
             raise BusyError("it is being written")
-        trees = trees_of(path)
+        trees = {tree: root for tree, root in _trees(path).items() if tree not in kept}
         for tree in trees:
             _remove(folders / tree)
         any_tree, root = next(iter(trees.items()), ("", ""))

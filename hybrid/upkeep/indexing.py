@@ -234,7 +234,7 @@ def bring_up_to_date(
     def begin() -> None:
         if reason := reason_against():
             raise RefusedError(reason)
-        if part is None or not (workspace.place.folder / MANIFEST_NAME).exists():
+        if part is None or not was_indexed(workspace):
             # Without an index there is no part: all of it is looked at, and the project gets its name.
             register(project, workspace.home)
 

@@ -196,7 +196,7 @@ def test_processes_that_write_at_once_lose_nothing(store: LedgerStore, tmp_path:
 
 
 def test_ledgers_expire(store: LedgerStore, tmp_path: Path) -> None:
-    """Ledgers that nothing was written to for so many days go; younger ones and other files stay."""
+    """Ledgers that nothing was written to for so many days go, then their locks; younger ones and other files stay."""
     now = time.time()
     young, old = SessionKey("claude", "young"), SessionKey("claude", "old")
     for key, age_days in ((young, 13.9), (old, 14.1)):
@@ -205,15 +205,22 @@ def test_ledgers_expire(store: LedgerStore, tmp_path: Path) -> None:
     other = tmp_path / "sessions" / "notes.txt"
     other.write_text("mine")
     os.utime(other, (0, 0))
+    for key in (young, SessionKey("claude", "gone")):
+        lock = tmp_path / "sessions" / f"{key.file_name}.lock"
+        lock.touch()
+        os.utime(lock, (0, 0))
+    store.expire(14, now)
 
-    assert 1 == store.expire(14, now)
-    assert {young.file_name, "notes.txt"} == {path.name for path in (tmp_path / "sessions").iterdir()}
+    assert {young.file_name, f"{young.file_name}.lock", "notes.txt"} == {
+        path.name for path in (tmp_path / "sessions").iterdir()
+    }
 
 
-def test_expiry_without_a_folder(store: LedgerStore) -> None:
-    """Before the first session there is nothing to expire."""
+def test_expiry_without_a_folder(store: LedgerStore, tmp_path: Path) -> None:
+    """Before the first session there is nothing to expire, and no folder is made."""
+    store.expire(14, time.time())
 
-    assert 0 == store.expire(14, time.time())
+    assert [] == [*tmp_path.iterdir()]
 
 
 _entries = st.lists(
