@@ -70,13 +70,16 @@ class Source(Protocol):
 
     def scan(self) -> Iterator[Found]:
         """Yield every document that the source offers now, each path once, in a stable order; costs one `stat` each."""
+        ...
 
     def read(self, found: Found) -> Document | Skipped:
         """Read one document; return `Skipped`, never raise, for a file that is unreadable, binary or gone."""
+        ...
 
     @property
     def skipped(self) -> Mapping[str, int]:
         """Return reason → number of documents that the last scan left out without reading them."""
+        ...
 
 
 # --- chunking ----------------------------------------------------------------------------------------------
@@ -216,12 +219,15 @@ class Embedder(Protocol):
     @property
     def info(self) -> EmbedderInfo:
         """The identity of this embedder."""
+        ...
 
     def embed_documents(self, inputs: Sequence[EmbedInput]) -> NDArray[np.float32]:
         """Return unit vectors, shape (n_inputs, dim); a text without any known token gives a row of zeros."""
+        ...
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Return a unit vector, shape (dim,); all zeros when the text has no known token."""
+        ...
 
     def embed_queries(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
         """Return the unit vectors of several queries, shape (n_texts, dim), and their lengths before, shape (n_texts,).
@@ -229,9 +235,11 @@ class Embedder(Protocol):
         A query's length is that of its weighted sum of tokens before it was made unit length. None in place of the
         lengths for a model where they tell nothing about how much a text says.
         """
+        ...
 
     def truncated(self, inputs: Sequence[EmbedInput]) -> NDArray[np.bool_]:
         """Return for each input, shape (n_inputs,), whether it is longer than what the model reads."""
+        ...
 
 
 # --- retrieval ---------------------------------------------------------------------------------------------

@@ -72,9 +72,11 @@ class CommandModule(Protocol):
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         """Add the command's arguments."""
+        ...
 
     def run(self, args: argparse.Namespace) -> int:
         """Run the command with its arguments; returns the exit code."""
+        ...
 
 
 def run(argv: Sequence[str], *, started_s: float) -> int:

@@ -209,9 +209,11 @@ class RequestAnswerer(Protocol):
         Raises:
             RouteError: The request is refused; its `status` says why.
         """
+        ...
 
     def asked(self) -> None:
         """Note a request with the right token, before it is answered."""
+        ...
 
 
 class _TooLongError(Exception):

@@ -81,10 +81,12 @@ class Leg(ABC):
     @abstractmethod
     def top(self) -> float | None:
         """The highest raw score of any row, whatever the filter of the ranking; None when no row has one."""
+        ...
 
     @abstractmethod
     def raw(self, row: int) -> float | None:
         """The raw score of any row, ranked or not; None for a row without a score."""
+        ...
 
     @cached_property
     def ranking(self) -> tuple[Ranked, ...]:
@@ -122,19 +124,23 @@ class DenseLeg(Leg):
     @abstractmethod
     def chunks(self) -> CosineFigures:
         """Mean and largest cosine of the query to a chunk that can be found."""
+        ...
 
     @property
     @abstractmethod
     def files(self) -> CosineFigures:
         """Mean and largest cosine of the query to a file that can be found, as `of_files` gives them."""
+        ...
 
     @abstractmethod
     def cosines(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         """The cosine of the query to some rows, ranked or not, shape (len(rows),); 0 for a row without a vector."""
+        ...
 
     @abstractmethod
     def of_files(self, files: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         """The cosine of the query to the mean vector of each file, shape (len(files),)."""
+        ...
 
 
 class Closest(Struct, frozen=True):
@@ -172,26 +178,33 @@ class FieldTable(Protocol):
     @property
     def n_files(self) -> int:
         """One more than the largest number of a file."""
+        ...
 
     @property
     def n_live_files(self) -> int:
         """Files that can be found."""
+        ...
 
     @property
     def mean_vector(self) -> NDArray[np.float32]:
         """Mean of the vectors that can be found, shape (dim,)."""
+        ...
 
     def of_rows(self, field: ChunkField, rows: NDArray[np.integer[Any]]) -> NDArray[Any]:
         """A field of some rows, shape (len(rows),)."""
+        ...
 
     def of_files(self, field: FileField, files: NDArray[np.integer[Any]]) -> NDArray[Any]:
         """A field of some files, shape (len(files),)."""
+        ...
 
     def path(self, file: int) -> str:
         """Path of a file."""
+        ...
 
     def row_at(self, file: int, line: int) -> int | None:
         """The row of the first chunk of a file that holds a line (from 1); None when no chunk holds the line."""
+        ...
 
 
 class Postings(Struct, frozen=True):
@@ -239,21 +252,27 @@ class TermIndex(Protocol):
 
     def document_frequency(self, term: str) -> int:
         """Chunks that hold a term; a backend may count those that were removed, too."""
+        ...
 
     def beginning_with(self, prefix: str, longest: int) -> Sequence[str]:
         """The distinct terms with a prefix and at most `longest` letters, in any order."""
+        ...
 
     def is_held(self, term: str) -> bool:
         """Return whether a chunk that can be found holds a term."""
+        ...
 
     def rows_of(self, term: str) -> NDArray[np.intp]:
         """The rows that hold a term, those that cannot be found too."""
+        ...
 
     def postings(self, terms: Sequence[str]) -> Iterator[Postings]:
         """Yield, in blocks, the chunks that can be found and hold some of the terms."""
+        ...
 
     def remarks(self, terms: Sequence[str]) -> Iterator[Remarks]:
         """Yield, in blocks, the chunks that can be found and whose comments hold some of the terms."""
+        ...
 
 
 class Definitions(Struct, frozen=True):
@@ -297,15 +316,19 @@ class NameIndex(Protocol):
 
     def definitions(self, folded: str) -> Iterator[Definitions]:
         """The definitions whose names are equal in folded form (`hybrid.index.naming.folded`), spelling by spelling."""
+        ...
 
     def with_words(self, words: Sequence[str]) -> Iterator[NamesWithWords]:
         """The names of definitions that hold any of some words, in blocks; a name may come in several."""
+        ...
 
     def stems(self, prefix: str) -> Sequence[str]:
         """The distinct words of file names with a prefix, in any order."""
+        ...
 
     def files_with(self, part: Literal["stem", "path"], word: str) -> NDArray[np.int32]:
         """The files that have a word in their name, or anywhere in their path; each once."""
+        ...
 
     def files_called(self, parts: Sequence[str]) -> Iterator[tuple[int, str]]:
         """Yield the files that can be found whose name has all words of the last part of a path, each with its path.
@@ -313,9 +336,11 @@ class NameIndex(Protocol):
         Of more than 64 such files in a block, only those are given whose folders have the words of the path's folders;
         none are given when they are more than 64 even so.
         """
+        ...
 
     def versioned(self) -> Mapping[int, str]:
         """File → path, of the findable files in a folder of one version (`v3/`); callers keep the answer."""
+        ...
 
 
 class RecordBlock(Struct, frozen=True):
@@ -365,19 +390,24 @@ class GateFigures(Protocol):
     @property
     def key(self) -> str:
         """The key of the background; empty for an index that was built without one."""
+        ...
 
     @property
     def has_records(self) -> bool:
         """Return whether the collection is one of records, each of which is judged by itself."""
+        ...
 
     def figures(self) -> BackgroundFigures:
         """Return the figures that the gate's bars are made of; callers keep the answer."""
+        ...
 
     def records(self) -> Sequence[RecordBlock]:
         """Return all records in blocks, in the order of their rows; such a collection is small enough for that."""
+        ...
 
     def triggers(self) -> Iterator[tuple[int, str]]:
         """Yield row and name of each trigger: a name that a record defines, but for the first, which is its title."""
+        ...
 
 
 class BackendFigures(Struct, frozen=True):
@@ -402,40 +432,50 @@ class SearchBackend(Protocol):
     @property
     def generation(self) -> int:
         """The number of the generation that is open; each commit makes a larger one."""
+        ...
 
     @property
     def dim(self) -> int:
         """Length of a vector, the number of its dimensions."""
+        ...
 
     @property
     def n_rows(self) -> int:
         """One more than the largest row."""
+        ...
 
     @property
     def n_chunks(self) -> int:
         """Chunks that can be found."""
+        ...
 
     @property
     def fields(self) -> FieldTable:
         """The fields of the backend's chunks and files."""
+        ...
 
     @property
     def terms(self) -> TermIndex:
         """The index of the terms of the backend's chunks."""
+        ...
 
     @property
     def names(self) -> NameIndex:
         """The index of the names of the backend's definitions and files."""
+        ...
 
     @property
     def background(self) -> GateFigures:
         """The figures that the gate compares prompts with."""
+        ...
 
     def figures(self) -> BackendFigures:
         """Return size and counts of the index, as `hybrid status` shows them."""
+        ...
 
     def dense(self, query: NDArray[np.float32], depth: int, only: Filter = ...) -> DenseLeg:
         """The `depth` chunks nearest to a unit vector, by true cosine; a query of zeros ranks nothing."""
+        ...
 
     def dense_with_pieces(
         self, query: NDArray[np.float32], pieces: NDArray[np.float32], depth: int, only: Filter = ...
@@ -448,24 +488,32 @@ class SearchBackend(Protocol):
             depth: Rows of the leg at most.
             only: Restricts the rows of the leg; the closest chunks are those of the whole collection.
         """
+        ...
 
     def lexical(self, tokens: Sequence[str], depth: int, only: Filter = ...) -> Leg:
         """The `depth` chunks with the highest bm25; a chunk without a query term is not ranked."""
+        ...
 
     def get(self, row: int) -> ChunkView:
         """A chunk as a result shows it."""
+        ...
 
     def tie_key(self, row: int) -> tuple[bytes, str, int]:
         """Digest, path and first line: the order of rows with equal scores."""
+        ...
 
     def vectors(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         """The vectors of some rows, shape (len(rows), dim); zeros for a row without one."""
+        ...
 
     def allows(self, only: Filter, rows: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:
         """Return for each of some rows whether it can be found and the filter keeps it."""
+        ...
 
     def live_documents(self) -> Mapping[str, int]:
         """Path → content id of every document that can be found."""
+        ...
 
     def live_terms(self) -> Iterator[tuple[int, Mapping[str, int]]]:
         """Every row that can be found with its terms and frequencies, ascending: for reference engines only."""
+        ...

@@ -28,6 +28,7 @@ class Progress(Protocol):
 
     def __call__(self, step: str, done: int, total: int) -> None:
         """Take how many of `total` files are done; `step` is scan, read or write; `total` is 0 while unknown."""
+        ...
 
 
 def silent(step: str, done: int, total: int) -> None:
@@ -59,12 +60,15 @@ class Annotator(Protocol):
     @property
     def key(self) -> str:
         """The key of what `annotate` adds: segments that were annotated under another one are written anew."""
+        ...
 
     def prepare(self) -> None:
         """Load what `annotate` needs; called early in a build that is sure to write a segment."""
+        ...
 
     def annotate(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """Return arrays by name, to add to those of a segment or to put in the place of those with the same name."""
+        ...
 
 
 class Part(Struct, frozen=True):

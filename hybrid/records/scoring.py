@@ -50,22 +50,27 @@ class Scorable(Protocol):
     @property
     def id(self) -> str:
         """`L001`, `S012`."""
+        ...
 
     @property
     def title(self) -> str:
         """Its title."""
+        ...
 
     @property
     def content(self) -> str:
         """The rule, possibly in several lines."""
+        ...
 
     @property
     def triggers(self) -> Sequence[str]:
         """Words to find the lesson by."""
+        ...
 
     @property
     def uses(self) -> int:
         """The number of its citations that count, 0 or more."""
+        ...
 
 
 LessonT = TypeVar("LessonT", bound=Scorable)
