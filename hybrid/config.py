@@ -329,7 +329,7 @@ def check(key: str, value: object) -> object:
 
     Args:
         key: `section.key`.
-        value: As TOML gives it.
+        value: As TOML gives it. A list becomes a tuple, a whole number where any number may stand a float.
 
     Raises:
         ConfigError: Unknown key, wrong type, or out of range.
@@ -365,12 +365,14 @@ _MAY_BE_EMPTY = ("lore.data_dir", "memory.path")
 
 
 def _checked_text(key: str, value: object) -> str:
+    """Return a text that is not empty, or may be; see `check`."""
     if not isinstance(value, str) or not (value or key in _MAY_BE_EMPTY):
         raise ConfigError(f"{key} = {_shown(value)}: must be text that is not empty")
     return _storable(key, value)
 
 
 def _checked_texts(key: str, value: object) -> tuple[str, ...]:
+    """Return a list of texts as a tuple, mended where an earlier version wrote it cut at its commas; see `check`."""
     if not isinstance(value, (list, tuple)):
         raise ConfigError(f"{key} = {_shown(value)}: must be a list of texts")
     parts = list(cast("list[object]", value))

@@ -133,7 +133,7 @@ def _end_of(entry: dict[str, Any]) -> int:
 
 
 def encode_arrays(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str] | None = None) -> bytes:
-    """The bytes of a safetensors file; arrays are written in the order of their alignment, wide types first.
+    """Return the bytes of a safetensors file; wide types come first, arrays of one width in the order of their names.
 
     Raises:
         ValueError: An array has a type that the format does not know.
@@ -186,12 +186,12 @@ def string_table(name: str, strings: list[str]) -> dict[str, NDArray[Any]]:
 
 
 def unpack_string(blob: NDArray[np.uint8] | memoryview, offsets: NDArray[np.uint32] | memoryview, index: int) -> str:
-    """The string at an index of a packed blob; views of memory are three times as fast as arrays."""
+    """Return the string at an index, from 0, of a packed blob; views of memory are three times as fast as arrays."""
     return blob[offsets[index] : offsets[index + 1]].tobytes().decode("utf-8", "surrogatepass")
 
 
 def unpack_strings(blob: NDArray[np.uint8], offsets: NDArray[np.uint32]) -> list[str]:
-    """Every string of a packed blob."""
+    """Return every string of a packed blob, in order."""
     data = blob.tobytes()
     ends = offsets.tolist()
     return [data[a:b].decode("utf-8", "surrogatepass") for a, b in itertools.pairwise(ends)]

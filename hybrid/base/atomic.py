@@ -63,7 +63,11 @@ def write_atomic(
 
 
 def open_private(path: Path) -> BinaryIO:
-    """Open a file for writing, emptied; a new one is readable by its owner only, one that exists keeps its rights."""
+    """Open a file for writing, emptied; a new one is readable by its owner only, one that exists keeps its rights.
+
+    Raises:
+        OSError: It cannot be written, its folder is missing, or a link stands in its place.
+    """
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK | _BINARY
     return os.fdopen(os.open(path, flags, 0o600), "wb")
 
@@ -90,7 +94,13 @@ def sync_folder(folder: Path) -> None:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Create a folder and its parents; new ones are readable by their owner only."""
+    """Create a folder and its parents; new ones are readable by their owner only.
+
+    A file in the place of the folder itself raises nothing here: whoever writes into it meets it.
+
+    Raises:
+        OSError: A folder cannot be written, or a file stands in the place of a parent.
+    """
     if folder.is_dir():
         return
     make_private_folder(folder.parent)

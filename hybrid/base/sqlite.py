@@ -20,7 +20,7 @@ _BUSY_TIMEOUT_MS = 10_000
 
 
 def migrations(family: str) -> list[tuple[int, str]]:
-    """The numbered migrations of a family, in order: (number, SQL) of `index/schema/FAMILY-NNNN.sql`."""
+    """Return the migrations of a family, lowest number first: (number, SQL) of each `index/schema/FAMILY-NNNN.sql`."""
     found = sorted(shipped("index", "schema").glob(f"{family}-[0-9][0-9][0-9][0-9].sql"))
     return [(int(path.stem[-4:]), path.read_text(encoding="utf-8")) for path in found]
 

@@ -92,7 +92,7 @@ def check_all(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Find
 
 
 def guarded(area: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
-    """Yield the findings of a check; what it cannot read is a finding too."""
+    """Yield the findings of a check, once it is through; an error in it is the one finding instead."""
     try:
         yield from list(check())
     except (HybridError, OSError) as error:
@@ -156,7 +156,10 @@ def _rights(home: Path) -> Iterator[Finding]:
 
 
 def repair_rights(home: Path) -> int:
-    """Take the rights of others away from the home's files and folders; returns how many were changed."""
+    """Take the rights of others away from the home's files and folders; return how many were changed.
+
+    What cannot be changed stays, silently. On Windows nothing is done.
+    """
     if sys.platform == "win32":
         return 0
     count = 0
@@ -307,7 +310,7 @@ _MAX_BYTES = 5_000_000
 
 
 def check_cleaning(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Return what older versions left behind: rows to clean, files set aside, lines that hold a secret."""
+    """Yield what older versions left behind: rows to clean, files set aside, lines that hold a secret."""
     yield from _uncleaned_rows(workspace)
     yield from _uncleaned_files(workspace.home)
     yield from _in_own_texts(workspace, environ)
@@ -390,7 +393,10 @@ def _in_own_texts(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[
 
 
 def _lines_with_secrets(path: Path) -> list[int]:
-    """Return the numbers of the lines in which a secret begins, from 1."""
+    """Return the numbers of the lines in which a secret begins, from 1, in order; empty for an unreadable file.
+
+    The first 5 MB are searched.
+    """
     try:
         with path.open("rb") as file:
             text = file.read(_MAX_BYTES).decode("utf-8", "replace")

@@ -63,7 +63,7 @@ def refuse(project: Project, home: Path) -> bool:
 
 
 def accepted_trees(key: str, home: Path) -> tuple[str, ...]:
-    """Return the accepted working trees of a project, as 16 hex digits each (`Project.tree`)."""
+    """Return the accepted working trees of a project, as 16 hex digits each (`Project.tree`), the oldest first."""
     entries = _load(home) or {}
     return tuple(tree for tree, entry in entries.items() if isinstance(entry, dict) and entry.get("key") == key)
 

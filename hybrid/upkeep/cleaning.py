@@ -69,12 +69,20 @@ def clean_log(workspace: Workspace) -> int:
 
 
 def clean_ledgers(workspace: Workspace) -> int:
-    """Take secrets out of the ledgers of sessions; return the number of lines that changed."""
+    """Take secrets out of the ledgers of sessions; return the number of lines that changed.
+
+    Raises:
+        OSError: A ledger cannot be read or written; those before it are clean.
+    """
     return sum(map(clean_lines, sorted((workspace.home / "sessions").glob("*.jsonl"))))
 
 
 def clean_counters(workspace: Workspace) -> int:
-    """Take secrets out of counters and hot topics of every known working tree; return how many trees changed."""
+    """Take secrets out of counters and hot topics of every known working tree; return how many trees changed.
+
+    Raises:
+        OSError: The counters of a tree cannot be locked or written; those before it are clean.
+    """
     return sum(map(_clean_counters, _state_folders(workspace)))
 
 
@@ -92,6 +100,9 @@ def clean_lines(path: Path) -> int:
 
     A line that is no JSON is cleaned as text. The file keeps its times. After a change, lines that others append late
     are taken over for a tenth of a second.
+
+    Raises:
+        OSError: It cannot be read or written.
     """
     with path.open("rb") as old:
         lines = old.read().splitlines(keepends=True)

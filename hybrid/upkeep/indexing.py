@@ -76,7 +76,10 @@ def targets_of(paths: Collection[str], root: Path, folder: Path) -> list[str] | 
 
 
 def write_links(folder: Path, links: frozenset[str]) -> None:
-    """Store the paths of a tree's links and of what they lead to: when one changes, everything is looked at."""
+    """Store the paths of a tree's links and of what they lead to: when one changes, everything is looked at.
+
+    Writes `links.json` only when it differs; an error of the disk loses it silently.
+    """
     if set(links) != _read_links(folder):
         with contextlib.suppress(OSError):
             write_atomic(folder / _LINKS, json.dumps(sorted(links)).encode(), durable=False)

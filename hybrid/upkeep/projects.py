@@ -91,6 +91,8 @@ def indexed_projects(home: Path) -> list[IndexedProject]:
 def enforce_quota(home: Path, *, quota_bytes: int, keep: str) -> list[str]:
     """Delete the indexes of the least recently written projects until the rest fit; those being built now are kept.
 
+    One of them without lessons in `$HYBRID_HOME` and without accepted trees leaves the registry too.
+
     Args:
         home: `$HYBRID_HOME`.
         quota_bytes: Bytes that all indexes of files may take together.
@@ -119,7 +121,8 @@ def enforce_quota(home: Path, *, quota_bytes: int, keep: str) -> list[str]:
 def delete_index(folder: Path) -> None:
     """Delete everything in a project's folder but lessons, their counters and locks; the caller holds the build lock.
 
-    Locks stay, because a process that waits for one must not get a lock on a file that is gone.
+    Locks stay, because a process that waits for one must not get a lock on a file that is gone. What cannot be deleted
+    stays, silently.
     """
     for path in _files(folder):
         if not _is_lock(path.name) and not is_lessons(path.name):
