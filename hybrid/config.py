@@ -46,6 +46,7 @@ class HooksConfig(Struct, frozen=True):
     deadline_ms: Annotated[int, (50, 60_000)]
     ledger_days: Annotated[int, (1, 3650)]
     known_best: Annotated[int, (0, 100)]
+    skip_read: bool
     session_start: bool
     subagent_reports: bool
     subagent_brief: bool

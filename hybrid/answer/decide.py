@@ -187,6 +187,8 @@ class _Injection:
         is_same_topic = self._hooks.dedup_enabled and topic == self._ledger.last_topic_id
         for selection in chosen:
             selection.drop_known(self._ledger, self._hooks, is_same_topic=is_same_topic)
+            if self._hooks.skip_read:
+                selection.drop_read(self._ledger)
         if not any(selection.hits for selection in chosen):
             reason = "same_topic" if is_same_topic else "all_seen"
             return replace(base, reason=reason, withheld=_all_withheld(chosen))

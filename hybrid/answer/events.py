@@ -156,6 +156,8 @@ class Reply(Struct, frozen=True):
         self.effects.finish()
         if turn.off is not None:
             return
+        if event.event == "PostToolUse":
+            _note_lines_read(turn)
         if _is_typed(event):
             _tell_what_waits(turn)
         if event.event == "SessionStart":
@@ -340,6 +342,18 @@ def _close_and_remember(turn: Turn, closed: threading.Event) -> bool:
     return _remember(turn)
 
 
+def _note_lines_read(turn: Turn) -> None:
+    """Note which lines the use of a tool put before the agent; what goes wrong is logged, and they count as unread."""
+    if not turn.workspace.config.hooks.skip_read or turn.workspace.project is None or _is_of_private_turn(turn):
+        return
+    from hybrid.answer.reading import note_lines_read  # Brings what knows the tools of all clients.
+
+    try:
+        note_lines_read(turn)
+    except (OSError, ValueError, RecursionError) as error:
+        _note_problem(turn, f"lines that were read: {error}")
+
+
 def _note_problem(turn: Turn, problem: str) -> None:
     """Log a problem as an error of the event; what that imports is not needed before an answer."""
     from hybrid.answer.recording import record_error
@@ -421,7 +435,7 @@ def _keep_books(turn: Turn) -> Decision:
     """
     event, key, ledgers = turn.event, turn.key, turn.workspace.ledgers
     with contextlib.suppress(OSError):
-        if event.event == "PreCompact" and not _is_false_alarm(event) and ledgers.read(key).given:
+        if event.event == "PreCompact" and not _is_false_alarm(event) and ledgers.read(key).is_holding:
             # Most clients say nothing after a compaction. Where one does, its session start finds all it needs.
             ledgers.reset(key, "compact")
             return Decision("reset", event.source)

@@ -18,6 +18,7 @@ from hybrid.knowledge.collections import FLOOR
 from hybrid.render.frame import HEADING_CHARS, Entry, Footer, frame_bytes, render_entry, render_frame
 from hybrid.search.floor import passing
 from hybrid.search.gate.threshold import Verdict, compare, fixed_threshold
+from hybrid.session.lines_read import are_read
 from hybrid.types import Hit, Item
 
 if TYPE_CHECKING:
@@ -112,6 +113,20 @@ class Selection(Struct):
             self.keep("topic", lambda _: False)
             return
         self.keep("seen", lambda hit: ledger.allows(hit.digest, best_form))
+
+    def drop_read(self, ledger: Ledger) -> None:
+        """Withhold parts of files of which every telling line stands in the agent's context by its own tools: `read`.
+
+        What changed since it was read does not stand there.
+        """
+        read = ledger.lines_read
+
+        def is_new(hit: Hit) -> bool:
+            ranges = read.get(hit.path) if self.is_files else None
+            return not ranges or not are_read(self.collection.lines(hit), ranges, hit.start_line, hit.end_line)
+
+        if read:
+            self.keep("read", is_new)
 
     def _has_the_best(self, ledger: Ledger, n_best: int, best_form: Form) -> bool:
         """Return whether the session has what fits best, and the first of it in full: the rest is second choice.

@@ -175,9 +175,20 @@ def _same_topic(event: Event, earlier: Sequence[Event], config: Config) -> list[
 
 
 def _all_seen(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
+    held = event.get("withheld") or {}
     digests = {_digest(entry) for entry in event.get("held_back") or () if entry.get("reason") == "seen"}
     gave = [e for e in earlier if digests & {_digest(item) for item in e.get("items") or ()}]
-    return [*([_given(before) for before in gave[:3]] or [_given(None)]), _again()]
+    given = [_given(before) for before in gave[:3]] or [_given(None)]
+    # Lines of earlier versions count none.
+    lines = [*given, _again()] if held.get("seen") or not held.get("read") else []
+    return [*lines, _read()] if held.get("read") else lines
+
+
+def _read() -> str:
+    return (
+        "The agent's own tools showed it what is marked as read: that is given once it changed, after /compact or "
+        "/clear, or with `hooks.skip_read` false."
+    )
 
 
 def _given(before: Event | None) -> str:
@@ -337,8 +348,10 @@ def lines_of(event: dict[str, Any], titles: Mapping[str, str] = MappingProxyType
     if event.get("withheld"):
         held = ", ".join(f"{count} {why}" for why, count in sorted(event["withheld"].items()))
         lines.append(f"  held back  {held}")
-    further = [entry for entry in event.get("held_back") or () if entry.get("reason") == "topic"]
-    lines += [f"             {str(entry.get('key')).rpartition(':')[0]}" for entry in further]
+    for entry in event.get("held_back") or ():
+        if entry.get("reason") in ("topic", "read"):
+            mark = " (read)" if entry["reason"] == "read" else ""
+            lines.append(f"             {str(entry.get('key')).rpartition(':')[0]}{mark}")
     lines += [f"  problem    {problem}" for problem in event.get("problems") or ()]
     lines += [f"  settings   {problem}" for problem in event.get("config_problems") or ()]
     if event.get("latency_ms") is not None:

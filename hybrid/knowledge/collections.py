@@ -83,6 +83,10 @@ class Collection(ABC):
     def entry(self, item: Item) -> Entry:
         """Return an item as it stands in the frame; of a record, one that has a text now."""
 
+    def lines(self, hit: Hit) -> Sequence[str]:
+        """Return the lines of the file of a hit as it is now, with secrets; none for a record, and when it is gone."""
+        return ()
+
     def record(self, hit: Hit) -> Record | None:
         """Return the record of a hit as it is now; None for a file, and when it is gone or says something else."""
         return None
@@ -120,6 +124,10 @@ class FileCollection(Collection):
     def text(self, hit: Hit) -> str | None:
         """As `Collection.text`."""
         return self._spans.text(hit)
+
+    def lines(self, hit: Hit) -> Sequence[str]:
+        """As `Collection.lines`."""
+        return self._spans.lines(hit.path)
 
     def shown(self, hit: Hit) -> Hit:
         """As `Collection.shown`."""
@@ -339,11 +347,19 @@ class SpanReader:
             self._texts[key] = self._read(hit)
         return self._texts[key]
 
+    def lines(self, path: str) -> Sequence[str]:
+        """Return the lines of a file as it is now, with secrets; none when it is gone."""
+        file = self._file(path)
+        return () if file is None else file.lines
+
+    def _file(self, path: str) -> _File | None:
+        if path not in self._files:
+            text = self._source.read_text(path)
+            self._files[path] = None if text is None else _File(text)
+        return self._files[path]
+
     def _read(self, hit: Hit) -> str | None:
-        if hit.path not in self._files:
-            text = self._source.read_text(hit.path)
-            self._files[hit.path] = None if text is None else _File(text)
-        file = self._files[hit.path]
+        file = self._file(hit.path)
         if file is None or hit.end_line > len(file.lines):
             return None
         text = chunk_text(file.lines, hit.start_line, hit.end_line)

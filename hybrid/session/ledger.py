@@ -109,6 +109,7 @@ class Ledger(Struct):
         is_new: Nothing was ever noted of the session.
         untold: Lines for the user that nobody could be shown when they were due.
         n_prompts: Prompts since the session was last reminded of its lessons; counted only where reminders are wanted.
+        lines_read: Path → ranges of lines that tools put before the agent, as `lines_read.ranges_of` makes them.
     """
 
     given: dict[str, str] = field(default_factory=dict[str, str])
@@ -121,6 +122,12 @@ class Ledger(Struct):
     is_new: bool = True
     untold: tuple[str, ...] = ()
     n_prompts: int = 0
+    lines_read: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+
+    @property
+    def is_holding(self) -> bool:
+        """True when something of the project stands in the agent's context: given, or read by its tools."""
+        return bool(self.given or self.lines_read)
 
     def allows(self, digest: bytes, form: str) -> bool:
         """Return whether a chunk may be given in this form: when it was not yet given, or in full after a part."""
@@ -136,13 +143,15 @@ class Ledger(Struct):
 
     def _take_in(self, entry: dict[str, Any], *, is_remembering: bool) -> None:
         if (why := entry.get("reset")) is not None:
-            self.given, self.last_topic_id = {}, ""
+            self.given, self.last_topic_id, self.lines_read = {}, "", {}
             self.remembered = {} if why == "clear" else self.remembered
         if prompt := entry.get("prompt"):
             self.n_prompts = 0 if prompt == "reminded" else self.n_prompts + 1
         for digest, form in entry.get("given", ()):
             if self.given.get(digest) != "full":
                 self.given[str(digest)] = str(form)
+        for path, ranges in entry.get("read", {}).items():
+            self.lines_read.setdefault(str(path), set()).update(str(ranges).split(" "))
         self.last_topic_id = str(entry.get("topic", self.last_topic_id))
         self.read_to = int(entry.get("read_to", self.read_to))
         self.untold = (*self.untold[int(entry.get("told", 0)) :], *map(str, entry.get("untold", ())))
@@ -255,6 +264,14 @@ class LedgerStore:
             OSError: The disk is full or read-only.
         """
         self._append(key, {"read_to": read_to})
+
+    def note_lines_read(self, key: SessionKey, ranges: Mapping[str, Sequence[str]]) -> None:
+        """Note path → ranges of lines that a use of a tool put before the agent.
+
+        Raises:
+            OSError: The disk is full or read-only.
+        """
+        self._append(key, {"read": {path: " ".join(places) for path, places in ranges.items()}})
 
     def note_untold(self, key: SessionKey, lines: Sequence[str]) -> None:
         """Note lines for the user that the next answer of the session brings.

@@ -331,3 +331,15 @@ def test_a_damaged_record_costs_only_itself(store: LedgerStore, tmp_path: Path, 
     ledger = store.read(KEY, is_remembering=True)
     assert ({A.hex(): "full", B.hex(): "full"}, 1) == (ledger.given, ledger.n_damaged)
     assert [A.hex()] == list(ledger.remembered)
+
+
+def test_lines_that_were_read_add_up_until_a_reset(store: LedgerStore) -> None:
+    """Ranges of several uses are kept by path; a reset, and another agent of the session, have none."""
+    store.note_lines_read(KEY, {"a.py": ["1-2:00", "4-5:01"]})
+    store.note_lines_read(KEY, {"a.py": ["7-8:02"], "b.py": ["1-1:03"]})
+    before = store.read(KEY)
+    store.reset(KEY, "compact")
+
+    assert {"a.py": {"1-2:00", "4-5:01", "7-8:02"}, "b.py": {"1-1:03"}} == before.lines_read
+    assert (True, False) == (before.is_holding, store.read(KEY).is_holding)
+    assert {} == store.read(KEY).lines_read == store.read(SessionKey("claude", "s1", "a7")).lines_read
