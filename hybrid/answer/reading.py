@@ -42,10 +42,10 @@ def note_lines_read(turn: Turn) -> None:
     if not shown:
         return
     before = workspace.ledgers.read(turn.key).lines_read
-    n_left = _MOST_RANGES - sum(map(len, before.values()))
+    n_left = _MOST_RANGES - sum(ranges.count(":") for ranges in before.values())
     new: dict[str, list[str]] = {}
     for path, file in shown.items():
-        ranges = _ranges(file, before.get(path, set[str]()))[: max(n_left, 0)]
+        ranges = _ranges(file, before.get(path, "").split())[: max(n_left, 0)]
         n_left -= len(ranges)
         if ranges:
             new[path] = ranges

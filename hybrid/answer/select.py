@@ -122,7 +122,7 @@ class Selection(Struct):
         read = ledger.lines_read
 
         def is_new(hit: Hit) -> bool:
-            ranges = read.get(hit.path) if self.is_files else None
+            ranges = read[hit.path].split() if self.is_files and hit.path in read else ()
             return not ranges or not are_read(self.collection.lines(hit), ranges, hit.start_line, hit.end_line)
 
         if read:

@@ -175,7 +175,7 @@ def _same_topic(event: Event, earlier: Sequence[Event], config: Config) -> list[
 
 
 def _all_seen(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
-    held = event.get("withheld") or {}
+    held: Event = event.get("withheld") or {}
     digests = {_digest(entry) for entry in event.get("held_back") or () if entry.get("reason") == "seen"}
     gave = [e for e in earlier if digests & {_digest(item) for item in e.get("items") or ()}]
     given = [_given(before) for before in gave[:3]] or [_given(None)]

@@ -109,7 +109,8 @@ class Ledger(Struct):
         is_new: Nothing was ever noted of the session.
         untold: Lines for the user that nobody could be shown when they were due.
         n_prompts: Prompts since the session was last reminded of its lessons; counted only where reminders are wanted.
-        lines_read: Path → ranges of lines that tools put before the agent, as `lines_read.ranges_of` makes them.
+        lines_read: Path → ranges of lines that tools put before the agent, as `lines_read.ranges_of` makes them, joined
+            by spaces: few paths are asked for.
     """
 
     given: dict[str, str] = field(default_factory=dict[str, str])
@@ -122,7 +123,7 @@ class Ledger(Struct):
     is_new: bool = True
     untold: tuple[str, ...] = ()
     n_prompts: int = 0
-    lines_read: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    lines_read: dict[str, str] = field(default_factory=dict[str, str])
 
     @property
     def is_holding(self) -> bool:
@@ -151,7 +152,7 @@ class Ledger(Struct):
             if self.given.get(digest) != "full":
                 self.given[str(digest)] = str(form)
         for path, ranges in entry.get("read", {}).items():
-            self.lines_read.setdefault(str(path), set()).update(str(ranges).split(" "))
+            self.lines_read[path] = f"{self.lines_read[path]} {ranges}" if path in self.lines_read else str(ranges)
         self.last_topic_id = str(entry.get("topic", self.last_topic_id))
         self.read_to = int(entry.get("read_to", self.read_to))
         self.untold = (*self.untold[int(entry.get("told", 0)) :], *map(str, entry.get("untold", ())))

@@ -7,6 +7,7 @@ not make it unread, and an edit inside does.
 
 from __future__ import annotations
 
+import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -16,11 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
 _DIGEST_BYTES = 8
+_TELLING = re.compile(r"[^\W_]")
 
 
 def is_telling(line: str) -> bool:
     """Return whether a line holds a letter or a digit: brackets and rules alone say nothing."""
-    return any(character.isalnum() for character in line)
+    return _TELLING.search(line) is not None
 
 
 def ranges_of(lines: Sequence[str], numbers: Collection[int], masked: Sequence[str]) -> list[str]:

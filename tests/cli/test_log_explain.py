@@ -297,6 +297,26 @@ def test_explain_names_what_else_the_topic_had(own_shop: Shop) -> None:
     assert re.search(r"1 seen, 1 topic\n {13}\S+:\d+:\d+\n", shown)
 
 
+def test_explain_names_what_the_agent_read_itself(own_shop: Shop) -> None:
+    """A part that the agent's own tool showed it is named with its lines, marked as read, and with the setting."""
+    path = "src/payments/client.py"
+    event = {
+        "session_id": "s1",
+        "cwd": str(own_shop.root),
+        "tool_name": "Read",
+        "tool_input": {"file_path": str(own_shop.root / path)},
+        "tool_response": {"type": "text", "file": {"content": (own_shop.root / path).read_text(), "startLine": 1}},
+    }
+    own_shop.out("hook", "run", "--client", "claude", "--event", "PostToolUse", stdin=json.dumps(event).encode())
+    own_shop.hook(FITS, "--client", "claude")
+
+    shown = own_shop.out("explain", "--last")
+
+    assert re.search(
+        rf"  held back  .*\b2 read\b.*\n {{13}}{path}:1:22 \(read\)\n {{13}}{path}:25:33 \(read\)\n", shown
+    )
+
+
 @pytest.mark.parametrize(
     ("prompt", "expected"),
     [
@@ -364,12 +384,14 @@ def test_explain_of_a_project_without_an_index_names_the_command(new_project: Sh
         ({"reason": "no_results"}, ["`hooks.threshold` (0.5 of the best) and `search.min_cosine` (0.15) set it."]),
         ({"reason": "same_topic", "topic_id": "t"}, ["that event is no longer in the log", "`--no-dedup`"]),
         ({"reason": "all_seen"}, ["that event is no longer in the log", "`--no-dedup`"]),
+        ({"reason": "all_seen", "withheld": {"read": 2, "floor": 1}}, ["`hooks.skip_read` false"]),
+        ({"reason": "all_seen", "withheld": {"read": 2, "seen": 1}}, ["no longer in the log", "`--no-dedup`", "`hooks.skip_read`"]),
         ({"reason": "prompt", "detail": "skip_prefix"}, ["`hooks.skip_prefixes`"]),
         ({"reason": "prompt", "detail": "something_new"}, []),
         ({"reason": "error", "error": "not done after 1.5 s"}, ["`hooks.deadline_ms` (1500)"]),
         ({"reason": "repeated"}, ["`hybrid doctor` names the places that call hybrid"]),
     ],
-    ids=range(29),
+    ids=range(31),
 )  # fmt: skip
 def test_advice_names_what_decides(tmp_path: Path, event: dict[str, Any], expected: list[str]) -> None:
     """For each reason: the setting, option or command that would have changed it; nothing for what needs no change."""
