@@ -27,6 +27,11 @@ _MOST_ASKED = 200
 """Words of one output that are tried as paths."""
 _MOST_LINES = 20_000
 """Lines of one output that are compared; no client gives an agent more."""
+_MOST_CHARS = 20_000
+"""Characters of what a command or a search printed; of more a client may give its agent the beginning alone, though its
+hooks get all."""
+_SURE_CHARS = 2_000
+"""Characters of a longer output that every client gives its agent."""
 _MOST_PLACES = 16
 """Places of a file at which a run of lines is tried: a line that stands in more says little about where one is."""
 _SHORT_RUN = 2
@@ -77,6 +82,8 @@ def shown_lines(call: ToolCall, roots: PathRoots, lines_of: Callable[[str], Sequ
             shown.edits.append((old, new))
             shown.numbers |= _of_text(shown.lines, new)
     output = "\n".join(map(dialects.cleaned, (dialects.result_text(call.result), call.error)))
+    if kind in ("command", "search") and len(output) > _MOST_CHARS:
+        output = output[:_SURE_CHARS].rpartition("\n")[0]
     _take_output(output.split("\n")[:_MOST_LINES], named, files)
     return {path: shown for path, shown in files.found.items() if shown.numbers}
 

@@ -108,6 +108,18 @@ def test_a_written_file_is_shown_whole() -> None:
     assert set(range(1, 11)) == found["src/pay.py"]
 
 
+def test_of_a_long_output_only_the_beginning_is_sure() -> None:
+    """Clients cut what a command printed before their agent gets it; what a reading tool returned is what it gets."""
+    long = "x" * 30 + "\n"
+    first, last = (
+        shown("Bash", {"command": "cat src/pay.py x"}, text) for text in (PAY + long * 900, long * 900 + PAY)
+    )
+    whole = shown("Read", {"file_path": "/shop/src/pay.py"}, long * 900 + PAY)
+
+    assert (set(range(1, 11)) - {2, 3, 8}, {}) == (first["src/pay.py"], last)
+    assert first == whole
+
+
 def test_a_line_that_stands_twice_is_not_told_by_itself() -> None:
     """One bare line counts where the file has it once only: it does not say which of two it is."""
     once, twice = (shown("Bash", {"command": "grep 1 twice.py"}, line) for line in ("b = 2", "a = 1"))
