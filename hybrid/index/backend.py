@@ -14,6 +14,8 @@ A search asks a backend for
 5. `terms`, `names` and `background`: postings of the query's terms, who defines or is called what it names, and what
    the gate compares a prompt with.
 
+What earlier commits tell (`hybrid.index.history`) is kept by path beside any backend, which has no part in it.
+
 Fusion, ranking, gate and floor are never the backend's: it answers with rows and raw figures. No answer has an entry
 for every row; its size goes by what matches. Three things must be exact over everything, or rankings change. A backend
 that cannot have them has to come near them, which is its own affair:

@@ -1,4 +1,4 @@
-"""Asks git for the files of a working tree; `listing` calls it. No other git command is run here.
+"""Runs git: `listing` asks for the files of a working tree, `commits` for its log. Nobody else runs git.
 
 The repository may be foreign: nothing that its configuration names is executed, nothing is written into it, and the
 search for it does not leave the folder that was given.
@@ -77,16 +77,22 @@ _ARGUMENTS = (
     f"core.hooksPath={os.devnull}",
     "-c",
     "submodule.recurse=false",
-    "ls-files",
-    "-z",
-    "--cached",
-    "--others",
-    "--exclude-standard",
 )
+_LIST = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+_SMALL_WINDOWS = ("-c", "core.packedGitWindowSize=32m", "-c", "core.packedGitLimit=512m")
+"""Parts of packs that are mapped at a time: by default up to all of them, and packs may be larger than git's memory."""
 
 
 class GitUnavailableError(Exception):
-    """Git cannot list this folder; the message says why."""
+    """Git cannot be asked about this folder; the message says why."""
+
+
+class GitFailedError(GitUnavailableError):
+    """Git ended with an exit code other than 0, `code`."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"git failed with {code}")
+        self.code = code
 
 
 def list_files(root: str, within: Sequence[str] = (), *, timeout_s: float = _TIMEOUT_S) -> set[str]:
@@ -108,7 +114,7 @@ def list_files(root: str, within: Sequence[str] = (), *, timeout_s: float = _TIM
         raise GitUnavailableError("not the top of a git working tree")
     import subprocess  # Costs 10 ms, and re-reading one span needs no git.
 
-    with _running(root, ("--", *within)) as process:
+    with _running(root, (*_LIST, "--", *within), has_errors=True) as process:
         look_s = min(_LOOK_S, timeout_s)
         try:
             try:
@@ -138,7 +144,7 @@ def has_more_files(root: str, limit: int, *, timeout_s: float = _TIMEOUT_S) -> b
     import threading
 
     n_files = 0
-    with _running(root) as process:
+    with _running(root, _LIST) as process:
         assert process.stdout is not None
         is_done = threading.Event()
         threading.Thread(target=_watch, args=(process, root, timeout_s, is_done), daemon=True).start()
@@ -152,13 +158,49 @@ def has_more_files(root: str, limit: int, *, timeout_s: float = _TIMEOUT_S) -> b
         process.wait()
     if process.returncode != 0:
         _remember_unreadable(root, _SMALL_BYTES)
-        raise GitUnavailableError(f"git failed with {process.returncode}")
+        raise GitFailedError(process.returncode)
     return False
 
 
+def read_output(root: str, command: Sequence[str], *, timeout_s: float = _TIMEOUT_S) -> Generator[bytes]:
+    """Yield what a git command that only reads commits prints, piece by piece; closing the generator ends git.
+
+    Args:
+        root: Real path of the top of the working tree.
+        command: Name of the command and its arguments.
+        timeout_s: Seconds after which git is killed.
+
+    Raises:
+        GitUnavailableError: As `list_files`.
+        GitFailedError: Git failed, or its time was over; after all that it printed.
+    """
+    if not os.path.lexists(join(root, ".git")):
+        raise GitUnavailableError("not the top of a git working tree")
+    import threading
+
+    with _running(root, (*_SMALL_WINDOWS, *command)) as process:
+        assert process.stdout is not None
+        limit = threading.Timer(timeout_s, _kill, (process,))
+        limit.daemon = True
+        limit.start()
+        try:
+            while data := process.stdout.read(_COUNT_BYTES):
+                yield data
+            process.wait()
+        finally:
+            limit.cancel()
+    if process.returncode != 0:
+        raise GitFailedError(process.returncode)
+
+
 @contextlib.contextmanager
-def _running(root: str, arguments: Sequence[str] = ()) -> Generator[subprocess.Popen[bytes]]:
+def _running(root: str, command: Sequence[str], *, has_errors: bool = False) -> Generator[subprocess.Popen[bytes]]:
     """Start git with bounded memory and yield its process; git and all that it started are killed at the end.
+
+    Args:
+        root: Real path of the top of the working tree.
+        command: Name of the command and its arguments.
+        has_errors: Standard error is read too.
 
     Raises:
         GitUnavailableError: Git cannot be run, or would read a file that it must not.
@@ -169,12 +211,12 @@ def _running(root: str, arguments: Sequence[str] = ()) -> Generator[subprocess.P
     try:
         with _starting:
             process = subprocess.Popen(
-                (*(() if os.name == "nt" else _WITH_LITTLE_MEMORY), _executable(root), *_ARGUMENTS, *arguments),
+                (*(() if os.name == "nt" else _WITH_LITTLE_MEMORY), _executable(root), *_ARGUMENTS, *command),
                 cwd=root,
                 env=_environment(root),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE if arguments else subprocess.DEVNULL,
+                stderr=subprocess.PIPE if has_errors else subprocess.DEVNULL,
                 start_new_session=True,
             )
             _at_work.add(process)

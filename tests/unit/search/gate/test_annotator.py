@@ -50,7 +50,7 @@ def test_every_array_of_a_segment_is_specified(tmp_path: Path, static_embedder: 
     annotator = GateAnnotator(static_embedder, static_home, with_hub=False, records=SETTINGS)
     build_index(place_in(tmp_path), ListSource(dict(PAYMENTS)), static_embedder, annotator=annotator)
     (path,) = place_in(tmp_path).folder.glob("segment-*.safetensors")
-    table = (CHECKOUT / "index" / "README.md").read_text(encoding="utf-8").split("## Format ", 1)[1]
+    table = (CHECKOUT / "index" / "README.md").read_text(encoding="utf-8").split("## Format ", 1)[1].split("\n## ")[0]
     rows: list[str] = re.findall(r"^\| (`\w.*?`) \| (?:strings|u?int|float)", table, re.MULTILINE)
     named: set[str] = {name for row in rows for name in re.findall(r"`(\w+)(?:_\*)?`", row)}
 
