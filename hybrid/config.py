@@ -91,7 +91,7 @@ class GateConfig(Struct, frozen=True):
 
 
 class RankingConfig(Struct, frozen=True):
-    """The `[ranking]` section: the weight of each piece of `hybrid.search.ranking.evidence.PIECES`, in their order."""
+    """The `[ranking]` section: the weight of each piece of `hybrid.search.ranking.evidence`, in their order."""
 
     best_words: Weight
     best_sense: Weight
@@ -108,6 +108,7 @@ class RankingConfig(Struct, frozen=True):
     remarks: Weight
     opening: Weight
     feedback: Weight
+    history: Weight
     test: Weight
     example: Weight
     generated: Weight
@@ -116,6 +117,7 @@ class RankingConfig(Struct, frozen=True):
     interface: Weight
     version: Weight
     aside: Weight
+    changes_with: Weight
 
 
 class LessonsConfig(Struct, frozen=True):

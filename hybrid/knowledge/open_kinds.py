@@ -141,12 +141,15 @@ class OpenFiles:
 
 
 def _stamp(folder: Path) -> tuple[int, ...]:
-    """Return the stamp of an index, which changes with each new generation; empty without an index."""
-    try:
-        status = (folder / "manifest.json").stat()
-    except OSError:
-        return ()
-    return status.st_ino, status.st_mtime_ns, status.st_size
+    """Return the stamp of an index, which changes with each new generation and history; empty without an index."""
+    found: list[int] = []
+    for name in ("manifest.json", "history.safetensors"):
+        try:
+            status = (folder / name).stat()
+        except OSError:
+            return tuple(found)
+        found += (status.st_ino, status.st_mtime_ns, status.st_size)
+    return tuple(found)
 
 
 class OpenKinds:

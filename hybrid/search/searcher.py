@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -10,6 +11,7 @@ from msgspec.structs import asdict
 from hybrid.base.errors import HybridError
 from hybrid.base.tokens import query_tokens
 from hybrid.index.backend import EVERYTHING, Filter
+from hybrid.index.history import open_history
 from hybrid.index.snapshot import open_snapshot
 from hybrid.models.registry import load_embedder
 from hybrid.prompting.query import narrowed
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from hybrid.config import Config, GateConfig, RankingConfig, SearchConfig
     from hybrid.index.backend import DenseLeg, Leg, SearchBackend
+    from hybrid.index.history import History
     from hybrid.index.place import Place
     from hybrid.prompting.query import Query
     from hybrid.search.gate.threshold import Verdict
@@ -86,14 +89,21 @@ class Searcher:
         settings: SearchConfig,
         gate: Gate | None = None,
         ranking: RankingConfig | None = None,
+        history: History | None = None,
     ) -> None:
         """Take the parts of a search; without `ranking`, the weights of the evidence, the fused order stays."""
         self.backend = backend
         self.embedder = embedder
         self.gate = gate
         self._settings = settings
-        self._ranker = Ranker(backend, ranking) if ranking and settings.ranker == "evidence" else None
+        self._ranker = Ranker(backend, ranking, history) if ranking and settings.ranker == "evidence" else None
         self._lexical = self._lexical_leg()
+
+    def with_history(self, history: History | None) -> Searcher:
+        """Return a searcher that is the same but for what earlier commits tell it; None tells nothing."""
+        other = copy(self)
+        other._ranker = self._ranker.with_history(history) if self._ranker else None
+        return other
 
     def search(
         self,
@@ -238,4 +248,5 @@ def open_collection(
     if embedder.info.key != model.key:
         raise HybridError(f"model {model.name} changed while it was loaded; try again")
     opened = open_gate(backend, embedder, home, gate or config.gate)
-    return Searcher(backend, embedder, search, opened, config.ranking)
+    is_told = config.ranking.history or config.ranking.changes_with
+    return Searcher(backend, embedder, search, opened, config.ranking, open_history(place.folder) if is_told else None)

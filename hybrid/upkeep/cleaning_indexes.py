@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _LOCK_S = 2.0
 _WAIT_S = 30.0
 """Seconds to wait for another process that builds records: a hook's build of them takes far less."""
-_OF_INDEX = ("segment-*.safetensors", "manifest.json", "links.json")
+_OF_INDEX = ("segment-*.safetensors", "manifest.json", "links.json", "history.safetensors")
 
 
 class IndexesCleaned(Struct):

@@ -255,8 +255,26 @@ def bring_up_to_date(
     summary = build(workspace.place, tools, task)
     if summary.is_full:
         write_links(workspace.place.folder, source.links)
+        _read_history(workspace, is_anew=request.is_full)
         _tidy(workspace)
     return Indexed(summary, source.folders)
+
+
+def _read_history(workspace: Workspace, *, is_anew: bool) -> None:
+    """Bring what earlier commits tell up to date; a history that nothing weighs is deleted.
+
+    A commit or a switch of branches writes git's own index, which asks for a look at everything, so that no build of a
+    part needs this.
+    """
+    from hybrid.index.history import NAME  # Brings numpy.
+    from hybrid.index.reading_history import update_history
+
+    folder, ranking = workspace.place.folder, workspace.config.ranking
+    if ranking.history or ranking.changes_with:
+        update_history(folder, str(workspace.require_project().root), is_anew=is_anew)
+    else:
+        with contextlib.suppress(OSError):
+            (folder / NAME).unlink(missing_ok=True)
 
 
 def _tidy(workspace: Workspace) -> None:

@@ -1,7 +1,7 @@
 """The pieces of evidence that a file is what is asked for: each a small function of what was measured, each in 0 to 1.
 
 A piece has a name, which is its key in `[ranking]` of `config.toml`, where its reason and its weight stand. `ranker`
-measures once what they share and adds them up.
+measures once what they share.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec import Struct
 from hybrid.search.ranking.names import named_files
 from hybrid.search.ranking.names import path_words as words_of_paths
 from hybrid.search.ranking.roles import other_version, playing
-from hybrid.search.ranking.scale import above, by_best, decaying_sum
+from hybrid.search.ranking.scale import above, best_by_key, by_best, decaying_sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,10 +23,16 @@ if TYPE_CHECKING:
 
     from hybrid.index.backend import DenseLeg
     from hybrid.search.ranking.asked import QueryTerms
+    from hybrid.search.ranking.changes import EarlierChanges
     from hybrid.search.ranking.corpus import Candidates, Corpus
     from hybrid.search.ranking.fields import WordScores
     from hybrid.search.ranking.names import NameScores
     from hybrid.search.ranking.places import PlaceScores
+
+DECIMALS = 4
+"""Decimals of evidence that are compared: those behind differ with the order in which rows are added up."""
+_BEST_FILES = 3
+"""Best files whose companions count: the first alone may be wrong, and more of them told nothing."""
 
 
 class Measured(Struct, frozen=True):
@@ -46,6 +52,7 @@ class Measured(Struct, frozen=True):
         best_sense: The same for each row of the dense leg, best first.
         again: Cosine above the mean to the query and its best chunks together, divided by the best, of each chunk in
             `files.rows`; 0 for one that is among the best rows of neither words nor dense leg.
+        earlier: The earlier changes of the candidates; None without a history.
     """
 
     asked: QueryTerms
@@ -60,6 +67,7 @@ class Measured(Struct, frozen=True):
     sense: NDArray[np.float32]
     best_sense: NDArray[np.float32]
     again: NDArray[np.float32]
+    earlier: EarlierChanges | None = None
 
     def best_of(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the largest value of each candidate's chunks; values have the shape (n_rows,)."""
@@ -150,6 +158,11 @@ def feedback(seen: Measured) -> NDArray[np.float32]:
     return seen.files.best(seen.again)
 
 
+def history(seen: Measured) -> NDArray[np.float32]:
+    """The score by words of the subjects of the commits that changed the file; 0 without a history."""
+    return np.zeros(len(seen.files), np.float32) if seen.earlier is None else seen.earlier.by_words(seen.asked.terms)
+
+
 def version(seen: Measured) -> NDArray[np.float32]:
     """1 for a file in a folder of another version than the query means; else 0."""
     return other_version(seen.corpus, seen.files.files, seen.asked.versions)
@@ -176,6 +189,7 @@ PIECES: dict[str, Callable[[Measured], NDArray[np.float32]]] = {
     "remarks": remarks,
     "opening": opening,
     "feedback": feedback,
+    "history": history,
     "test": _plays("test"),
     "example": _plays("example"),
     "generated": _plays("generated"),
@@ -188,6 +202,40 @@ PIECES: dict[str, Callable[[Measured], NDArray[np.float32]]] = {
 """Name → piece, in the order in which they are added up."""
 
 
-def collect(seen: Measured, weights: Mapping[str, float]) -> dict[str, NDArray[np.float32]]:
-    """Return name → value of each candidate, not weighted yet, for every piece whose weight is not 0."""
-    return {name: piece(seen) for name, piece in PIECES.items() if weights[name]}
+def changes_with(seen: Measured, total: NDArray[np.float32]) -> NDArray[np.float32]:
+    """How often the file changed together with the three best files, by the sum of the other pieces; 0 without any.
+
+    A best file counts by its evidence as a share of the first one's, and not for itself.
+    """
+    nothing = np.zeros(len(total), np.float32)
+    if seen.earlier is None or not len(total):
+        return nothing
+    files, fields = seen.files.files.tolist(), seen.corpus.fields
+    best = best_by_key(total, _BEST_FILES, lambda place: fields.path(files[place]))
+    top = float(total[best[0]])
+    return seen.earlier.with_others({place: float(total[place]) / top for place in best}) if top > 0 else nothing
+
+
+ON_TOP: dict[str, Callable[[Measured, NDArray[np.float32]], NDArray[np.float32]]] = {"changes_with": changes_with}
+"""Name → piece that builds on the sum of `PIECES`; added up last."""
+
+
+def weigh(seen: Measured, weights: Mapping[str, float]) -> tuple[dict[str, NDArray[np.float32]], NDArray[np.float32]]:
+    """Return name → weighted value of each candidate, for every piece whose weight is not 0; and their rounded sum.
+
+    Sums of floats differ in their last digits with the order of rows: equal evidence must stay equal.
+    """
+    pieces: dict[str, NDArray[np.float32]] = {}
+    total = np.zeros(len(seen.files), np.float32)
+
+    def add(name: str, values: NDArray[np.float32]) -> None:
+        pieces[name] = np.multiply(values, np.float32(weights[name]))
+        np.add(total, pieces[name], out=total)
+
+    for name, piece in PIECES.items():
+        if weights[name]:
+            add(name, piece(seen))
+    for name, on_top in ON_TOP.items():
+        if weights[name]:
+            add(name, on_top(seen, np.round(total, DECIMALS)))
+    return pieces, np.round(total, DECIMALS)

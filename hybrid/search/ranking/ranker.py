@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,8 +12,9 @@ from msgspec.structs import asdict
 from hybrid.index.backend import EVERYTHING
 from hybrid.index.sorting import distinct
 from hybrid.search.ranking.asked import most_telling, take_apart
+from hybrid.search.ranking.changes import ChangesOfFiles
 from hybrid.search.ranking.corpus import Corpus, candidates
-from hybrid.search.ranking.evidence import Measured, collect
+from hybrid.search.ranking.evidence import DECIMALS, Measured, weigh
 from hybrid.search.ranking.fields import score_words
 from hybrid.search.ranking.names import score_names, shares
 from hybrid.search.ranking.places import score_places
@@ -25,11 +27,10 @@ if TYPE_CHECKING:
 
     from hybrid.config import RankingConfig
     from hybrid.index.backend import DenseLeg, Filter, Leg, SearchBackend
+    from hybrid.index.history import History
     from hybrid.prompting.query import Query
     from hybrid.search.ranking.fields import WordScores
 
-_DECIMALS = 4
-"""Decimals of evidence that are compared: those behind differ with the order in which rows are added up."""
 _FEEDBACK_CHUNKS = 5
 """Best chunks that are taken for relevant, though nobody judged them: few, since they may be wrong. Chosen by hand."""
 _FEEDBACK_WEIGHT = 0.5
@@ -71,10 +72,17 @@ class Legs(Struct, frozen=True):
 class Ranker:
     """Ranks the chunks of one backend for many queries; keeps nothing of a query but what `Corpus` remembers."""
 
-    def __init__(self, backend: SearchBackend, weights: RankingConfig) -> None:
+    def __init__(self, backend: SearchBackend, weights: RankingConfig, history: History | None = None) -> None:
         self._backend = backend
         self._corpus = Corpus(backend)
         self._weights: dict[str, float] = asdict(weights)
+        self._changes = ChangesOfFiles(self._corpus.fields, history) if history else None
+
+    def with_history(self, history: History | None) -> Ranker:
+        """Return a ranker of the same backend and weights with another history, or none."""
+        other = copy(self)
+        other._changes = ChangesOfFiles(self._corpus.fields, history) if history else None
+        return other
 
     def rank(self, query: Query, legs: Legs, *, depth: int, top_k: int, only: Filter = EVERYTHING) -> list[RankedChunk]:
         """Return the best chunks of the files with the most evidence, best first.
@@ -90,16 +98,8 @@ class Ranker:
         if not len(seen.files):
             return []
         may_show = self._backend.allows(only, seen.files.rows)
-        weights = self._weights
-        pieces: dict[str, NDArray[np.float32]] = {
-            name: np.multiply(values, np.float32(weights[name])) for name, values in collect(seen, weights).items()
-        }
-        total = np.zeros(len(seen.files), np.float32)
-        for values in pieces.values():
-            total += values
+        pieces, total = weigh(seen, self._weights)
         total = np.where(seen.files.are_any(may_show), total, np.float32(-np.inf))
-        # Sums of floats differ in their last digits with the order of rows: equal evidence must stay equal.
-        np.round(total, _DECIMALS, out=total)
         files = seen.files.files.tolist()
         best = best_by_key(total, top_k, lambda number: self._corpus.fields.path(files[number]))
         evidence = dict(zip(best, total[best].tolist(), strict=True))
@@ -137,6 +137,7 @@ class Ranker:
             sense=above(dense.cosines(found.rows), dense.chunks),
             best_sense=above(dense.cosines(dense.rows), dense.chunks),
             again=self._again(dense, words)[found.rows],
+            earlier=self._changes.of(found.files) if self._changes else None,
         )
 
     def _again(self, dense: DenseLeg, words: WordScores) -> NDArray[np.float32]:
@@ -161,7 +162,7 @@ class Ranker:
     def _near(self, pool: NDArray[np.intp], values: NDArray[np.float32]) -> list[int]:
         """Return the rows of a pool that are taken for relevant: the five best, of those with a value above 0."""
         rows = pool[values > 0]
-        rounded = np.round(values[values > 0], _DECIMALS)
+        rounded = np.round(values[values > 0], DECIMALS)
         tie_key = self._backend.tie_key
         return [int(rows[at]) for at in best_by_key(rounded, _FEEDBACK_CHUNKS, lambda at: tie_key(int(rows[at])))]
 

@@ -8,7 +8,7 @@ from hybrid.index.backend import Filter
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.prompting.query import make_query
 from hybrid.search.floor import relevance
-from hybrid.search.ranking.evidence import PIECES
+from hybrid.search.ranking.evidence import ON_TOP, PIECES
 from hybrid.search.searcher import Searcher
 from tests.support.builders import PAYMENTS, ListSource, build_index, default_config, open_index, place_in
 
@@ -47,7 +47,7 @@ def test_the_evidence_decides_the_order(tmp_path: Path) -> None:
 
     assert "src/payments/client.py" == searched.hits[0].path
     assert list(range(1, len(searched.hits) + 1)) == [hit.rank for hit in searched.hits]
-    assert all(tuple(PIECES) == tuple(hit.evidence) for hit in ranked)
+    assert all((*PIECES, *ON_TOP) == tuple(hit.evidence) for hit in ranked)
     sums = [sum(hit.evidence.values()) for hit in ranked]
     assert [max(value, 0) / sums[0] for value in sums] == pytest.approx([hit.relevance for hit in ranked], abs=1e-3)
 
