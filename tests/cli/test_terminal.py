@@ -65,6 +65,7 @@ COMMANDS = [
     ("projects", "forget", EVIL),
     ("project",),
     ("project", EVIL),
+    ("changes-with", EVIL),
     ("config", "show"),
     ("config", "check"),
     ("config", "get", "index.exclude"),
