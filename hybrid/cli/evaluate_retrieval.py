@@ -37,6 +37,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--manifest", type=Path, metavar="FILE", help="names the folder of each repository to compare")
     about = "index everything, docs and tests too (default: code of that folder)"
     parser.add_argument("--whole", action="store_true", help=about)
+    about = "holds a clone of each, whose commits tell up to a query's `known_at` (default: the repositories)"
+    parser.add_argument("--history", type=Path, metavar="DIR", help=about)
     add_ways(parser)
     parser.add_argument("--run", type=Path, metavar="OUT.jsonl", help="write the rankings of the last mode")
 
@@ -73,6 +75,7 @@ def run(args: argparse.Namespace) -> int:
         roots=read_roots(args.manifest) if args.manifest else {},
         is_whole=args.whole,
         only=args.only,
+        history=args.history,
     )
     ways = ways_of(args, load(()).config)
     evaluation = evaluate_ways(args, Plan(judged, trees, ways.all, tuple(args.only)), load)

@@ -36,6 +36,7 @@ class JudgedQuery(Struct, frozen=True):
         language: Language of the repository; empty when the file says none.
         targets: At least one; all weigh the same.
         held_out: Lines that must not be searched when the query is asked, since it was made of them.
+        known_at: A commit: this one and those before it may tell about files; empty when no commit may.
     """
 
     id: str
@@ -45,10 +46,11 @@ class JudgedQuery(Struct, frozen=True):
     language: str
     targets: tuple[FilePassage, ...]
     held_out: tuple[FilePassage, ...] = ()
+    known_at: str = ""
 
 
 def read_queries(path: Path) -> list[JudgedQuery]:
-    """Return the queries of a JSONL file, `{id, repo, query, category?, language?, gold: [{path, …}]}` on each line.
+    """Return the queries of a JSONL file, `{id, repo, query, category?, language?, known_at?, gold: [{path, …}]}`.
 
     Raises:
         QrelsError: The file cannot be read, a line is not of this form, or an id stands twice.
@@ -89,6 +91,7 @@ def query_of(fields: Mapping[str, Any]) -> JudgedQuery:
         language=str(fields.get("language") or ""),
         targets=targets,
         held_out=tuple(_target(target) for target in fields.get("held_out") or ()),
+        known_at=str(fields.get("known_at") or ""),
     )
 
 

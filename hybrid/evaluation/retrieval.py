@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,10 @@ from hybrid.evaluation.qrels import QrelsError
 from hybrid.evaluation.results import Answered, Results
 from hybrid.evaluation.timing import BARE, Runner, time_ms, timed
 from hybrid.evaluation.trees import WHOLE, IndexScope, Tree, TreeOpener, repositories
+from hybrid.index.reading_history import known_at
 from hybrid.prompting.query import make_query
+from hybrid.sources.commits import ancestors, cleaned, newest, read_commits
+from hybrid.sources.git import GitUnavailableError
 from hybrid.upkeep.indexing import file_source
 
 if TYPE_CHECKING:
@@ -28,8 +32,10 @@ if TYPE_CHECKING:
 
     from hybrid.evaluation.qrels import JudgedQuery
     from hybrid.evaluation.trees import Configuration, Load
+    from hybrid.index.history import History
     from hybrid.index.plan import Summary
     from hybrid.search.searcher import Searcher
+    from hybrid.sources.commits import CommitLog
     from hybrid.workspace import Workspace
 
 RANKED = 50
@@ -77,6 +83,7 @@ def trees_of(
     roots: Mapping[str, str] | None = None,
     is_whole: bool = False,
     only: Sequence[str] = (),
+    history: Path | None = None,
 ) -> dict[str, Tree]:
     """Return those of the queries' repositories that are on disk.
 
@@ -86,6 +93,7 @@ def trees_of(
         roots: Repository → folder that comparable figures index; a repository that is absent is taken as it is.
         is_whole: Index everything, docs too, instead of the comparable part.
         only: Names of repositories; empty for all.
+        history: Holds a clone for each repository whose commits tell; None when the repositories are such clones.
 
     Raises:
         QrelsError: None is there.
@@ -93,7 +101,11 @@ def trees_of(
     paths = repositories({query.repo for query in judged}, folder, only)
     known = roots or {}
     return {
-        name: Tree(path, WHOLE if is_whole else IndexScope(known.get(name, ""), code_only=True))
+        name: Tree(
+            path,
+            WHOLE if is_whole else IndexScope(known.get(name, ""), code_only=True),
+            history / path.name if history else None,
+        )
         for name, path in paths.items()
     }
 
@@ -110,7 +122,7 @@ def evaluate_retrieval(
         report_repo: Called with the name of each repository before it is built.
 
     Raises:
-        QrelsError: No query is about any of the repositories.
+        QrelsError: No query is about any of the repositories, or one names a commit that is not there.
         ModelError: The embedder cannot be loaded.
         ConfigError: The settings of a configuration are wrong.
     """
@@ -125,8 +137,11 @@ def evaluate_retrieval(
         evaluation.builds[repo] = opened.built
         evaluation.bare_ms += [time_ms(lambda: Runner(os.environ, home).run(*BARE)) for _ in range(_BARE_STARTS)]
         n_chars = _Sizes(opened.workspace)
+        histories = _Histories(tree.history or tree.root)
         for name, queries in asked.items():
-            evaluation.results[name].answered += _ask_all(opened.searchers, plan.configurations, queries, n_chars)
+            evaluation.results[name].answered += _ask_all(
+                opened.searchers, plan.configurations, queries, n_chars, histories
+            )
     if not evaluation.builds:
         raise QrelsError("no query is about any of the repositories that are there")
     for name, queries in plan.judged.items():
@@ -140,15 +155,18 @@ def _ask_all(
     configurations: Sequence[Configuration],
     queries: Sequence[JudgedQuery],
     n_chars: _Sizes,
+    histories: _Histories,
 ) -> list[Answered]:
     """Return every query's answer in every configuration; these take turns at being first, as warmth helps."""
     answered: list[Answered] = []
     for number, query in enumerate(queries):
         first = number % len(configurations)
+        history = histories.before(query)
         for configuration in (*configurations[first:], *configurations[:first]):
-            if number == 0:  # What is made once for an open index is not part of a query.
-                _search(searchers[configuration.label], query, configuration)
-            answered.append(_ask(searchers[configuration.label], query, configuration, n_chars))
+            searcher = searchers[configuration.label].with_history(history)
+            if number == 0 or history:  # What is made once for an open index or history is not part of a query.
+                _search(searcher, query, configuration)
+            answered.append(_ask(searcher, query, configuration, n_chars))
     return answered
 
 
@@ -162,6 +180,37 @@ def _ask(searcher: Searcher, query: JudgedQuery, configuration: Configuration, n
 def _search(searcher: Searcher, query: JudgedQuery, configuration: Configuration) -> tuple[FilePassage, ...]:
     result = searcher.search(make_query(query.text), top_k=RANKED, mode=configuration.mode)
     return tuple(FilePassage(hit.path, hit.start_line, hit.end_line) for hit in result.hits)
+
+
+class _Histories:
+    """What the commits of a repository told when a query was asked: nothing of its own commit, nor of later ones."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = str(root.resolve())
+        self._log = lru_cache(maxsize=1)(self._read)
+        self._ancestors = lru_cache(maxsize=8)(ancestors)
+
+    def before(self, query: JudgedQuery) -> History | None:
+        """Return the history up to the commit that a query names; None when it names none.
+
+        A commit whose subject is the query tells nothing: it may be the same change on another branch.
+
+        Raises:
+            QrelsError: There is no such commit, or no git.
+        """
+        if not query.known_at:
+            return None
+        try:
+            commit = newest(self._root, query.known_at)
+            if not commit:
+                raise QrelsError(f"query {query.id}: {self._root} has no commit {query.known_at}")
+            return known_at(self._log(), self._ancestors(self._root, commit), cleaned(query.text))
+        except GitUnavailableError as error:
+            raise QrelsError(f"query {query.id} names a commit, but in {self._root} {error}") from error
+
+    def _read(self) -> CommitLog:
+        """Return the whole log: names of files are those of its newest commit, to which the tree belongs."""
+        return read_commits(self._root, newest(self._root), most=sys.maxsize)
 
 
 class _Sizes:

@@ -277,10 +277,18 @@ def ablations(config: Config, mode: Mode) -> list[Configuration]:
 
 
 class Tree(Struct, frozen=True):
-    """A repository on disk, and what of it is indexed."""
+    """A repository on disk, and what of it is indexed.
+
+    Attributes:
+        root: Its folder.
+        scope: What is indexed.
+        history: A clone whose commits tell about files, up to the commit that a query names, checked out where `root`
+            is; None for `root`.
+    """
 
     root: Path
     scope: IndexScope
+    history: Path | None = None
 
 
 class Opened(Struct, frozen=True):

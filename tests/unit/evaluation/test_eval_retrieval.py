@@ -1,16 +1,20 @@
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from hybrid.config import Loaded
+from hybrid.config import Loaded, RankingConfig
 from hybrid.evaluation.measures import TOKENS, FilePassage, score
 from hybrid.evaluation.qrels import JudgedQuery, QrelsError, read_queries
 from hybrid.evaluation.results import Answered
 from hybrid.evaluation.retrieval import Evaluation, Plan, evaluate_retrieval, trees_of, write_run
 from hybrid.evaluation.trees import MODES, WHOLE, Configuration, IndexScope, Tree, against, in_force, settings_in_force
+from tests.support.repositories import Repository
 
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+NAMES = RankingConfig.__struct_fields__
 SETTINGS = ("model.name=hashing-64",)
 LEXICAL = (Configuration("lexical", (), "lexical"),)
 
@@ -173,3 +177,55 @@ def test_queries_of_no_repository_are_an_error(repos: Path, queries_file: Path, 
 
     with pytest.raises(QrelsError, match="no query is about any"):
         evaluate(judged, {"boats": Tree(repos / "boats", WHOLE)}, tmp_path / "home")
+
+
+@needs_git
+def test_commits_tell_up_to_the_one_that_a_query_names(tmp_path: Path) -> None:
+    """Not those after it, not one whose subject is the query, and none at all for a query that names no commit.
+
+    No other piece of evidence counts here: without a commit that tells, the first file by name comes first.
+    """
+    made = Repository(tmp_path / "clones" / "boats")
+    made.touch("Begin", "a.txt", "b.txt", "c.txt")
+    first = made.touch("Keep lanterns lit", "b.txt")
+    last = made.touch("Trim lanterns (#7)", "c.txt")
+    asked = {
+        "early": (first, "lanterns"),
+        "late": (last, "lanterns"),
+        "own": (last, "trim lanterns"),
+        "none": ("", "lanterns"),
+    }
+    judged = [
+        JudgedQuery(name, "boats", text, "", "", (FilePassage("b.txt", None, None),), known_at=known_at)
+        for name, (known_at, text) in asked.items()
+    ]
+    shutil.copytree(made.root, tmp_path / "plain" / "boats", ignore=shutil.ignore_patterns(".git"))
+    by_history = Configuration("history", tuple(f"ranking.{name}={float(name == 'history')}" for name in NAMES))
+    in_clone = trees_of(judged, tmp_path / "clones", is_whole=True)
+    beside = trees_of(judged, tmp_path / "plain", is_whole=True, history=tmp_path / "clones")
+
+    for trees in (in_clone, beside):
+        found = answers(evaluate(judged, trees, tmp_path / "home", [by_history]), "history")
+        assert {"early": "b.txt", "late": "c.txt", "own": "b.txt", "none": "a.txt"} == {
+            name: answer.ranking[0].path for name, answer in found.items()
+        }
+
+
+@needs_git
+@pytest.mark.parametrize(("known_at", "message"), [("0" * 40, "has no commit 0"), ("--all", "has no commit --all")])
+def test_a_commit_that_is_not_there_is_an_error(tmp_path: Path, known_at: str, message: str) -> None:
+    """The message names the query."""
+    made = Repository(tmp_path / "clones" / "boats")
+    made.touch("Begin", "a.txt")
+    judged = [JudgedQuery("q", "boats", "x", "", "", (FilePassage("a.txt", None, None),), known_at=known_at)]
+
+    with pytest.raises(QrelsError, match=f"query q: .*{message}"):
+        evaluate(judged, trees_of(judged, tmp_path / "clones", is_whole=True), tmp_path / "home")
+
+
+def test_commits_of_a_plain_folder_are_an_error(repos: Path, tmp_path: Path) -> None:
+    """A query that names a commit is not asked without its history, which would be another measure."""
+    judged = [JudgedQuery("q", "boats", "x", "", "", (FilePassage("a.txt", None, None),), known_at="HEAD~1")]
+
+    with pytest.raises(QrelsError, match=r"query q names a commit, but in .* not the top of a git working tree"):
+        evaluate(judged, trees_of(judged, repos, is_whole=True), tmp_path / "home")
