@@ -91,7 +91,10 @@ class GateConfig(Struct, frozen=True):
 
 
 class RankingConfig(Struct, frozen=True):
-    """The `[ranking]` section: the weight of each piece of `hybrid.search.ranking.evidence`, in their order."""
+    """The `[ranking]` section: the weight of each piece of `hybrid.search.ranking.evidence`, in their order.
+
+    `stand_in` is no weight: it is the evidence that `hybrid.search.ranking.evidence` lets a file be ahead by.
+    """
 
     best_words: Weight
     best_sense: Weight
@@ -118,6 +121,7 @@ class RankingConfig(Struct, frozen=True):
     version: Weight
     aside: Weight
     changes_with: Weight
+    stand_in: Annotated[float, (0, 10)]
 
 
 class LessonsConfig(Struct, frozen=True):

@@ -6,6 +6,7 @@ A file is compared with a query only if it is a candidate; nothing here has an e
 from __future__ import annotations
 
 import itertools
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,6 @@ import numpy as np
 from msgspec import Struct
 
 from hybrid.base.memo import Memo
-from hybrid.index.roles import VERSION_FOLDER
 from hybrid.index.sorting import distinct
 from hybrid.search.ranking.morphology import LONGER, kin_among, may_abbreviate, may_have_kin
 
@@ -27,8 +27,24 @@ if TYPE_CHECKING:
 _KIN_LETTERS = 4
 """First letters that relatives among the words of texts share at least. Chosen by hand; among the words of file names,
 which are few, three are enough (`names`)."""
+_LOOKED_AT = 16
+"""Files of a version folder of which most must have a counterpart outside. Chosen by hand."""
+_MOST_PASSING = 8
+"""Chunks of a file that only passes names on, at most. Chosen by hand."""
 _MOST_KIN = 8
 """Relatives of one term: each costs its postings in every query. Chosen by hand."""
+_VERSION = re.compile(
+    r"(?:^|(?<=[/._-]))(?:(v|ver|version|api|rev?|r)[-_]?(\d{1,9}(?:[._]\d{1,9}){0,3})((?:alpha|beta|rc)\d{0,4})?(?=/)"
+    r"|(\d{1,9}(?:\.\d{1,9}){1,3})(?=/)|(v|ver|version)[-_]?(\d{1,9})(?=\.\w+$))",
+    re.IGNORECASE,
+)
+"""A folder or file of one version of something: `v2/`, `client-v2/`, `v1beta1/`, `1.4/`, `client_v2.py`."""
+_OLD = re.compile(
+    r"[-_.]?(?<![^/._-])(legacy|old|deprecated|obsolete|attic|compat)(?![^/._-])[-_]?(?=.*\.\w+$)", re.IGNORECASE
+)
+"""A word that calls a folder or file an older one: `legacy/`, `shop_old/`, `billing_old.py`, `_compat.py`."""
+_SUFFIX = re.compile(r"(?:\.d)?\.\w+$")
+_PASSING_ON = re.compile(r"(?:^|/)(?:index\.[cm]?[jt]sx?|__init__\.py|(?:mod|lib)\.rs)$")
 
 
 class Corpus:
@@ -40,6 +56,8 @@ class Corpus:
         n_rows: One more than the largest row.
         n_files: One more than the largest number of a file.
         n_live: Number of chunks that can be found.
+        marks: File → what its path tells about its standing for another.
+        passes_on: File → whether it only passes on what others define: it defines nothing but names as `__all__`.
     """
 
     def __init__(self, backend: SearchBackend) -> None:
@@ -48,11 +66,33 @@ class Corpus:
         self.n_rows, self.n_files, self.n_live = backend.n_rows, backend.fields.n_files, backend.n_chunks
         self._kin: Memo[str, tuple[str, ...]] = Memo(self._find_kin)
         self._abbreviations: Memo[str, tuple[str, ...]] = Memo(self._find_abbreviations)
+        self.marks: Memo[int, PathMarks] = Memo(lambda file: marks_of(self.fields.path(file)))
+        self._copies: Memo[tuple[str, tuple[int, ...]], bool] = Memo(self._find_copy)
+        self.passes_on: Memo[int, bool] = Memo(self._find_passes_on)
 
     @cached_property
     def versions(self) -> dict[int, tuple[tuple[str, int, int], ...]]:
         """File → its version folders, of the files that lie in one, as `versions_of` gives them."""
         return versions_of(dict(self.backend.names.versioned()))
+
+    def is_copy(self, version: Version) -> bool:
+        """Return whether most files of a version folder have the same path, but for the folder, as another file."""
+        return self._copies[version.of, version.numbers]
+
+    def _find_copy(self, version: tuple[str, tuple[int, ...]]) -> bool:
+        marks = (self.marks[file] for file in self.versions)
+        of_it = (one for mark in marks for one in mark.versions if (one.of, one.numbers) == version)
+        looked_at = [one.without for one in itertools.islice(of_it, _LOOKED_AT)]
+        called = self.backend.names.files_called
+        n_beside = sum(any(path == without for _, path in called(without.split("/"))) for without in looked_at)
+        return 2 * n_beside > len(looked_at)
+
+    def _find_passes_on(self, file: int) -> bool:
+        first, end = (int(self.fields.of_files(field, np.array([file]))[0]) for field in ("first_row", "end_row"))
+        if not self.marks[file].may_pass_on or end - first > _MOST_PASSING:
+            return False
+        names = (name for row in range(first, end) for name in self.backend.get(row).name.split(", "))
+        return all(not name or name.startswith("__") for name in names)
 
     def kin(self, term: str) -> tuple[str, ...]:
         """The morphological relatives of a term, the nearest in length first; at most eight.
@@ -139,13 +179,7 @@ def versions_of(paths: dict[int, str]) -> dict[int, tuple[tuple[str, int, int], 
     Args:
         paths: File → path, of files that lie in such folders.
     """
-    folders = {
-        file: [
-            (path[: match.start()] + (match.group(1) or "").lower(), int(match.group(2) or match.group(3)))
-            for match in VERSION_FOLDER.finditer(path)
-        ]
-        for file, path in paths.items()
-    }
+    folders = {file: [(one.of, one.numbers[0]) for one in marks_of(path).versions] for file, path in paths.items()}
     newest: dict[str, int] = {}
     for of_file in folders.values():
         for name, number in of_file:
@@ -155,3 +189,82 @@ def versions_of(paths: dict[int, str]) -> dict[int, tuple[tuple[str, int, int], 
         for file, of_file in folders.items()
         if of_file
     }
+
+
+class Version(Struct, frozen=True):
+    """A version in a path.
+
+    Attributes:
+        of: What stands before the numbers, the word in lower case: `api/v` of `api/V2/a.py`.
+        numbers: Its numbers: 1, 4 of `1.4/`.
+        stage: What follows them in a version that is no release, as `beta1`; empty for a release.
+        rest: What stands behind it.
+        without: The path without it.
+    """
+
+    of: str
+    numbers: tuple[int, ...]
+    stage: str
+    rest: str
+    without: str
+
+    @property
+    def folder(self) -> str:
+        """The folder that the version lies in, with a slash; empty at the top."""
+        return self.of[: self.of.rfind("/") + 1]
+
+    @property
+    def is_first(self) -> bool:
+        """Return whether it is a first release: the same without a version is newer, which is not sure of a second."""
+        return not self.stage and self.numbers[0] <= 1
+
+    def is_older(self, other: Version) -> bool:
+        """Return whether the other is a newer version of the same thing."""
+        mine, its = ((one.numbers, not one.stage, one.stage) for one in (self, other))
+        return self.of == other.of and mine < its
+
+
+class PathMarks(Struct, frozen=True):
+    """What a path tells about its file standing for another.
+
+    Attributes:
+        path: The path.
+        versions: The versions in it, outermost first.
+        old: Words that call it old, in lower case.
+        without_old: The path without these words.
+        without_suffix: The path without its suffix, or that of a stub.
+        may_pass_on: It is named as files are that often do nothing but pass on what others define.
+    """
+
+    path: str
+    versions: tuple[Version, ...]
+    old: tuple[str, ...]
+    without_old: str
+    without_suffix: str
+    may_pass_on: bool
+
+
+def marks_of(path: str) -> PathMarks:
+    """Return what a path, relative and with forward slashes, tells about its file standing for another."""
+    old = tuple(word.lower() for word in _OLD.findall(path))
+    return PathMarks(
+        path=path,
+        versions=tuple(_version(path, match) for match in _VERSION.finditer(path)),
+        old=old,
+        without_old=re.sub(r"/{2,}", "/", _OLD.sub("", path)).lstrip("/") if old else path,
+        without_suffix=_SUFFIX.sub("", path),
+        may_pass_on=bool(_PASSING_ON.search(path)),
+    )
+
+
+def _version(path: str, match: re.Match[str]) -> Version:
+    word, digits = match[1] or match[5] or "", match[2] or match[4] or match[6]
+    before, rest = path[: match.start()], path[match.end() :]
+    is_whole = not before or before.endswith("/")
+    return Version(
+        of=before + word.lower(),
+        numbers=tuple(int(number) for number in re.split(r"[._]", digits)),
+        stage=(match[3] or "").lower(),
+        rest=rest,
+        without=before + rest.removeprefix("/") if is_whole else before.rstrip("._-") + rest,
+    )

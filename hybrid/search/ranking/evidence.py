@@ -1,7 +1,8 @@
 """The pieces of evidence that a file is what is asked for: each a small function of what was measured, each in 0 to 1.
 
 A piece has a name, which is its key in `[ranking]` of `config.toml`, where its reason and its weight stand. `ranker`
-measures once what they share.
+measures once what they share. At last a file yields to one that it stands for (an older version, a
+stub, a file that only passes names on), where that holds what is asked and the query does not speak of the file.
 """
 
 from __future__ import annotations
@@ -11,20 +12,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct
 
+from hybrid.base.memo import Memo
+from hybrid.base.tokens import part_terms
+from hybrid.index.naming import folded
+from hybrid.index.roles import bit
 from hybrid.search.ranking.names import named_files
 from hybrid.search.ranking.names import path_words as words_of_paths
 from hybrid.search.ranking.roles import other_version, playing
 from hybrid.search.ranking.scale import above, best_by_key, by_best, decaying_sum
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from hybrid.index.backend import DenseLeg
+    from hybrid.index.backend import ChunkView, DenseLeg
     from hybrid.search.ranking.asked import QueryTerms
     from hybrid.search.ranking.changes import EarlierChanges
-    from hybrid.search.ranking.corpus import Candidates, Corpus
+    from hybrid.search.ranking.corpus import Candidates, Corpus, PathMarks, Version
     from hybrid.search.ranking.fields import WordScores
     from hybrid.search.ranking.names import NameScores
     from hybrid.search.ranking.places import PlaceScores
@@ -33,6 +38,12 @@ DECIMALS = 4
 """Decimals of evidence that are compared: those behind differ with the order in which rows are added up."""
 _BEST_FILES = 3
 """Best files whose companions count: the first alone may be wrong, and more of them told nothing."""
+_LOOKED_AT = 10
+"""Files with the most evidence that are looked at, and for each the files next to it. Chosen by hand."""
+_MOST_DEFINED = 16
+"""Definitions of one name at most; a name with more, as `get`, does not tell that two files hold the same."""
+_BESIDE = np.uint8(sum(bit(role) for role in ("test", "example", "generated", "vendored", "aside")))
+"""Roles of files that nothing stands for, unless it plays them too."""
 
 
 class Measured(Struct, frozen=True):
@@ -239,3 +250,165 @@ def weigh(seen: Measured, weights: Mapping[str, float]) -> tuple[dict[str, NDArr
         if weights[name]:
             add(name, on_top(seen, np.round(total, DECIMALS)))
     return pieces, np.round(total, DECIMALS)
+
+
+def yielded(seen: Measured, total: NDArray[np.float32], most: float) -> NDArray[np.float32]:
+    """Return what each candidate's evidence changes by: a file that stands for another changes places with it.
+
+    Args:
+        seen: The query and its candidates.
+        total: Evidence of each candidate, rounded; −∞ for one that may not be shown.
+        most: Evidence that a file may be ahead by and still yields. A file that defines a symbol of the query, which
+            the other one defines too, yields however far it is ahead.
+    """
+    pairs = _Pairs(seen)
+    now = np.array(total, np.float32)
+    for file in best_by_key(total, _LOOKED_AT, pairs.path):
+        if not pairs.may_yield(file):
+            continue
+        others = pairs.that_hold_the_same(file)
+        least = 0.0 if pairs.is_named(file) else max(0.0, float(now[file]) - most)
+        near = np.where(others & (now > least) & (now <= now[file]), now, np.float32(-np.inf))
+        best = (other for other in best_by_key(near, _LOOKED_AT, pairs.path) if pairs.stands_for(file, other))
+        if (other := next(best, None)) is not None:
+            now[[file, other]] = now[[other, file]]
+    changes = np.zeros(len(total), np.float32)
+    np.subtract(now, total, out=changes, where=now != total)
+    return changes
+
+
+class _Pairs:
+    """Tells of two candidates of one query, given by their places, whether one stands for the other."""
+
+    def __init__(self, seen: Measured) -> None:
+        self._seen = seen
+        self._files: Sequence[int] = seen.files.files.tolist()
+        self._defined = {symbol: self._among(rows) for symbol, rows in seen.names.defining.items() if len(rows)}
+
+        self._shown: Memo[int, ChunkView] = Memo(self._find_shown)
+        self._telling: Memo[int, list[str]] = Memo(self._find_telling)
+
+    def path(self, place: int) -> str:
+        """Return the path of a file."""
+        return self._seen.corpus.fields.path(self._files[place])
+
+    def may_yield(self, place: int) -> bool:
+        """Return whether the file may stand for another one, and the query does not speak of it."""
+        marks = self._marks(place)
+        if self._files[place] in self._seen.places.files:
+            return False
+        return bool(self._versions(marks)) or self._is_old(marks) or self._is_stub(place) or self._passes_on(place)
+
+    def is_named(self, place: int) -> bool:
+        """Return whether the file defines a symbol that the query names for sure."""
+        return any(self._seen.asked.symbols[symbol] == 1 for symbol in self._named(place))
+
+    def that_hold_the_same(self, place: int) -> NDArray[np.bool_]:
+        """Return for each candidate whether it holds what is asked as the file does; False for the file itself.
+
+        It defines the symbols of the query that the file defines, as openly. When the file defines none, it is the name
+        that its best chunk shows, or the one that says most words of the query. Without any name all do, and the paths
+        decide. A file that passes names on has those of its candidates that define what the query names, or anything.
+        """
+        seen = self._seen
+        same: NDArray[np.bool_] = np.equal(seen.roles & ~seen.roles[place] & _BESIDE, 0)
+        same[place] = False
+        if self._passes_on(place):
+            named = list(self._defined.values())
+            return same & np.logical_or.reduce(named) if named else same
+        for symbol, is_nested in self._named(place).items():
+            defined = np.zeros(len(same), np.bool_)
+            for form in (False, True) if is_nested else (False,):
+                defined |= self._defined.get((symbol, form), False)
+            same &= defined
+        for name in () if self._named(place) else self._telling[place]:
+            same &= self._definers(name, self._shown[place].scope)
+        return same
+
+    def stands_for(self, place: int, other: int) -> bool:
+        """Return whether the file stands for the other one, which holds the same, by its path and role."""
+        mine, its = self._marks(place), self._marks(other)
+        if self._passes_on(place):
+            return self._is_below(place, other)
+        versions = self._versions(mine)
+        is_nameless = not self._named(place) and not self._telling[place]
+        if any(one.is_older(newer) for one in versions for newer in its.versions):
+            return not is_nameless or mine.versions[-1].rest == its.versions[-1].rest
+        if any(self._is_copy(one, its) for one in versions):
+            return not is_nameless or any(one.without == its.path for one in versions)
+        if self._is_old(mine) and not its.old and not any(one.is_first for one in its.versions):
+            return not is_nameless or mine.without_old == its.path
+        if self._is_stub(place) and not int(self._seen.roles[other]) & bit("interface"):
+            return not is_nameless or mine.without_suffix == its.without_suffix
+        return False
+
+    def _marks(self, place: int) -> PathMarks:
+        return self._seen.corpus.marks[self._files[place]]
+
+    def _versions(self, marks: PathMarks) -> tuple[Version, ...]:
+        """Return the versions of a path; none when the query names one of them."""
+        said = self._seen.asked.versions
+        return () if any(one.numbers[0] in said for one in marks.versions) else marks.versions
+
+    def _is_copy(self, one: Version, its: PathMarks) -> bool:
+        """Return whether a first version is a copy of what lies beside its folder, where the other file lies."""
+        if not one.is_first or its.versions or not its.path.startswith(one.folder):
+            return False
+        return one.without == its.path or self._seen.corpus.is_copy(one)
+
+    def _is_old(self, marks: PathMarks) -> bool:
+        asked = self._seen.asked
+        is_said = "legacy" in asked.roles or any(term in asked.words for word in marks.old for term in part_terms(word))
+        return bool(marks.old) and not is_said
+
+    def _is_stub(self, place: int) -> bool:
+        return "interface" not in self._seen.asked.roles and bool(int(self._seen.roles[place]) & bit("interface"))
+
+    def _passes_on(self, place: int) -> bool:
+        """Return whether the file only passes names on, and the query does not speak of such files."""
+        return "facade" not in self._seen.asked.roles and self._seen.corpus.passes_on[self._files[place]]
+
+    def _is_below(self, place: int, other: int) -> bool:
+        """Return whether the other file is code in the folder of the file or below, and does not only pass names on."""
+        path, its = self._marks(place).path, self._marks(other).path
+        if self._passes_on(other) or not its.startswith(path[: path.rfind("/") + 1]):
+            return False
+        return self._shown[other].kind == "code" and bool(self._shown[other].name)
+
+    def _named(self, place: int) -> dict[str, bool]:
+        """Return the symbols of the query that the file defines → whether only inside of other definitions."""
+        named: dict[str, bool] = {}
+        for (symbol, is_nested), is_defined in self._defined.items():
+            if is_defined[place]:
+                named[symbol] = is_nested and named.get(symbol, True)
+        return named
+
+    def _find_shown(self, place: int) -> ChunkView:
+        """Return the chunk of the file with the most evidence of its own."""
+        seen, within = self._seen, self._seen.files.places(place)
+        rows = seen.files.rows[within]
+        own = seen.words.chunks[rows] + seen.sense[within] + seen.names.fit[rows]
+        return seen.corpus.backend.get(int(rows[int(np.argmax(own))]))
+
+    def _find_telling(self, place: int) -> list[str]:
+        """Return those names in the file's best chunk that say most words of the query, mostly one."""
+        names = [name for name in self._shown[place].name.split(", ") if name not in ("", "…")]
+        said = [len(set(self._seen.asked.words).intersection(part_terms(name))) for name in names]
+        return [name for name, n_said in zip(names, said, strict=True) if n_said == max(said)]
+
+    def _definers(self, name: str, scope: str) -> NDArray[np.bool_]:
+        """Return which files define a name outside of any scope, or inside of one of the same name."""
+        owner, found = _last(scope), np.zeros(len(self._files), np.bool_)
+        for block in self._seen.corpus.backend.names.definitions(folded(name)):
+            if len(block.rows) <= _MOST_DEFINED:
+                is_alike = [not of or not owner or _last(of) == owner for of in block.scopes()]
+                found |= self._among(block.rows[np.array(is_alike)])
+        return found
+
+    def _among(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Return which candidates some rows belong to."""
+        return np.isin(self._seen.files.files, self._seen.corpus.fields.of_rows("file", rows))
+
+
+def _last(scope: str) -> str:
+    return scope.rpartition(".")[2]

@@ -43,12 +43,13 @@ class NameScores(Struct, frozen=True):
     Attributes:
         defines: For each chunk, the surest definition of a symbol that the query names, shape (n_rows,).
         fit: For each chunk, the best agreement of a definition's name with the query's words, shape (n_rows,).
-        defining: The rows with a value in `defines`; a row may stand there several times.
+        defining: Symbol of the query, and whether inside of another definition → the rows that define it so; a row may
+            stand there several times.
     """
 
     defines: NDArray[np.float32]
     fit: NDArray[np.float32]
-    defining: NDArray[np.intp]
+    defining: Mapping[tuple[str, bool], NDArray[np.intp]]
 
 
 def shares(words: Sequence[str], idf: Mapping[str, float], n_live: int) -> dict[str, float]:
@@ -75,16 +76,22 @@ def score_names(corpus: Corpus, asked: QueryTerms, share: Mapping[str, float]) -
     """
     names = corpus.backend.names
     # Memory that is not written costs nothing: these are as cheap as tables of the few rows that get a value.
-    scores = NameScores(np.zeros(corpus.n_rows, np.float32), np.zeros(corpus.n_rows, np.float32), np.zeros(0, np.intp))
-    defining = [scores.defining]
+    defining: dict[tuple[str, bool], NDArray[np.intp]] = {}
+    scores = NameScores(np.zeros(corpus.n_rows, np.float32), np.zeros(corpus.n_rows, np.float32), defining)
     for symbol, strength in asked.symbols.items():
+        rows: list[NDArray[np.intp]] = []
+        nested: list[NDArray[np.bool_]] = []
         for block in names.definitions(folded(symbol)):
             values = _defined(block, symbol, strength, asked.owners.get(symbol, ""))
             np.maximum.at(scores.defines, block.rows, values)
-            defining.append(block.rows)
+            rows.append(block.rows)
+            nested.append(block.is_nested)
+        if rows:
+            of_symbol, is_nested = np.concatenate(rows), np.concatenate(nested)
+            defining[symbol, False], defining[symbol, True] = of_symbol[~is_nested], of_symbol[is_nested]
     for block in names.with_words(list(share)):
         _fit(block, share, scores.fit)
-    return NameScores(scores.defines, scores.fit, np.concatenate(defining))
+    return scores
 
 
 def _defined(block: Definitions, symbol: str, strength: float, owner: str) -> NDArray[np.float32]:

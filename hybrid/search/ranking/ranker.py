@@ -14,7 +14,7 @@ from hybrid.index.sorting import distinct
 from hybrid.search.ranking.asked import most_telling, take_apart
 from hybrid.search.ranking.changes import ChangesOfFiles
 from hybrid.search.ranking.corpus import Corpus, candidates
-from hybrid.search.ranking.evidence import DECIMALS, Measured, weigh
+from hybrid.search.ranking.evidence import DECIMALS, Measured, weigh, yielded
 from hybrid.search.ranking.fields import score_words
 from hybrid.search.ranking.names import score_names, shares
 from hybrid.search.ranking.places import score_places
@@ -92,7 +92,8 @@ class Ranker:
             legs: The legs of the query.
             depth: Number of best chunks by words that count for their files; by sense it is the depth of the leg.
             top_k: Number of chunks to return at most.
-            only: Restricts the chunks that are returned; the evidence is the same as without it.
+            only: Restricts the chunks that are returned; the evidence is the same as without it, but that no file
+                yields to one that is not shown.
         """
         seen = self._measure(query, legs, depth)
         if not len(seen.files):
@@ -100,6 +101,9 @@ class Ranker:
         may_show = self._backend.allows(only, seen.files.rows)
         pieces, total = weigh(seen, self._weights)
         total = np.where(seen.files.are_any(may_show), total, np.float32(-np.inf))
+        if most := self._weights["stand_in"]:
+            pieces["stand_in"] = yielded(seen, total, most)
+            total = np.round(total + pieces["stand_in"], DECIMALS)
         files = seen.files.files.tolist()
         best = best_by_key(total, top_k, lambda number: self._corpus.fields.path(files[number]))
         evidence = dict(zip(best, total[best].tolist(), strict=True))
@@ -121,7 +125,7 @@ class Ranker:
         share = shares(asked.words, words.idf, corpus.n_live)
         names = score_names(corpus, asked, share)
         places = score_places(corpus, query.places)
-        rows = np.concatenate([dense.rows, legs.lexical.rows, words.best, names.defining])
+        rows = np.concatenate([dense.rows, legs.lexical.rows, words.best, *names.defining.values()])
         files = corpus.fields.of_rows("file", rows)
         found = candidates(corpus, np.concatenate([files, np.array(list(places.files), np.int32)]))
         return Measured(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybrid.index.roles import bit
+from hybrid.index.roles import ROLES, bit
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,15 +22,16 @@ _SPOKEN_OF = {
     "legacy": r"compat\w*|legacy|deprecat\w+|old(?:er)?|backward\w*",
     "interface": r"headers?|declar\w+|prototypes?|typedefs?|structs?|enums?|macros?|constants?|stubs?|interfaces?"
     r"|types?|typings?|\w+\.(?:h|hpp|hh|pyi)|d\.ts",
+    "facade": r"(?:re-?)?export(?:s|ed|ing)?|barrel|index|prelude|imports?|imported|public api|entry ?points?|__init__",
     "aside": r"changelogs?|changed|history|releases?|released|licen[cs]\w*|copyright|authors?|contributors?"
     r"|maintainers?|since|introduced|upgrad\w+|versions?|translat\w+|locales?",
 }
 _AMONG_ONE_ANOTHER = frozenset({"test", "example"})
-_BITS = {role: np.uint8(bit(role)) for role in _SPOKEN_OF}
+_BITS = {role: np.uint8(bit(role)) for role in _SPOKEN_OF if role in ROLES}
 _PATTERNS = {role: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for role, words in _SPOKEN_OF.items()}
 _MOST_VERSIONS = 9
 """Version numbers of a query that count; a pasted text may hold any number of them. Chosen by hand."""
-_VERSION_SAID = re.compile(r"\bv(?:er|ersion)?[ .]?(\d{1,9})(?!\d)", re.IGNORECASE)
+_VERSION_SAID = re.compile(r"(?<![^\W_])v(?:er|ersion)?[ .]?(\d{1,9})(?!\d)", re.IGNORECASE)
 
 
 def spoken_of(text: str) -> frozenset[str]:

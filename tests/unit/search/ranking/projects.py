@@ -29,7 +29,16 @@ if TYPE_CHECKING:
     from hybrid.search.ranking.ranker import RankedChunk
 
 EMBEDDER = HashingEmbedder(512)
-_LANGUAGES = {"c": "c", "h": "c", "java": "java", "ts": "typescript"}
+_LANGUAGES = {
+    "c": "c",
+    "go": "go",
+    "h": "c",
+    "java": "java",
+    "js": "javascript",
+    "pyi": "python",
+    "rs": "rust",
+    "ts": "typescript",
+}
 
 
 class Texts(ListSource):

@@ -20,9 +20,9 @@ AGAINST = ("test", "example", "generated", "vendored", "legacy", "interface", "v
 
 
 def test_every_piece_has_a_weight() -> None:
-    """The keys of `[ranking]` are the names of the pieces, in their order."""
+    """The keys of `[ranking]` are the names of the pieces, in their order, and behind them what a stand-in yields."""
 
-    assert RankingConfig.__struct_fields__ == NAMES
+    assert RankingConfig.__struct_fields__ == (*NAMES, "stand_in")
 
 
 def test_what_speaks_against_a_file_is_weighed_below_zero(tmp_path: Path) -> None:
