@@ -77,7 +77,7 @@ class Reader(Struct, frozen=True):
 
 
 class Task(Struct, frozen=True):
-    """What a process needs to look at files for a build.
+    """The tools and known texts with which a process looks at files for a build.
 
     Attributes:
         reader: Looks at a file.

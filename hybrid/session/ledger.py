@@ -177,7 +177,7 @@ EMPTY = Ledger()
 
 
 class Given(Struct, frozen=True):
-    """What one event gave to a session.
+    """The records and the topic that one event gave to a session.
 
     Attributes:
         records: Digest and form of each record.

@@ -163,7 +163,8 @@ def _counts(text: str) -> tuple[str, Status]:
         return (f"{n_failed} failed, {n_ok} passed", "failed") if n_failed else (f"{n_ok} passed", "passed")
     if (counts := _PYTEST.findall(text)) or _PYTEST_NONE.search(text):
         words = counts[-1].strip(", ") if counts else "no tests ran"
-        return words, "failed" if "failed" in words or "error" in words else "passed" if "passed" in words else ""
+        is_bad = re.search(r"\b(?:failed|errors?)\b", words)  # `xfailed` was expected to.
+        return words, "failed" if is_bad else "passed" if "passed" in words else ""
     if match := _UNITTEST.search(text):
         return f"{amount(int(match[1]), 'test')} {match[3] or match[2]}", "passed" if match[2] == "OK" else "failed"
     if counts := _JEST.findall(text):

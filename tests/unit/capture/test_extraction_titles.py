@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.capture.extraction.extract import extract
+from hybrid.capture.extraction.runs import outcome_of
 from hybrid.capture.tools import Edit, PathRoots, ToolCall, ToolUse, tool_use
 from hybrid.records.memory.types import Extracted
 
@@ -133,6 +134,15 @@ def test_a_new_file_is_titled_by_what_it_defines() -> None:
     assert ("Create a.py with pay()", "feature") == (code.title, code.type)
     assert "Use SQLite" in adr.title
     assert "decision" == adr.type
+
+
+@pytest.mark.parametrize(
+    ("counts", "status"),
+    [("3 passed, 1 xfailed", "passed"), ("3 passed, 1 xfailed, 1 failed", "failed"), ("2 passed, 1 error", "failed")],
+)
+def test_an_expected_failure_is_no_failure(counts: str, status: str) -> None:
+    """pytest counts tests that are known to fail apart."""
+    assert status == outcome_of(f"{counts} in 0.10s", is_failed=False, exit_code=0).status
 
 
 @pytest.mark.parametrize(
