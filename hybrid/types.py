@@ -380,15 +380,36 @@ class HookEvent(Struct, frozen=True):
         )
 
 
+Form = Literal["full", "preview", "pointer"]
+"""How much is shown of a text: all of it, the lines that tell, or nothing but the header line."""
+
+FORMS: tuple[Form, ...] = ("full", "preview", "pointer")
+"""From the most to the least."""
+
+
 class Item(Struct, frozen=True):
-    """A record as it will be shown.
+    """A file or a record as it will be shown.
 
     Attributes:
-        hit: The hit that the item shows.
-        text: Redacted, neutralised text of the chunk, without the header line.
+        hit: The hit that the item shows; of a file the best one.
+        text: The text of the hit, and of a file of those in `adjoining`, without secrets and without the header line.
         form: `full`, `preview` or `pointer`.
+        body: What of the text is shown in this form; empty for a pointer.
+        adjoining: Further hits of the file whose text is in `text`.
+        others: Further hits of the file of which the header line tells the places.
+        why: The reason for the form, a few words; empty where every item has the same form.
     """
 
     hit: Hit
     text: str
-    form: str
+    form: Form
+    body: str = ""
+    adjoining: tuple[Hit, ...] = ()
+    others: tuple[Hit, ...] = ()
+    why: str = ""
+
+    @property
+    def given(self) -> tuple[tuple[Hit, Form], ...]:
+        """Every hit that the item gives, each with the form in which it does: the others by their places."""
+        places: list[tuple[Hit, Form]] = [(hit, "pointer") for hit in self.others]
+        return (*((hit, self.form) for hit in (self.hit, *self.adjoining)), *places)

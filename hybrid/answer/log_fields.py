@@ -105,12 +105,13 @@ def kinds_part(decision: Decision) -> dict[str, Any]:
 
 
 def item_part(item: Item) -> dict[str, Any]:
-    """Return one item as the log keeps it: the place of its hit, the form in which it was given, and its numbers."""
+    """Return one item as the log keeps it: place of its hit, its form and the reason for it, and its numbers."""
     hit = without_secrets(item.hit)
     return {
         "key": hit.key,
         **place_of(hit),
         "form": item.form,
+        "why": item.why or None,
         "cosine": rounded(hit.cosine),
         "cosine_rank": hit.cosine_rank,
         "bm25": rounded(hit.bm25),

@@ -60,10 +60,14 @@ def _note_in_ledger(turn: Turn, decision: Decision) -> None:
     start = start_name(turn.event) if turn.event.event == "SessionStart" and decision.text else ""
     if not (decision.items or again or start):
         return
+    shown = [hit for item in decision.items for hit in (item.hit, *item.adjoining)]
+    is_unasked = decision.reason in ("given_back", "briefed")
+    forms = [(hit.digest, form) for item in decision.items for hit, form in item.given]
     given = Given(
-        [(item.hit.digest, item.form) for item in decision.items],
+        # First lines answer no question: a file that is given by them counts as named.
+        [(digest, "pointer" if is_unasked and form == "preview" else form) for digest, form in forms],
         decision.topic_id if decision.is_injected else None,
-        hits=() if decision.reason == "given_back" else [item.hit for item in decision.items],
+        hits=() if decision.reason == "given_back" else shown,
         again=again,
         start=start,
     )
@@ -114,7 +118,8 @@ def _count(workspace: Workspace, decision: Decision) -> None:
         # Records of all projects come there too; counters in the home would make it a project again, without a name.
         return
     # Records are no files: which lessons help is counted beside them.
-    hits = [without_secrets(item.hit) for item in decision.items if not item.hit.is_record]
+    shown = (hit for item in decision.items for hit in (item.hit, *item.adjoining))
+    hits = [without_secrets(hit) for hit in shown if not hit.is_record]
     given = [InjectedChunk(hit.key, hit.path, hit.name) for hit in hits]
     every = workspace.config.log.hot_topics_every
 

@@ -12,28 +12,31 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from hybrid.answer.pack import HARD_CAP_BYTES, Candidate, ContentMode, Form, Room, measure_text, pack
+from hybrid.answer.pack import HARD_CAP_BYTES, Candidate, Detail, Room, measure_text, pack, plan, text_in_form
 from hybrid.answer.turn import Withheld
 from hybrid.knowledge.collections import FLOOR
 from hybrid.render.frame import HEADING_CHARS, Entry, Footer, frame_bytes, render_entry, render_frame
 from hybrid.search.floor import passing
 from hybrid.search.gate.threshold import Verdict, compare, fixed_threshold
 from hybrid.session.lines_read import are_read
-from hybrid.types import Hit, Item
+from hybrid.types import FORMS, Hit, Item
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from hybrid.config import HooksConfig, Loaded
+    from hybrid.config import ContentMode, HooksConfig, Loaded
     from hybrid.knowledge.collections import Collection
     from hybrid.search.searcher import Searched
     from hybrid.session.ledger import Ledger
+    from hybrid.types import Form
 
 PACKED = 15
 """Hits of a kind, at most, that are read again and rendered: more never fit."""
 
 _BEST_FORM: dict[ContentMode, Form] = {"adaptive": "full", "full": "full", "preview": "preview", "none": "pointer"}
 """Content mode → the fullest form that it gives: a session that got a chunk in this form has seen it."""
+_KNOWN_FORM: dict[ContentMode, Form] = {**_BEST_FORM, "adaptive": "preview"}
+"""Content mode → the least form in which the best hit counts as known: mostly the adaptive mode gives no more of it."""
 _PLURAL_CHARS = 2
 """Characters by which `10 items` is longer than `1 item`: the frame is measured with one item."""
 
@@ -106,13 +109,12 @@ class Selection(Struct):
 
         When the topic is the same or the best hits were given, no hit is left: the others are withheld as `topic`.
         """
-        given = ledger.given
-        best_form = _BEST_FORM[self.mode(hooks)]
-        if is_same_topic or self._has_the_best(ledger, hooks.known_best, best_form):
+        given, mode = ledger.given, self.mode(hooks)
+        if is_same_topic or self._has_the_best(ledger, hooks.known_best, _KNOWN_FORM[mode]):
             self.keep("seen", lambda hit: hit.digest.hex() not in given)
             self.keep("topic", lambda _: False)
             return
-        self.keep("seen", lambda hit: ledger.allows(hit.digest, best_form))
+        self.keep("seen", lambda hit: ledger.allows(hit.digest, _BEST_FORM[mode]))
 
     def drop_read(self, ledger: Ledger) -> None:
         """Withhold parts of files of which every telling line stands in the agent's context by its own tools: `read`.
@@ -128,14 +130,14 @@ class Selection(Struct):
         if read:
             self.keep("read", is_new)
 
-    def _has_the_best(self, ledger: Ledger, n_best: int, best_form: Form) -> bool:
-        """Return whether the session has what fits best, and the first of it in full: the rest is second choice.
+    def _has_the_best(self, ledger: Ledger, n_best: int, known_form: Form) -> bool:
+        """Return whether the session has what fits best, the first in this form at least: the rest is second choice.
 
         Always False for records: each of them is worth giving by itself.
         """
         best = self.hits[:n_best]
         is_known = self.is_files and bool(best) and all(hit.digest.hex() in ledger.given for hit in best)
-        return is_known and not ledger.allows(best[0].digest, best_form)
+        return is_known and not ledger.allows(best[0].digest, known_form)
 
     def recheck(self) -> None:
         """Withhold copies, all hits after the first `PACKED`, and hits whose text is gone or has changed."""
@@ -222,31 +224,71 @@ class Packer:
         collection = selection.collection
         share = room.chars if collection.budget_chars is None else min(room.chars, collection.budget_chars)
         own = Room(room.lines, share, room.size_bytes)
-        mode = selection.mode(self._hooks)
         measure = _measure_json if self._hooks.format == "json" else measure_text
-        candidates = [self._candidate(collection, hit) for hit in selection.hits]
-        packed = pack(candidates, own, mode, measure=measure)
+        details, weights = self._details(selection)
+        packed = pack([self._candidate(collection, one, weights) for one in details], own, measure=measure)
         if collection.max_items is not None and len(packed.chosen) > collection.max_items:
             # Fewer may be given in fuller forms: they are packed again, by themselves.
-            first = [index for index, _ in packed.chosen[: collection.max_items]]
-            rows = {selection.hits[index].row for index in first}
+            first = [details[index] for index, _ in packed.chosen[: collection.max_items]]
+            rows = {detail.hit.row for detail in first}
             selection.keep("budget", lambda hit: hit.row in rows)
-            candidates = [candidates[index] for index in first]
-            packed = pack(candidates, own, mode, measure=measure)
-        selection.withheld += [Withheld(selection.hits[index], "budget") for index in packed.skipped]
-        selection.items = [
-            Item(collection.shown(hit), collection.text(hit) or "", form)
-            for hit, form in ((selection.hits[index], form) for index, form in packed.chosen)
-        ]
+            details = first
+            packed = pack([self._candidate(collection, one, weights) for one in details], own, measure=measure)
+        too_long = [hit for index in packed.skipped for hit in (*details[index].shown, *details[index].others)]
+        selection.withheld += [Withheld(hit, "budget") for hit in too_long]
+        selection.items = [_item(collection, details[index], form, weights) for index, form in packed.chosen]
         return room.without(own.without(packed.left))
 
-    def _candidate(self, collection: Collection, hit: Hit) -> Candidate:
-        shown, text = collection.shown(hit), collection.text(hit) or ""
+    def _details(self, selection: Selection) -> tuple[list[Detail], Mapping[str, float]]:
+        """Return how much is to be shown of each file or record, and the worth of the query's terms in telling lines.
 
+        In the adaptive mode `pack.plan` decides for files; what it leaves out is withheld as `adds_nothing`, and
+        files that the session was given in the form planned for them as `seen`. Elsewhere each hit has the form of the
+        mode.
+        """
+        collection, mode = selection.collection, selection.mode(self._hooks)
+        query, texts = selection.searched.query, {hit.row: collection.text(hit) or "" for hit in selection.hits}
+        weights = collection.searcher.term_weights(query) if mode in ("adaptive", "preview") else {}
+        if mode != "adaptive":
+            form = _BEST_FORM[mode]
+            return [Detail(hit, texts[hit.row], (hit,), (), form, "") for hit in selection.hits], weights
+        details, left_out = plan(selection.hits, lambda hit: texts[hit.row], query.text, weights)
+        selection.withheld += [Withheld(hit, "adds_nothing") for hit in left_out]
+        known = (detail for detail in details if not self._forms(detail))
+        selection.withheld += [Withheld(hit, "seen") for detail in known for hit in (*detail.shown, *detail.others)]
+        return [detail for detail in details if self._forms(detail)], weights
+
+    def _forms(self, detail: Detail) -> tuple[Form, ...]:
+        """Return the forms in which a file or record may be given, the one planned for it first; empty for none.
+
+        What does not fit in the planned form may fit in a lesser one. A hit that the session was given in a lesser
+        form is given in a fuller one; after the telling lines, that is the whole text.
+        """
+        if not detail.why:
+            return (detail.form,)
+        fresh: list[Form] = [form for form in FORMS if self._ledger.allows(detail.hit.digest, form)]
+        if detail.form in fresh:
+            return tuple(fresh[fresh.index(detail.form) :])
+        return () if detail.form == "pointer" else tuple(fresh)
+
+    def _candidate(self, collection: Collection, detail: Detail, weights: Mapping[str, float]) -> Candidate:
         def render(form: Form) -> str:
-            return render_entry(collection.entry(Item(shown, text, form)), fmt=self._hooks.format)
+            return render_entry(collection.entry(_item(collection, detail, form, weights)), fmt=self._hooks.format)
 
-        return Candidate(cache(render), is_full_only=not self._ledger.allows(hit.digest, "preview"))
+        return Candidate(cache(render), self._forms(detail))
+
+
+def _item(collection: Collection, detail: Detail, form: Form, weights: Mapping[str, float]) -> Item:
+    hit, text = collection.shown(detail.hit), detail.text
+    return Item(
+        hit,
+        text,
+        form,
+        text_in_form(text, form, weights),
+        adjoining=tuple(collection.shown(one) for one in detail.shown if one is not detail.hit),
+        others=tuple(map(collection.shown, detail.others)),
+        why=detail.why,
+    )
 
 
 def _measure_json(text: str) -> Room:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from hybrid.answer.decide import span_reader
-from hybrid.answer.pack import HARD_CAP_BYTES
+from hybrid.answer.pack import HARD_CAP_BYTES, text_in_form
 from hybrid.answer.turn import Decision, Withheld
 from hybrid.base.errors import HybridError, IndexUnavailableError
 from hybrid.feedback.state import read_state
@@ -24,7 +24,7 @@ from hybrid.records.lore.types import seconds_of
 from hybrid.records.memory.showing import body_lines, index_line, moment_text, shown_number, title_of
 from hybrid.records.memory.types import Observation, RowFilter
 from hybrid.redact import redact
-from hybrid.render.frame import Entry, Footer, item_entry, render_frame
+from hybrid.render.frame import Entry, Footer, file_entry, render_frame
 from hybrid.render.marks import neutralise_line
 from hybrid.render.numbers import amount
 from hybrid.search.ranking.memory import Present, parts_of
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from hybrid.records.memory.types import Row
     from hybrid.records.types import Record
     from hybrid.session.ledger import Ledger, Remembered
-    from hybrid.types import Hit, HookEvent
+    from hybrid.types import Form, Hit, HookEvent
     from hybrid.workspace import Workspace
 
 
@@ -273,7 +273,8 @@ def _given_before(reason: ReasonName, turn: Turn, ledger: Ledger, note: str, don
         if body is None:
             stale.append(Withheld(hit, "stale"))
             continue
-        item = Item(hit, body, "full" if hit.is_record else "preview")
+        form: Form = "full" if hit.is_record else "preview"
+        item = Item(hit, body, form, text_in_form(body, form, {}))
         wanted = _framed([*first, *(reader.entry(one) for one in (*chosen, item))], workspace, note)
         if len(wanted) <= room and len(wanted.encode("utf-8")) <= HARD_CAP_BYTES:
             chosen.append(item)
@@ -310,7 +311,7 @@ class _Reader:
     def entry(self, item: Item) -> Entry:
         """Return an item as an entry of the frame."""
         if not item.hit.is_record:
-            return item_entry(item)
+            return file_entry(item)
         return record_entry(self._by_path[item.hit.path], item, "", is_redacting=self._is_redacting)
 
 
@@ -412,7 +413,7 @@ def _lessons(workspace: Workspace, kinds: OpenKinds, *, is_cited: bool = False) 
             continue
         left -= n_chars
         # It was not looked for: whatever is found later was more useful.
-        item = Item(replace(record_hit(path, record), relevance=0.0), body, "full")
+        item = Item(replace(record_hit(path, record), relevance=0.0), body, "full", body)
         chosen.append((item, record_entry(record, item, "", is_redacting=is_redacting)))
     return chosen
 

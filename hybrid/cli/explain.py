@@ -340,7 +340,8 @@ def lines_of(event: dict[str, Any], titles: Mapping[str, str] = MappingProxyType
     lines += [f"  {label:<10} {text}" for label, text in _gates(event)]
     for item in event.get("items") or ():
         name = item["name"] or titles.get(str(item.get("id")), "")
-        lines.append(f"  {item['form']:<10} {_place(item)} {name}".rstrip())
+        why = f" ({item['why']})" if item.get("why") else ""
+        lines.append(f"  {item['form']:<10} {_place(item)} {name}".rstrip() + why)
         lines.append(
             f"             cosine {item['cosine']} (rank {item['cosine_rank']}), bm25 {item['bm25']} "
             f"(rank {item['bm25_rank']}), rrf {item['rrf']}, relevance {item['relevance']}"

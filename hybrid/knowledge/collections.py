@@ -16,7 +16,7 @@ from hybrid.base.digest import chunk_digest
 from hybrid.index.analysis import chunk_text
 from hybrid.records.lore.types import seconds_of
 from hybrid.redact import mask, redact
-from hybrid.render.frame import Entry, item_entry, text_in_form
+from hybrid.render.frame import Entry, file_entry
 from hybrid.sources.files import FileReader
 from hybrid.sources.records import record_text
 from hybrid.types import FILE_KINDS, Hit
@@ -135,7 +135,7 @@ class FileCollection(Collection):
 
     def entry(self, item: Item) -> Entry:
         """As `Collection.entry`."""
-        return item_entry(item)
+        return file_entry(item)
 
     def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
         """Return the hits as they are."""
@@ -287,8 +287,7 @@ def record_entry(record: Record, item: Item, measure: str, *, is_redacting: bool
     """Return a record as it stands in the frame: `[lesson] L001 Git commit format (relevance 8/10)`."""
     shown = redact(record.shown) if is_redacting else record.shown
     title = f"{shown} ({measure})" if measure else shown
-    text = text_in_form(item.text, item.form)
-    return Entry(LABELS.get(record.kind, record.kind), title, tuple(text.split("\n")) if text else ())
+    return Entry(LABELS.get(record.kind, record.kind), title, tuple(item.body.split("\n")) if item.body else ())
 
 
 def _attributed_first(hits: Sequence[Hit], by_path: Mapping[str, Record]) -> list[Hit]:

@@ -157,38 +157,26 @@ def _shell_safe(hint: str) -> str:
 
 # --- Entries of search results -------------------------------------------------------------------------------------
 
-PREVIEW_LINES = 3
-PREVIEW_MARK = "..."
-
-_PREVIEW_LINE_CHARS = 200
 _LABEL_CHARS = 120
+_OTHER_PLACES = 3
+"""Further places of a file on its header line, at most."""
 
 
-def file_entry(hit: Hit, text: str = "") -> Entry:
-    """Return a chunk of a file as an entry; no text makes it a pointer of one line."""
+def file_entry(item: Item) -> Entry:
+    """Return a file as an entry: its place on the header line, and what is shown of its text below."""
+    hit = item.hit
     label = _label(hit)
     named = f" {label}" if label else ""
-    title = f"{hit.path}:{hit.start_line}-{hit.end_line}{named} ({', '.join(_facts(hit))})"
-    return Entry(hit.kind, title, body_lines(text))
+    first = min((hit, *item.adjoining), key=lambda one: one.start_line)
+    last = max((hit, *item.adjoining), key=lambda one: one.end_line)
+    title = f"{hit.path}:{first.start_line}-{last.end_line}{named} ({', '.join([*_facts(hit), *_places(item.others)])})"
+    return Entry(hit.kind, title, body_lines(item.body))
 
 
-def item_entry(item: Item) -> Entry:
-    """Return an item in the form that was chosen for it."""
-    return file_entry(item.hit, text_in_form(item.text, item.form))
-
-
-def text_in_form(text: str, form: str) -> str:
-    """Return text as a form shows it: `full`, `preview` (first three lines and `...`) or `pointer` (nothing)."""
-    if form == "pointer":
-        return ""
-    return preview(text) if form == "preview" else text
-
-
-def preview(text: str) -> str:
-    """Return the first three lines that are not leading blanks, over-long ones cut, and `...` when more follows."""
-    lines = list(body_lines(text))
-    shown = [cut(line, _PREVIEW_LINE_CHARS) for line in lines[:PREVIEW_LINES]]
-    return "\n".join([*shown, PREVIEW_MARK] if len(lines) > PREVIEW_LINES else shown)
+def _places(others: Sequence[Hit]) -> list[str]:
+    """Return one text for the first further places of a file; none without them."""
+    places = [f"{hit.start_line}-{hit.end_line}" + (f" {hit.name}" if hit.name else "") for hit in others]
+    return [f"also {', '.join(places[:_OTHER_PLACES])}"] if places else []
 
 
 def body_lines(text: str) -> tuple[str, ...]:

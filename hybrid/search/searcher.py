@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from copy import copy
 from typing import TYPE_CHECKING, Literal
 
@@ -18,6 +19,7 @@ from hybrid.prompting.query import narrowed
 from hybrid.search.floor import relevance
 from hybrid.search.fusion import Fused, fuse, one_of
 from hybrid.search.gate.verdict import open_gate
+from hybrid.search.ranking.asked import most_telling, take_apart
 from hybrid.search.ranking.ranker import Legs, Ranker
 from hybrid.types import Hit
 
@@ -153,6 +155,15 @@ class Searcher:
         ]
         n_candidates = len({*(dense.ranks if weights[0] > 0 else ()), *(lexical.ranks if weights[1] > 0 else ())})
         return Searched(query, mode, n_candidates, dense.top, lexical.best, weights, tuple(hits), verdict)
+
+    def term_weights(self, query: Query) -> dict[str, float]:
+        """Return term of a query → its worth, above 0: how much the query says it, times its idf over the chunks.
+
+        Terms that no chunk holds are left out, and of a long query all but the most telling ones.
+        """
+        n_chunks, frequency = self.backend.n_chunks, self.backend.terms.document_frequency
+        asked = most_telling(take_apart(query), n_chunks, frequency)
+        return {term: said * math.log(1 + n_chunks / n) for term, said in asked.terms.items() if (n := frequency(term))}
 
     def _dense(
         self,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from hybrid.base.atomic import append_line, can_be_locked, locked
-from hybrid.types import Hit
+from hybrid.types import FORMS, Hit
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -131,9 +131,9 @@ class Ledger(Struct):
         return bool(self.given or self.lines_read)
 
     def allows(self, digest: bytes, form: str) -> bool:
-        """Return whether a chunk may be given in this form: when it was not yet given, or in full after a part."""
+        """Return whether a chunk may be given in this form: when it was not given yet, or only in a lesser form."""
         before = self.given.get(digest.hex())
-        return before is None or (before != "full" and form == "full")
+        return before is None or _rank(form) < _rank(before)
 
     def take_in(self, line: bytes, *, is_remembering: bool) -> None:
         """Take in the next line of the file; of a damaged one what comes before the damage, and `n_damaged` grows."""
@@ -149,7 +149,7 @@ class Ledger(Struct):
         if prompt := entry.get("prompt"):
             self.n_prompts = 0 if prompt == "reminded" else self.n_prompts + 1
         for digest, form in entry.get("given", ()):
-            if self.given.get(digest) != "full":
+            if self.allows(bytes.fromhex(digest), str(form)):
                 self.given[str(digest)] = str(form)
         for path, ranges in entry.get("read", {}).items():
             self.lines_read[path] = f"{self.lines_read[path]} {ranges}" if path in self.lines_read else str(ranges)
@@ -170,6 +170,11 @@ class Ledger(Struct):
     def _remember(self, digest: str, hit: Hit) -> None:
         before = self.remembered.get(digest)
         self.remembered[digest] = Remembered(hit, before.times + 1 if before else 1, self.n_turns)
+
+
+def _rank(form: str) -> int:
+    """Return the place of a form among `FORMS`; one that an older or newer version wrote counts as the least."""
+    return FORMS.index(form) if form in FORMS else len(FORMS)
 
 
 EMPTY = Ledger()

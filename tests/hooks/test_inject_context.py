@@ -35,7 +35,7 @@ def test_gate_state_and_dedup_of_one_session(own_shop: Shop) -> None:
     forced = own_shop.hook(OTHER, "--gate-threshold", "0.0", "--no-dedup")
 
     assert ("", False, "") == (closed, untouched, again)
-    assert first.startswith("--- hybrid context (auto-injected, 2 items; ")
+    assert first.startswith("--- hybrid context (auto-injected, 1 item; ")
     assert first.endswith("\n--- end hybrid context ---")
     assert "docs/deploy.md" in other
     assert other == forced
@@ -301,7 +301,7 @@ def test_debug_says_what_was_decided(shop: Shop) -> None:
     opened = shop.run("hook", "inject-context", "--no-dedup", "--debug", stdin=event)
 
     assert b"hybrid: skipped (semantic=0.52 < gate=0.99)\n" == closed.stderr.replace(b"0.51", b"0.52")
-    assert opened.stderr.startswith(b"hybrid: injected 2 items, ")
+    assert opened.stderr.startswith(b"hybrid: injected 1 item, ")
     assert json.loads(opened.stdout)
 
 

@@ -144,7 +144,7 @@ def test_a_report_gets_what_fits_it(session: Session) -> None:
 
     assert ("injected", "src/payments/client.py") == (reply.decision.reason, _paths(reply)[0])
     assert "def retry(self, request):" in reply.text
-    assert {item.hit.digest.hex() for item in reply.decision.items} == set(session.ledger().given)
+    assert {hit.digest.hex() for item in reply.decision.items for hit, _ in item.given} == set(session.ledger().given)
     assert 1 == read_state(session.workspace().state_folder).injection_count
     [line] = session.log()
     assert ("PostToolUse", "injected", True) == (line["event"], line["reason"], line["is_report"])
@@ -217,7 +217,7 @@ def test_hooks_that_run_at_once_keep_the_ledger_whole(session: Session) -> None:
     with ThreadPoolExecutor(6) as pool:
         replies = list(pool.map(lambda report: session.tell("PostToolUse", tool="Agent", report=report), reports))
 
-    given = [(item.hit.digest, item.form) for reply in replies for item in reply.decision.items]
+    given = [(hit.digest, form) for reply in replies for item in reply.decision.items for hit, form in item.given]
     full = [digest for digest, form in given if form == "full"]
     assert sorted(set(full)) == sorted(full)
     assert {digest.hex() for digest, _ in given} == set(session.ledger().given)
@@ -395,15 +395,16 @@ def test_after_a_compaction_the_best_comes_back(session: Session) -> None:
     assert 2 == read_state(session.workspace().state_folder).injection_count
 
 
-def test_what_comes_back_is_not_previewed_again(session: Session) -> None:
-    """After a compaction a record that came back may follow in full, not once more as a preview."""
+def test_what_comes_back_is_not_named_again(session: Session) -> None:
+    """After a compaction a record that came back may follow with the lines that tell, not once more by its place."""
     session.ask(RETRY)
     back = {item.hit.digest for item in session.start("compact").decision.items}
+    given = session.ledger().given
     again = session.ask(RETRY, flags={"hooks_content_mode": "preview"})
 
     assert back
-    assert not back & {item.hit.digest for item in again.decision.items}
-    assert back & {entry.hit.digest for entry in again.decision.withheld if entry.reason == "seen"}
+    assert back & {item.hit.digest for item in again.decision.items}
+    assert {"pointer"} == {given[digest.hex()] for digest in back}
 
 
 def test_what_changed_does_not_come_back(session: Session) -> None:
@@ -420,7 +421,7 @@ def test_what_changed_does_not_come_back(session: Session) -> None:
 
 def test_what_moved_in_its_file_comes_back(session: Session) -> None:
     """A record whose lines an edit above it moved is found where the index has its text now."""
-    first = session.ask(RETRY, flags={"hooks_threshold": 0.0})
+    first = session.ask(RETRY, flags={"hooks_threshold": 0.0, "hooks_content_mode": "full"})
     path = session.root / "src/payments/client.py"
     path.write_text('"""Talks to the bank."""\n\nLIMIT = 7\n\n\n' + path.read_text())
     unindexed = session.start("compact")
@@ -569,7 +570,7 @@ def test_a_subagent_is_briefed(session: Session) -> None:
     assert "Given to the session that started this subagent." in replies[0].text
     assert "src/payments/client.py" in _paths(replies[0])
     assert before == session.ledger()
-    assert {"preview"} == set(session.ledger(SessionKey("claude", "s1", "a7")).given.values())
+    assert {"pointer"} == set(session.ledger(SessionKey("claude", "s1", "a7")).given.values())
 
 
 @pytest.mark.parametrize("event", ["Stop", "SessionEnd"])

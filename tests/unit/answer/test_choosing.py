@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from hybrid.answer.select import PACKED, Packer, Selection, shown_withheld
 from hybrid.base.digest import chunk_digest
 from hybrid.prompting.query import Query, make_query
-from hybrid.render.frame import Entry, Footer, text_in_form
+from hybrid.render.frame import Entry, Footer
 from hybrid.search.gate.threshold import Verdict
 from hybrid.search.searcher import Searched
 from hybrid.session.ledger import EMPTY, Ledger
@@ -29,6 +29,14 @@ OPEN = Verdict(True, 0.5, 0.0, "flag", score=0.5)
 KINDS = {"files": "code", "lessons": "lesson", "lore": "decision"}
 
 
+class Unweighted:
+    """A searcher for which no term of a query is worth anything."""
+
+    def term_weights(self, query: Query) -> dict[str, float]:
+        """Nothing."""
+        return {}
+
+
 @dataclass
 class Pile:
     """A collection whose records are texts in memory; a text of None is gone."""
@@ -39,7 +47,7 @@ class Pile:
     budget_chars: int | None = None
     min_cosine: float = 0.15
     threshold: float = 0.5
-    searcher: Any = field(default=None)
+    searcher: Any = field(default_factory=Unweighted)
 
     def text(self, hit: Hit) -> str | None:
         """What the hit says now."""
@@ -51,8 +59,7 @@ class Pile:
 
     def entry(self, item: Item) -> Entry:
         """`[lesson] L001`."""
-        text = text_in_form(item.text, item.form)
-        return Entry(item.hit.kind, item.hit.path, tuple(text.split("\n")) if text else ())
+        return Entry(item.hit.kind, item.hit.path, tuple(item.body.split("\n")) if item.body else ())
 
     def left_out(self, hit: Hit) -> str:
         """Too little speaks for it."""

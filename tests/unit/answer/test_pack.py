@@ -2,26 +2,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.answer.pack import MAX_POINTERS, Candidate, ContentMode, Form, Room, measure_text, pack
+from hybrid.answer.pack import Candidate, Room, measure_text, pack
+from hybrid.types import FORMS, Form
 
-MODES: list[ContentMode] = ["adaptive", "full", "preview", "none"]
 WIDE = Room(lines=1_000, chars=100_000)
 
 
-def rendered(full: str, preview: str, pointer: str) -> Candidate:
+def rendered(full: str, preview: str, pointer: str, forms: tuple[Form, ...] = FORMS) -> Candidate:
     """A record in each form it may be shown in: header and whole text; header, first three lines and `...`; header."""
     texts: dict[Form, str] = {"full": full, "preview": preview, "pointer": pointer}
-    return Candidate(texts.__getitem__)
+    return Candidate(texts.__getitem__, forms)
 
 
-def candidate(n_lines: int) -> Candidate:
+def candidate(n_lines: int, forms: tuple[Form, ...] = FORMS) -> Candidate:
     """A candidate of a header and some body lines of ten characters."""
     body = ["  12345678"] * n_lines
     short = body[:3] + (["  ..."] if n_lines > 3 else [])
-    return rendered("\n".join(["[code] a", *body]), "\n".join(["[code] a", *short]), "[code] a")
+    return rendered("\n".join(["[code] a", *body]), "\n".join(["[code] a", *short]), "[code] a", forms)
 
 
-candidates = st.lists(st.builds(candidate, st.integers(0, 60)), max_size=15)
+planned = st.sampled_from([FORMS, FORMS[1:], FORMS[2:], FORMS[:1], FORMS[1:2]])
+candidates = st.lists(st.builds(candidate, st.integers(0, 60), planned), max_size=15)
 budgets = st.builds(Room, st.integers(0, 120), st.integers(0, 1_500), st.integers(0, 1_500))
 
 
@@ -31,29 +32,19 @@ def total(chosen: list[Candidate], forms: list[str]) -> Room:
     return Room(sum(s.lines for s in sizes), sum(s.chars for s in sizes), sum(s.size_bytes for s in sizes))
 
 
-@pytest.mark.parametrize(
-    ("mode", "expected"),
-    [("adaptive", "full"), ("full", "full"), ("preview", "preview"), ("none", "pointer")],
-)
-def test_with_room_enough_the_mode_decides_the_form(mode: ContentMode, expected: str):
-    """Everything is shown, in order, in the longest form of the mode."""
-    packed = pack([candidate(5), candidate(9)], WIDE, mode)
+@pytest.mark.parametrize("form", FORMS)
+def test_with_room_enough_the_first_form_is_given(form: Form):
+    """Everything is shown, in order, as it was planned."""
+    packed = pack([candidate(5, FORMS[FORMS.index(form) :]), candidate(9, (form,))], WIDE)
 
-    assert (((0, expected), (1, expected)), ()) == (packed.chosen, packed.skipped)
+    assert (((0, form), (1, form)), ()) == (packed.chosen, packed.skipped)
 
 
-def test_adaptive_goes_from_full_to_preview_to_pointer():
+def test_what_does_not_fit_is_shown_in_a_lesser_form():
     """As the budget runs out, records are shown shorter and shorter."""
     packed = pack([candidate(20), candidate(20), candidate(20)], Room(lines=27, chars=4_000))
 
     assert ((0, "full"), (1, "preview"), (2, "pointer")) == packed.chosen
-
-
-def test_after_the_budget_did_not_last_no_later_record_is_full():
-    """A lesser record does not get more room than a better one that would have fitted at the start."""
-    packed = pack([candidate(20), candidate(20), candidate(6)], Room(lines=40, chars=4_000))
-
-    assert ((0, "full"), (1, "preview"), (2, "preview")) == packed.chosen
 
 
 def test_a_record_larger_than_the_whole_budget_does_not_shorten_the_others():
@@ -63,16 +54,9 @@ def test_a_record_larger_than_the_whole_budget_does_not_shorten_the_others():
     assert ((0, "preview"), (1, "full")) == packed.chosen
 
 
-def test_pointers_are_few():
-    """No more than a handful of bare header lines."""
-    packed = pack([candidate(20)] * 9, Room(lines=21 + 8, chars=4_000))
-
-    assert MAX_POINTERS == sum(form == "pointer" for _, form in packed.chosen)
-
-
 def test_a_record_that_does_not_fit_is_skipped_and_the_next_is_tried():
     """Whole records only: a long one gives way to a shorter one behind it."""
-    packed = pack([candidate(5), candidate(30), candidate(4)], Room(lines=12, chars=4_000), "full")
+    packed = pack([candidate(n, ("full",)) for n in (5, 30, 4)], Room(lines=12, chars=4_000))
 
     assert (((0, "full"), (2, "full")), (1,)) == (packed.chosen, packed.skipped)
 
@@ -87,21 +71,21 @@ def test_a_record_that_does_not_fit_is_skipped_and_the_next_is_tried():
 )
 def test_lines_characters_and_bytes_each_bind(budget: Room):
     """One unit less than needed in any of the three, and the second record is left out."""
-    assert (1,) == pack([candidate(2), candidate(2)], budget, "full").skipped
+    assert (1,) == pack([candidate(2, ("full",)), candidate(2, ("full",))], budget).skipped
 
 
 def test_bytes_are_utf8():
     """Nine thousand bytes are three thousand characters of Chinese."""
     text = "字" * 3_000
-    packed = pack([rendered(text, text, "[doc] a")], Room(150, 9_000), "full")
+    packed = pack([rendered(text, text, "[doc] a", ("full",))], Room(150, 9_000))
 
     assert (0,) == packed.skipped
 
 
-@given(candidates, budgets, st.sampled_from(MODES))
-def test_the_budget_is_never_exceeded(items: list[Candidate], budget: Room, mode: ContentMode):
+@given(candidates, budgets)
+def test_the_budget_is_never_exceeded(items: list[Candidate], budget: Room):
     """Lines, characters and bytes stay within the budget; every candidate is chosen or skipped, in order."""
-    packed = pack(items, budget, mode)
+    packed = pack(items, budget)
     used = total([items[i] for i, _ in packed.chosen], [form for _, form in packed.chosen])
     indexes = [i for i, _ in packed.chosen]
 
@@ -113,10 +97,10 @@ def test_the_budget_is_never_exceeded(items: list[Candidate], budget: Room, mode
     assert list(packed.skipped) == sorted(packed.skipped)
 
 
-@given(candidates, budgets, st.sampled_from(MODES))
-def test_what_is_left_is_what_was_not_used(items: list[Candidate], budget: Room, mode: ContentMode):
+@given(candidates, budgets)
+def test_what_is_left_is_what_was_not_used(items: list[Candidate], budget: Room):
     """The next kind gets exactly the rest."""
-    packed = pack(items, budget, mode)
+    packed = pack(items, budget)
     used = total([items[i] for i, _ in packed.chosen], [form for _, form in packed.chosen])
 
     assert (
@@ -124,21 +108,21 @@ def test_what_is_left_is_what_was_not_used(items: list[Candidate], budget: Room,
     )
 
 
-@given(candidates, budgets, st.sampled_from(MODES))
-def test_a_candidate_at_the_end_never_changes_the_ones_before(items: list[Candidate], budget: Room, mode: ContentMode):
+@given(candidates, budgets)
+def test_a_candidate_at_the_end_never_changes_the_ones_before(items: list[Candidate], budget: Room):
     """Packing is greedy: a prefix of the candidates is packed as it would be alone."""
-    whole, prefix = pack(items, budget, mode), pack(items[:-1], budget, mode)
+    whole, prefix = pack(items, budget), pack(items[:-1], budget)
     n_prefix = max(0, len(items) - 1)
 
     assert prefix.chosen == tuple(choice for choice in whole.chosen if choice[0] < n_prefix)
 
 
-@given(candidates, budgets, st.sampled_from(MODES))
-def test_more_room_never_shortens_the_best_record(items: list[Candidate], budget: Room, mode: ContentMode):
+@given(candidates, budgets)
+def test_more_room_never_shortens_the_best_record(items: list[Candidate], budget: Room):
     """The first record that was shown stays shown, in a form at least as long, when the budget grows."""
     larger = Room(budget.lines * 2 + 1, budget.chars * 2 + 1, budget.size_bytes * 2 + 1)
-    first = pack(items[:1], budget, mode).chosen
-    first_with_more = pack(items[:1], larger, mode).chosen
+    first = pack(items[:1], budget).chosen
+    first_with_more = pack(items[:1], larger).chosen
 
     assert len(first) <= len(first_with_more)
     if first:

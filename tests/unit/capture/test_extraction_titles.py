@@ -141,7 +141,7 @@ def test_a_new_file_is_titled_by_what_it_defines() -> None:
     [("3 passed, 1 xfailed", "passed"), ("3 passed, 1 xfailed, 1 failed", "failed"), ("2 passed, 1 error", "failed")],
 )
 def test_an_expected_failure_is_no_failure(counts: str, status: str) -> None:
-    """pytest counts tests that are known to fail apart."""
+    """Tests that are known to fail are counted apart by pytest."""
     assert status == outcome_of(f"{counts} in 0.10s", is_failed=False, exit_code=0).status
 
 

@@ -13,11 +13,8 @@ from hybrid.render.frame import (
     body_lines,
     file_entry,
     frame_bytes,
-    item_entry,
-    preview,
     render_entry,
     render_frame,
-    text_in_form,
 )
 from hybrid.render.marks import neutralise, neutralise_line
 from hybrid.render.numbers import evidence_line
@@ -76,10 +73,15 @@ def make_hit(**changes: object) -> Hit:
     return Hit(**{**values, **changes})  # pyright: ignore[reportArgumentType]
 
 
+def item(hit: Hit, text: str = "") -> Item:
+    """A file of which a text is shown."""
+    return Item(hit, text, "full" if text else "pointer", text)
+
+
 def test_the_frame_is_the_specified_one():
     """Begin mark with the count, a blank line, header and indented body of each entry, footer, end mark."""
     entries = [
-        file_entry(make_hit(), "def retry(self, request, attempts=5):\n\n    ..."),
+        file_entry(item(make_hit(), "def retry(self, request, attempts=5):\n\n    ...")),
         Entry(
             "lesson", "L004 Git commit format (relevance 8/10)", ("Use conventional commits: type(scope): description",)
         ),
@@ -184,31 +186,20 @@ def test_json_is_one_object_with_all_keys():
 )
 def test_file_headers(changes: dict[str, object], expected: str):
     """The header of a file's chunk says kind, place, name and why it is there."""
-    assert expected == file_entry(make_hit(**changes)).header
+    assert expected == file_entry(item(make_hit(**changes))).header
 
 
-@pytest.mark.parametrize(
-    ("form", "expected"),
-    [
-        ("full", ("a", "b", "c", "d")),
-        ("preview", ("a", "b", "c", "...")),
-        ("pointer", ()),
-    ],
-)
-def test_an_item_is_shown_in_its_form(form: str, expected: tuple[str, ...]):
-    """Full text, first three lines and an ellipsis, or the header alone."""
-    assert expected == item_entry(Item(make_hit(), "\n\na\nb\nc\nd\n", form)).lines
+def test_a_file_has_the_lines_of_what_is_shown_and_the_places_of_the_rest():
+    """The range covers the hits that adjoin; at most three further places are named."""
+    others = tuple(make_hit(start_line=line, end_line=line + 4, name=f"f{line}") for line in (100, 200, 300, 400))
+    shown = Item(
+        make_hit(), "text", "preview", "text", adjoining=(make_hit(start_line=74, end_line=80),), others=others
+    )
 
-
-def test_a_preview_of_little_text_is_the_text():
-    """Three lines need no ellipsis."""
-    assert "a\nb\nc" == preview("a\nb\nc\n")
-
-
-def test_an_over_long_line_is_cut_in_a_preview():
-    """One minified line does not make a preview long."""
-    assert 200 == len(preview("x" * 5_000))
-    assert "x" * 5_000 == text_in_form("x" * 5_000, "full")
+    assert (
+        "[code] src/payments/client.py:40-80 Client.retry"
+        " (method, cosine 0.61, also 100-104 f100, 200-204 f200, 300-304 f300)"
+    ) == file_entry(shown).header
 
 
 @pytest.mark.parametrize("fmt", FORMATS)

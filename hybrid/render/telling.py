@@ -1,0 +1,75 @@
+"""Chooses the lines of a text that tell most about a query: what a preview shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hybrid.base.text import cut
+from hybrid.base.tokens import query_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+PARTS = 3
+"""Parts of a text that are shown besides its first line, at most."""
+PART_LINES = 3
+"""Lines of a part: a line that tells is read with those around it."""
+FIRST_LINES = 3
+"""Lines shown of a text of which no further line holds a word of the query, or when there is no query."""
+GAP = "..."
+"""Stands where lines were left out."""
+
+_LINE_CHARS = 200
+_SAID_AGAIN = 0.25
+"""Worth of a term in a part when a part chosen before holds it, as a share of its worth: new words tell more."""
+_AT_EDGE = 0.9
+"""Worth of a line at the edge of a part, as a share of its worth in the middle."""
+_LEAST_PART = 0.2
+"""Least worth of a part, as a share of the best one's."""
+
+
+def telling_lines(text: str, weights: Mapping[str, float]) -> str:
+    """Return the first line of a text and the parts that hold most of a query, with `GAP` for what is left out.
+
+    The first line is the signature of a definition, or a heading. The parts are chosen one after the other, each for
+    what it adds to those before.
+
+    Args:
+        text: Without blank lines around it.
+        weights: Term of the query → what it is worth, above 0; empty without a query.
+
+    Returns:
+        The lines in order, each of at most 200 characters; all of them when a single one would be left out.
+    """
+    lines = [cut(line, _LINE_CHARS) for line in text.split("\n")]
+    chosen = _chosen([weights.keys() & query_tokens(line) if line.strip() else set[str]() for line in lines], weights)
+    if len(chosen) < FIRST_LINES:
+        chosen |= set(range(min(FIRST_LINES, len(lines))))
+    shown: list[str] = []
+    before = -1
+    for number in [*sorted(chosen), len(lines)]:
+        left_out = lines[before + 1 : number]
+        shown += left_out if len(left_out) == 1 else [GAP] if left_out else []
+        shown += lines[number : number + 1]
+        before = number
+    return "\n".join(shown)
+
+
+def _chosen(terms: Sequence[set[str]], weights: Mapping[str, float]) -> set[int]:
+    """Return the numbers of the first line and of the lines of the parts that tell most."""
+    worth = {term: weight * (_SAID_AGAIN if term in terms[0] else 1.0) for term, weight in weights.items()}
+    chosen = {0}
+    first = 0.0
+    for _ in range(PARTS):
+        of_line = [sum(worth[term] for term in sorted(held)) for held in terms]
+        edges = [_AT_EDGE * value for value in (0.0, *of_line[1:], 0.0)]
+        # The first line is shown anyway, so a part that begins there is as good as one behind it.
+        parts = {at: edges[at - 1] + of_line[at] + edges[at + 1] for at in range(1, len(terms)) if at not in chosen}
+        best = max(parts, key=lambda at: (parts[at], -at), default=0)
+        first = first or parts.get(best, 0.0)
+        if not best or parts[best] <= _LEAST_PART * first:
+            break
+        part = range(best - PART_LINES // 2, min(best + PART_LINES // 2 + 1, len(terms)))
+        chosen.update(part)
+        worth |= {term: worth[term] * _SAID_AGAIN for number in part for term in terms[number]}
+    return chosen
