@@ -11,7 +11,7 @@ import pytest
 from hybrid.cli.main import run
 from hybrid.evaluation.qrels import QrelsError
 from hybrid.evaluation.trees import settings_in_force
-from hybrid_lab.injection import IN_FORCE, PLAIN, evaluate_injections
+from hybrid_lab.injection import IN_FORCE, PLAIN, RULES, evaluate_injections
 from hybrid_lab.judged_prompts import JudgedPrompt, read_prompts
 from tests.support.builders import write_files
 
@@ -51,9 +51,10 @@ def test_the_right_file_counts(boats: Path, tmp_path: Path) -> None:
 
     found = evaluate_injections({"both": [right, wrong]}, boats, tmp_path / "home", load())["both"]
 
-    assert [IN_FORCE.label, *(way.label for way in PLAIN)] == [row.label for row in found]
+    assert [IN_FORCE.label, *RULES, *(way.label for way in PLAIN)] == [row.label for row in found]
     ours = found[0]
-    assert (2, 0.5, 0.5) == (ours.prompts, ours.gold, ours.first)
+    assert (2, 0.5, 0.5, 0.5, 0.0) == (ours.prompts, ours.gold, ours.first, ours.early, ours.until)
+    assert all(row.chars <= ours.chars for row in found if row.label in RULES)
     assert 0 < ours.precision <= 0.5
     assert (0.0, 0.0, 0.0) == (ours.gain, ours.low, ours.high)
 
@@ -102,4 +103,4 @@ def test_the_command_prints_a_table_and_json(
     shown, _, told = capsys.readouterr().out.partition("{")
     assert "p: 1 prompts" in shown
     rows = json.loads("{" + told)["sets"]["p"]
-    assert [1.0, "fusion alone"] == [rows[0]["gold"], rows[1]["label"]]
+    assert [1.0, *RULES, "fusion alone"] == [rows[0]["gold"], *(row["label"] for row in rows[1:4])]

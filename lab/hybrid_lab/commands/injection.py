@@ -59,14 +59,17 @@ def run(args: argparse.Namespace) -> int:
                 row.label,
                 percent(row.gold),
                 percent(row.first),
+                percent(row.early),
                 percent(row.precision),
                 f"{row.items:.1f}",
                 f"{row.chars:.0f}",
+                f"{row.until:.0f}",
             ]
             + ([f"{row.gain:+.1%} [{row.low:+.1%}, {row.high:+.1%}]"] if number else [""])
             for number, row in enumerate(of_set)
         ]
-        heads = ["", "right file", "first", "of items", "items", "characters", "settings in force are better by"]
+        heads = ["", "right file", "first", "text in first two", "of items", "items", "characters", "until right"]
+        heads.append("settings in force are better by")
         print_table(f"{name}: {of_set[0].prompts} prompts", heads, table)
     if not found:
         say("no prompt is about a repository that is there and says which file is right")
