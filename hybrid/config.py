@@ -81,6 +81,7 @@ class GateConfig(Struct, frozen=True):
     chat_without_probe: Annotated[float, (0, 10)]
     probe: Share
     lexical: Share
+    together: Share
     names: Share
     absent: Share
     length: Annotated[float, (0, 10)]

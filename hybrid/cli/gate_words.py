@@ -17,6 +17,7 @@ _EVIDENCE = {
     "hub": "which is close to anything",
     "null": "vague words",
     "lexical": "telling word",
+    "together": "its words in one chunk",
     "names": "identifiers known here",
     "words": "words of this record",
     "hinge": "hangs on one word",

@@ -376,6 +376,8 @@ class BackgroundFigures(Struct, frozen=True):
         n_rows: Chunks, removed ones too.
         top: Largest cosine − hub of each calibration piece, shape (n_pieces,); None without anything to compare.
         frequencies: Chunks that hold each term of the background, shape (n_terms,); a single 0 for an empty index.
+        together: Largest sum of the rarities of the words of each calibration piece that stand together in one chunk,
+            shape (n_pieces,); None without anything to compare.
         records: Largest evidence of each calibration piece for one record, shape (n_pieces,); None for collections
             that are not judged record by record.
     """
@@ -383,6 +385,7 @@ class BackgroundFigures(Struct, frozen=True):
     n_rows: int
     top: NDArray[np.float32] | None
     frequencies: NDArray[np.float64]
+    together: NDArray[np.float32] | None
     records: NDArray[np.float32] | None
 
 

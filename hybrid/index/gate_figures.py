@@ -39,11 +39,13 @@ class SegmentGate:
         Raises:
             KeyError: A segment is not annotated; ask only when the key is not empty.
         """
-        tops, records = self._arrays("background_top"), self._arrays("background_record") if self.has_records else []
+        tops, together = self._arrays("background_top"), self._arrays("background_together")
+        records = self._arrays("background_record") if self.has_records else []
         return BackgroundFigures(
             n_rows=sum(part.segment.n_chunks for part in self._parts),
             top=np.max(tops, axis=0) if tops else None,
             frequencies=np.asarray(np.sum(self._arrays("background_df"), axis=0, dtype=np.float64)),
+            together=np.max(together, axis=0) if together else None,
             records=np.max(records, axis=0) if records else None,
         )
 

@@ -110,6 +110,7 @@ LAYOUT: Layout = {
 BACKGROUND: Layout = {
     "background_top": ("F32", (ANY,)),
     "background_df": ("U32", (ANY,)),
+    "background_together": ("F32", (ANY,)),
     "background_record": ("F32", (ANY,)),
     "term_vector": ("I8", ("terms", "numbers of a vector")),
     "term_vector_scale": ("F32", ("terms",)),

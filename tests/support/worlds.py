@@ -42,6 +42,7 @@ SETTINGS = GateConfig(
     chat_without_probe=0.9,
     probe=0.1,
     lexical=0.05,
+    together=0.03,
     names=0.2,
     absent=0.07,
     length=0.3,

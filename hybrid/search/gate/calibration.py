@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from hybrid.search.gate.hubs import NOTHING
-from hybrid.search.gate.parts import MAX_ABSENT, MAX_NAMES, gain, length_penalty
+from hybrid.search.gate.parts import MAX_ABSENT, MAX_NAMES, MAX_TOGETHER, gain, length_penalty
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -115,12 +115,13 @@ def _evidence_of_pieces(
     lexical = _reduced(np.maximum, gains[words], words_at)
     absent = np.minimum(_reduced(np.add, is_absent[words].astype(np.float64), words_at), MAX_ABSENT)
     known = np.minimum(_reduced(np.add, (n_here[names] > 0).astype(np.float64), names_at), MAX_NAMES)
-    found = null * top + settings.lexical * lexical + settings.names * known - settings.absent * absent
+    stands = settings.together * np.minimum(0.0 if figures.together is None else figures.together, MAX_TOGETHER)
+    found = null * top + settings.lexical * lexical + stands + settings.names * known - settings.absent * absent
     if figures.records is not None:
         # `lexical` and `absent` ask what the collection as a whole holds. Each record is judged by itself, by its
-        # `words` (decision 39), so both are left out here, as in `verdict`. `names` stays. The index does not keep
-        # which record was nearest, so an identifier counts when any record holds it: one of a task of another project
-        # stands in the record that is nearest to it, or in none.
+        # `words` (decision 39), so both and `together` are left out here, as in `verdict`. `names` stays. The index
+        # does not keep which record was nearest, so an identifier counts when any record holds it: one of a task of
+        # another project stands in the record that is nearest to it, or in none.
         found = figures.records + settings.names * known
     # A piece without a vector, or a corpus without a chunk, has no cosine to speak of.
     found[(top <= NOTHING) | ~background.piece_vectors.any(axis=1)] = SILENT

@@ -1,4 +1,4 @@
-"""Makes what a segment keeps for the gate: hubs of its chunks, and the closeness of the background by chance.
+"""Makes what a segment keeps for the gate: hubs of its chunks, and how near the background comes by chance.
 
 All of it is decided by the segment's own chunks, so that an edit costs the chunks it changed; what the segments keep
 together gives the thresholds (`calibration`).
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hybrid.search.gate.parts import hubness
+from hybrid.search.gate.parts import hubness, rarest, rarity, together
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -40,11 +40,16 @@ def segment_arrays(
     Returns:
         `chunk_hub` float32 (n_chunks,), zeros without hubs; `background_top` float32 (n_pieces,), the largest
         cosine − hub of each calibration piece to a chunk; `background_df` uint32 (n_terms,), chunks that hold each
-        term of the background.
+        term of the background; `background_together` float32 (n_pieces,), `parts.together` of each calibration piece.
     """
     hubs, top = closest_background(arrays["vector"], arrays["vector_scale"], background, with_hub=with_hub)
-    frequencies = _document_frequencies(arrays, background.terms)
-    return {"chunk_hub": hubs, "background_top": top, "background_df": frequencies}
+    holders = _holders(arrays, background.terms)
+    return {
+        "chunk_hub": hubs,
+        "background_top": top,
+        "background_df": np.array([len(rows) for rows in holders], np.uint32),
+        "background_together": _together(holders, background),
+    }
 
 
 def closest_background(
@@ -79,9 +84,22 @@ def closest_background(
     return hubs, top
 
 
-def _document_frequencies(arrays: Mapping[str, NDArray[Any]], terms: list[str]) -> NDArray[np.uint32]:
-    """Return the number of chunks that hold each term, shape (n_terms,)."""
+def _holders(arrays: Mapping[str, NDArray[Any]], terms: list[str]) -> list[NDArray[np.int32]]:
+    """Return the rows of the chunks that hold each term."""
     data, ends = arrays["term_text"].tobytes(), arrays["term_at"].tolist()
-    counts = np.diff(arrays["term_start"].astype(np.int64)).tolist()
-    held = {data[start:end]: count for (start, end), count in zip(pairwise(ends), counts, strict=True)}
-    return np.array([held.get(term.encode(), 0) for term in terms], np.uint32)
+    texts = (data[start:end] for start, end in pairwise(ends))
+    spans = dict(zip(texts, pairwise(arrays["term_start"].tolist()), strict=True))
+    rows: NDArray[np.int32] = arrays["post_row"]
+    return [rows[slice(*spans.get(term.encode(), (0, 0)))] for term in terms]
+
+
+def _together(holders: Sequence[NDArray[np.int32]], background: Background) -> NDArray[np.float32]:
+    """Return `parts.together` of each calibration piece, shape (n_pieces,), from the chunks that hold each term."""
+    rarities = rarity(background.array("term_generic").astype(np.float64), background.n_generic_documents)
+    words, starts = background.array("piece_words"), background.array("piece_words_at").tolist()
+    found = np.zeros(len(starts) - 1, np.float32)
+    for piece, (start, end) in enumerate(pairwise(starts)):
+        terms = words[start:end]
+        kept: list[int] = terms[rarest(rarities[terms])].tolist()
+        found[piece] = together(rarities[kept], [holders[term] for term in kept])
+    return found

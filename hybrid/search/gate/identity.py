@@ -19,6 +19,9 @@ TERMS = ("models", "background", "terms.tsv")
 VERSION = "1"
 """Changes whenever the same prompts and model give other arrays: other pieces, other parts, other names."""
 
+SEGMENTS_VERSION = "2"
+"""Changes whenever segments keep other arrays for the same background."""
+
 RECORDS_VERSION = "1"
 """As `VERSION`, for the arrays that only segments of records have, so that those of files stay as they are."""
 
@@ -39,6 +42,7 @@ def annotation_key(background: str, *, with_hub: bool, records: GateConfig | Non
         records: The weights of the evidence for a record; None for other segments.
     """
     hub = "+hub" if with_hub else ""
+    key = f"{background}.{SEGMENTS_VERSION}{hub}"
     if records is None:
-        return f"{background}{hub}"
-    return f"{background}{hub}+records{RECORDS_VERSION}:{records.words:g}:{records.hinge:g}:{int(records.null)}"
+        return key
+    return f"{key}+records{RECORDS_VERSION}:{records.words:g}:{records.hinge:g}:{int(records.null)}"

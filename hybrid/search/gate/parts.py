@@ -2,7 +2,7 @@
 
 The statistic of a piece of a prompt is what raises its top cosine above what any prompt reaches in this corpus:
 
-    evidence = null · (cosine − hub) + lexical + names − absent − length
+    evidence = null · (cosine − hub) + lexical + together + names − absent − length
     talk     = probe − chat
 
 `verdict` compares evidence with what tasks of other projects reach here, and evidence + talk with what talk reaches.
@@ -12,11 +12,13 @@ Records are judged one by one, with other parts: see `meant`.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 HUB_NEIGHBOURS = 10
@@ -40,6 +42,18 @@ MAX_ABSENT = 3
 """Unknown words of a piece that count: more of them subtract nothing. Chosen by hand."""
 MIN_GENERIC_SHARE = 1 / 8000
 """Share of documents assumed for a term that the generic counts do not list: half of where their list ends."""
+
+MAX_RARITY = 8.0
+"""Largest rarity of a term, as `MAX_GAIN` for its gain."""
+
+MAX_TOGETHER = 16.0
+"""Rarity that stands together and counts, that of two rare words: a long text finds more of its words anywhere.
+
+Chosen on half of `lab/data/gate`.
+"""
+
+TOGETHER_TERMS = 32
+"""Terms of a piece whose places are looked at, the rarest: the cost of a pasted text is bounded. Chosen by hand."""
 
 LENGTH_WORDS = 60
 """Words from which on length counts: a pasted log finds something close anywhere. Chosen by hand."""
@@ -94,6 +108,37 @@ def gain(
     generic = np.maximum(n_generic, n_documents * MIN_GENERIC_SHARE)
     ratio = np.log((n_here + 0.5) / (n_chunks + 1)) - np.log((generic + 0.5) / (n_documents + 1))
     return np.where(n_here > 0, np.clip(ratio, 0, MAX_GAIN), 0.0)
+
+
+def rarity(n_generic: NDArray[np.float64], n_documents: int) -> NDArray[np.float64]:
+    """Return −ln(share of the documents of code at large that hold each term), in [0, `MAX_RARITY`].
+
+    Args:
+        n_generic: Documents that hold each term, 0 for one that is not listed; shape (n_terms,).
+        n_documents: Number of documents of code at large that were counted.
+    """
+    generic = np.maximum(n_generic, n_documents * MIN_GENERIC_SHARE)
+    return np.clip(np.log(n_documents / generic), 0, MAX_RARITY)
+
+
+def rarest(rarities: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the places of the `TOGETHER_TERMS` largest rarities, the largest first, equal ones in order."""
+    return np.argsort(-rarities, kind="stable")[:TOGETHER_TERMS]
+
+
+def together(rarities: NDArray[np.float64], holders: Sequence[NDArray[Any]]) -> float:
+    """Return the largest sum of the rarities of terms that stand together in one chunk; 0 when none stands anywhere.
+
+    It is decided by one chunk, so that the largest value of some segments is that of all their chunks.
+
+    Args:
+        rarities: Of each term, shape (n_terms,).
+        holders: For each term, the rows that hold it, each once.
+    """
+    lengths = [len(rows) for rows in holders]
+    if not any(lengths):
+        return 0.0
+    return float(np.bincount(np.concatenate(holders), np.repeat(rarities, lengths)).max())
 
 
 def length_penalty(n_words: int) -> float:

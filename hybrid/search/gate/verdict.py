@@ -8,7 +8,7 @@ With a threshold that its owner fixed, `threshold` decides instead.
 from __future__ import annotations
 
 import math
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,6 +133,7 @@ class Gate:
         null = asked.null if settings.null else np.ones_like(asked.null)
         terms = [terms_of(text) for text in asked.texts]
         lexical, absent = self._lexical(terms)
+        together = np.minimum(self._together(terms), parts.MAX_TOGETHER)
         n_known = [sum(self._backend.terms.document_frequency(name) > 0 for name in piece.names) for piece in terms]
         length = settings.length * parts.length_penalty(asked.n_words)
         columns = {
@@ -140,6 +141,7 @@ class Gate:
             "hub": -closest.hubs,
             "null": (null - 1) * (closest.cosines - closest.hubs),
             "lexical": settings.lexical * lexical,
+            "together": settings.together * together,
             "names": settings.names * np.minimum(n_known, parts.MAX_NAMES),
             "absent": -settings.absent * np.minimum(absent, parts.MAX_ABSENT),
             "length": np.full(len(terms), -length),
@@ -167,6 +169,20 @@ class Gate:
         unknown = {word for word, here, at_large in zip(words, n_here, n_generic, strict=True) if here == at_large == 0}
         lexical = [max((gain_of[word] for word in piece.words), default=0.0) for piece in terms]
         return np.array(lexical), np.array([sum(word in unknown for word in piece.words) for piece in terms], np.int64)
+
+    def _together(self, terms: Sequence[PieceTerms]) -> NDArray[np.float64]:
+        """Return `parts.together` of each piece, shape (n_pieces,); zeros without a weight, as it costs a look-up."""
+        if not self._settings.together:
+            return np.zeros(len(terms))
+        generic = generic_terms()
+        rows_of: Callable[[str], NDArray[np.intp]] = cache(self._backend.terms.rows_of)
+        found: list[float] = []
+        for piece in terms:
+            n_generic = np.array([generic.counts.get(word, 0) for word in piece.words], np.float64)
+            rarities = parts.rarity(n_generic, generic.n_documents)
+            kept: list[int] = parts.rarest(rarities).tolist()
+            found.append(parts.together(rarities[kept], [rows_of(piece.words[place]) for place in kept]))
+        return np.array(found)
 
     # --- record by record ------------------------------------------------------------------------------------
 

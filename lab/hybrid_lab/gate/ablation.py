@@ -22,6 +22,7 @@ _OFF: dict[str, tuple[str, ...]] = {
     "chat": ("gate.chat=0", "gate.chat_without_probe=0"),
     "probe": ("gate.probe=0",),
     "lexical": ("gate.lexical=0",),
+    "together": ("gate.together=0",),
     "names": ("gate.names=0",),
     "absent": ("gate.absent=0",),
     "length": ("gate.length=0",),

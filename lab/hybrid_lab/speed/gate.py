@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from hybrid.types import Embedder
 
 _ROUNDS = 5
-_ARRAYS = ("vector", "vector_scale", "term_text", "term_at", "term_start")
+_ARRAYS = ("vector", "vector_scale", "term_text", "term_at", "term_start", "post_row")
 _CLAUSES = (1, 6, 12)
 
 

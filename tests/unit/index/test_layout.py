@@ -45,6 +45,7 @@ class Pieces:
         return {
             "background_top": np.zeros(3, np.float32),
             "background_df": np.zeros(2, np.uint32),
+            "background_together": np.zeros(3, np.float32),
             "background_record": np.zeros(3, np.float32),
             "term_vector": np.zeros((n_terms, dim), np.int8),
             "term_vector_scale": np.zeros(n_terms, np.float32),

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from hybrid.index.segment import Segment
     from hybrid.types import Embedder
 
-ADDED = ("chunk_hub", "background_top", "background_df")
+ADDED = ("chunk_hub", "background_top", "background_df", "background_together")
+READ = ("vector", "vector_scale", "term_text", "term_at", "term_start", "post_row")
 
 
 def _arrays(segment: Segment) -> dict[str, np.ndarray]:
-    return {name: segment.array(name) for name in ("vector", "vector_scale", "term_text", "term_at", "term_start")}
+    return {name: segment.array(name) for name in READ}
 
 
 def test_an_index_is_annotated_as_it_is_built(tmp_path: Path, hashing_home: Path) -> None:

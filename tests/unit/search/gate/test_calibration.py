@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 TERMS = ("alpha", "beta", "gamma", "delta", "eps_one", "eps_two", "zeta", "eta")
 GENERIC = {"alpha": 4_000, "beta": 40, "eps_one": 2}
-OFF = replace(SETTINGS, null=False, chat=0, chat_without_probe=0, probe=0, lexical=0, names=0, absent=0, length=0)
+WEIGHTS = ("chat", "chat_without_probe", "probe", "lexical", "together", "names", "absent", "length")
+OFF = replace(SETTINGS, null=False, **dict.fromkeys(WEIGHTS, 0))
 
 
 # --- the slow loop ---------------------------------------------------------------------------------------------
@@ -67,9 +68,16 @@ def _slow_evidence(piece: Piece, chunks: Sequence[TinyChunk], world: World, sett
     return (
         (piece.null if settings.null else 1) * top
         + settings.lexical * max(gains)
+        + settings.together * min(16, max(_slow_rarity(piece, chunk, world) for chunk in chunks))
         + settings.names * min(2, n_known)
         - settings.absent * min(3, n_absent)
     )
+
+
+def _slow_rarity(piece: Piece, chunk: TinyChunk, world: World) -> float:
+    """The rarities of the words of a piece that a chunk holds, added up."""
+    held = [max(world.generic.get(word, 0), N_GENERIC / 8_000) for word in piece.words if word in chunk.terms]
+    return sum(min(8.0, math.log(N_GENERIC / n_generic)) for n_generic in held)
 
 
 def _slow_scores(world: World, chunks: Sequence[TinyChunk], settings: GateConfig) -> tuple[list[float], list[float]]:
@@ -143,12 +151,13 @@ def _figures(folder: Path, world: World, parts: Sequence[Sequence[TinyChunk]], *
         OFF,
         replace(OFF, hub=True, chat=0.7, chat_without_probe=0.7),
         replace(OFF, lexical=0.3),
+        replace(OFF, together=0.3),
         replace(OFF, names=0.3),
         replace(OFF, absent=0.3),
         replace(OFF, length=0.3),
         replace(OFF, probe=0.3),
     ],
-    ids=["all", "hub", "no null", "raw", "hub and chat", "lexical", "names", "absent", "length", "probe"],
+    ids=["all", "hub", "no null", "raw", "hub and chat", "lexical", "together", "names", "absent", "length", "probe"],
 )
 def test_the_scores_are_those_of_the_slow_loop(tmp_path: Path, seed: int, settings: GateConfig) -> None:
     """Evidence, and evidence + talk, of every prompt, with each part alone and with all of them."""
@@ -224,7 +233,7 @@ def _talk(*vectors: Sequence[float]) -> Held:
 
 
 def test_a_score_by_hand(tmp_path: Path) -> None:
-    """0.9 · 0.8 + 0.05 · ln(0.5 / (2.5 / 16001)) + 0.2 − 0.07 − 0.3 · ln 2 − 0.5 · 0.4 + 0.1 · 3."""
+    """0.9 · 0.8 + 0.05 · ln(0.5 / (2.5 / 16001)) + 0.03 · 8 + 0.2 − 0.07 − 0.3 · ln 2 − 0.5 · 0.4 + 0.1 · 3."""
     probe = Probe(np.ones(DIM, np.float32), 0.0)
     piece = Piece(AXES[0], 0.9, 0.4, 3.0, ("here", "nowhere"), ("here",))
     world = make_world([Held(True, (piece,), 120)], probe=probe)
@@ -235,7 +244,7 @@ def test_a_score_by_hand(tmp_path: Path) -> None:
     evidence, talk = background_scores(world.background, figures, SETTINGS)
 
     # 1.5 of 3 chunks hold it; 8 is the most that a gain counts.
-    expected = 0.9 * 0.8 + 0.05 * min(8, math.log(0.5 / (2.5 / 16_001))) + 0.2 - 0.07 - 0.3 * math.log(2)
+    expected = 0.9 * 0.8 + 0.05 * min(8, math.log(0.5 / (2.5 / 16_001))) + 0.03 * 8 + 0.2 - 0.07 - 0.3 * math.log(2)
     assert [pytest.approx(expected, abs=1e-6)] == evidence.tolist()
     assert [pytest.approx(expected - 0.5 * 0.4 + 0.1 * 3, abs=1e-6)] == talk.tolist()
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,8 +37,25 @@ def test_the_arrays_of_a_segment_by_hand(tmp_path: Path, background: Background)
     assert pytest.approx([1 - hubs[0], 1 - hubs[2]], abs=1e-6) == segment.array("background_top").tolist()
     assert ["alpha", "beta", "gamma"] == background.terms
     assert [2, 0, 0] == segment.array("background_df").tolist()
-    types = [str(segment.array(name).dtype) for name in ("chunk_hub", "background_top", "background_df")]
-    assert ["float32", "float32", "uint32"] == types
+    assert [8, 0] == segment.array("background_together").tolist()
+    names = ("chunk_hub", "background_top", "background_df", "background_together")
+    assert ["float32", "float32", "uint32", "float32"] == [str(segment.array(name).dtype) for name in names]
+
+
+def test_words_stand_together_in_one_chunk(tmp_path: Path) -> None:
+    """The rarities of a piece's words are added up over the best chunk, not over all; common words are worth little."""
+    words = ("alpha", "beta", "gamma")
+    world = make_world([Held(True, (Piece([1, 0, 0, 0], words=words),))], generic={"beta": 8_000, "gamma": 4_000})
+    chunks = [TinyChunk([100, 0, 0, 0], ("alpha",)), TinyChunk([0, 100, 0, 0], ("beta", "gamma")), TinyChunk(None)]
+    half, quarter = math.log(2), math.log(4)
+
+    apart = segment_file(tmp_path / "apart", chunks, world.background, with_hub=False)
+    meeting = segment_file(tmp_path / "meeting", [TinyChunk(None, words)], world.background, with_hub=False)
+    common = segment_file(tmp_path / "common", chunks[1:], world.background, with_hub=False)
+
+    assert [8] == apart.array("background_together").tolist()
+    assert [pytest.approx(8 + half + quarter)] == meeting.array("background_together").tolist()
+    assert [pytest.approx(half + quarter)] == common.array("background_together").tolist()
 
 
 def test_without_hubs_nothing_is_subtracted(tmp_path: Path, background: Background) -> None:
@@ -59,6 +77,7 @@ def test_a_segment_without_a_vector(
     assert [NOTHING, NOTHING] == segment.array("background_top").tolist()
     assert [0] * len(chunks) == segment.array("chunk_hub").tolist()
     assert [len(chunks), 0, 0] == segment.array("background_df").tolist()
+    assert [8 * len(chunks), 0] == segment.array("background_together").tolist()
 
 
 def _random_rows(n_rows: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:

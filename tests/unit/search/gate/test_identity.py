@@ -70,7 +70,7 @@ def test_the_annotation_tells_whether_hubs_are_subtracted() -> None:
     """Segments with hubs do not fit a gate without, though their background is the same."""
     key = background_key(MODEL)
 
-    assert [key, f"{key}+hub"] == [annotation_key(key, with_hub=with_hub) for with_hub in (False, True)]
+    assert [f"{key}.2", f"{key}.2+hub"] == [annotation_key(key, with_hub=with_hub) for with_hub in (False, True)]
 
 
 def test_the_annotation_tells_what_records_were_weighed_with() -> None:
@@ -79,7 +79,8 @@ def test_the_annotation_tells_what_records_were_weighed_with() -> None:
     weights = replace(SETTINGS, words=0.5, hinge=0.25)
     found = [annotation_key(key, with_hub=hub, records=one) for hub in (False, True) for one in (None, weights)]
 
-    assert [key, f"{key}+records1:0.5:0.25:1", f"{key}+hub", f"{key}+hub+records1:0.5:0.25:1"] == found
+    weighed = "+records1:0.5:0.25:1"
+    assert [f"{key}.2", f"{key}.2{weighed}", f"{key}.2+hub", f"{key}.2+hub{weighed}"] == found
 
 
 def test_asking_for_a_key_loads_no_numpy() -> None:

@@ -5,7 +5,18 @@ import math
 import numpy as np
 import pytest
 
-from hybrid.search.gate.parts import chat_closeness, code_logit, gain, hubness, length_penalty, null_factor
+from hybrid.search.gate.parts import (
+    TOGETHER_TERMS,
+    chat_closeness,
+    code_logit,
+    gain,
+    hubness,
+    length_penalty,
+    null_factor,
+    rarest,
+    rarity,
+    together,
+)
 
 
 def _row(*values: float) -> np.ndarray:
@@ -108,6 +119,29 @@ def test_gain_of_an_unlisted_term_is_that_of_the_end_of_the_list() -> None:
 
     assert _gain(3, 100, 2, 16_000) == _gain(3, 100, 0, 16_000) == _gain(3, 100, 1, 16_000)
     assert _gain(3, 100, 3, 16_000) < _gain(3, 100, 2, 16_000)
+
+
+def test_rarity_is_the_log_of_a_share() -> None:
+    """−ln of the documents that hold a term; 0 for one of every document, and 8 for all that are hardly ever seen."""
+    found = rarity(np.array([16_000.0, 8_000, 40, 3, 2, 0]), 16_000)
+
+    assert pytest.approx([0, math.log(2), math.log(400), 8, 8, 8]) == found.tolist()
+
+
+def test_the_rarest_terms_come_first() -> None:
+    """Equal ones stand in their order, and only so many are looked at."""
+
+    assert [2, 0, 1, 3] == rarest(np.array([3.0, 3, 7, 1])).tolist()
+    assert TOGETHER_TERMS == len(rarest(np.zeros(99)))
+
+
+def test_together_is_decided_by_one_chunk() -> None:
+    """Terms of different chunks do not add up; nothing is worth 0."""
+    rows = [np.array([0, 4]), np.array([4, 9]), np.array([9]), np.zeros(0, np.int32)]
+
+    assert 5 == together(np.array([2.0, 3, 1, 8]), rows)
+    assert 0 == together(np.array([8.0]), [rows[3]])
+    assert 0 == together(np.zeros(0), [])
 
 
 @pytest.mark.parametrize(("n_words", "penalty"), [(0, 0), (59, 0), (60, 0), (120, math.log(2)), (600, math.log(10))])

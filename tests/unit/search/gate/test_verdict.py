@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from hybrid.types import Embedder
 
 PROBE = Probe(np.array([2, 0, 0, 0], np.float32), 0.5)
-ALL_OFF = replace(SETTINGS, chat=0, chat_without_probe=0, probe=0, lexical=0, names=0, absent=0, length=0)
+ALL_OFF = replace(SETTINGS, chat=0, chat_without_probe=0, probe=0, lexical=0, together=0, names=0, absent=0, length=0)
 
 
 def _asked(
@@ -86,6 +86,7 @@ def test_every_part_by_hand(tmp_path: Path) -> None:
         "hub": -0.1,
         "null": -0.25 * 0.5,
         "lexical": 0.05 * min(8, math.log((1.5 / 3) / elsewhere)),
+        "together": 0.03 * 16,
         "names": 0.2,
         "absent": -0.07,
         "length": -0.3 * math.log(2),
@@ -94,6 +95,23 @@ def test_every_part_by_hand(tmp_path: Path) -> None:
     }
     assert pytest.approx(expected, abs=1e-6) == dict(found.parts)
     assert (0.55, "auto") == (found.top_cosine, found.source)
+
+
+def test_words_count_where_they_stand_together(tmp_path: Path) -> None:
+    """Of two unknown words, each of another chunk, one counts; in one chunk both do, up to 16."""
+    (tmp_path / "apart").mkdir()
+    (tmp_path / "meeting").mkdir()
+    apart = [TinyChunk([100, 0, 0, 0], ("quuxla",)), TinyChunk([0, 100, 0, 0], ("quuxlb", "quuxlc"))]
+    meeting = [TinyChunk([100, 0, 0, 0], ("quuxla", "quuxlb", "quuxlc")), TinyChunk([0, 100, 0, 0])]
+    gates = [_gate(tmp_path / "apart", apart), _gate(tmp_path / "meeting", meeting)]
+
+    def together(text: str) -> list[float]:
+        asked = _asked([text], [[1, 0, 0, 0]], [1])
+        return [gate.judge(asked, _closest((0, 1, 0)), 1).parts["together"] for gate in gates]
+
+    assert [pytest.approx(0.03 * 8), pytest.approx(0.03 * 16)] == together("quuxla quuxlb")
+    assert [pytest.approx(0.03 * 16)] * 2 == together("quuxla quuxlb quuxlc")
+    assert [0, 0] == together("quuxld")
 
 
 def test_names_and_absent_words_have_an_upper_end(tmp_path: Path) -> None:
@@ -117,7 +135,7 @@ def test_a_word_that_is_common_elsewhere_is_not_absent(tmp_path: Path) -> None:
     assert (0, 0) == (parts["absent"], parts["lexical"])
 
 
-@pytest.mark.parametrize("part", ["chat", "probe", "lexical", "names", "absent", "length"])
+@pytest.mark.parametrize("part", ["chat", "probe", "lexical", "together", "names", "absent", "length"])
 def test_a_part_with_weight_zero_is_nothing(tmp_path: Path, part: str) -> None:
     """It stays in the list, so that a log always has the same columns; the others are as before."""
     chunks = [TinyChunk([100, 0, 0, 0], ("zorbl", "open_file"))]
