@@ -125,19 +125,19 @@ def _form(chars: int, place: int, *, is_question: bool) -> tuple[Form, str]:
 def _adjoining(of_file: Sequence[Hit]) -> tuple[Hit, ...]:
     """Return the first of the hits of a file and those that adjoin it or each other, in the order of the file."""
     in_order = sorted(of_file, key=lambda hit: hit.start_line)
-    at = low = high = in_order.index(of_file[0])
+    low = high = in_order.index(of_file[0])
     while low and in_order[low].start_line - in_order[low - 1].end_line <= _GAP_LINES:
         low -= 1
     while high < len(in_order) - 1 and in_order[high + 1].start_line - in_order[high].end_line <= _GAP_LINES:
         high += 1
-    return tuple(in_order[low : high + 1]) if low <= at <= high else (of_file[0],)
+    return tuple(in_order[low : high + 1])
 
 
-def text_in_form(text: str, form: str, weights: Mapping[str, float]) -> str:
+def text_in_form(text: str, form: Form, weights: Mapping[str, float], signature: str = "") -> str:
     """Return a text as a form shows it: `full`, `preview` (`telling_lines`) or `pointer` (nothing)."""
     if form == "pointer":
         return ""
-    return telling_lines(text.strip("\n"), weights) if form == "preview" else text
+    return telling_lines(text.strip("\n"), weights, signature) if form == "preview" else text
 
 
 HARD_CAP_BYTES = 9_000

@@ -284,7 +284,7 @@ def _item(collection: Collection, detail: Detail, form: Form, weights: Mapping[s
         hit,
         text,
         form,
-        text_in_form(text, form, weights),
+        text_in_form(text, form, weights, detail.hit.signature),
         adjoining=tuple(collection.shown(one) for one in detail.shown if one is not detail.hit),
         others=tuple(map(collection.shown, detail.others)),
         why=detail.why,

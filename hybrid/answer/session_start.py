@@ -274,7 +274,7 @@ def _given_before(reason: ReasonName, turn: Turn, ledger: Ledger, note: str, don
             stale.append(Withheld(hit, "stale"))
             continue
         form: Form = "full" if hit.is_record else "preview"
-        item = Item(hit, body, form, text_in_form(body, form, {}))
+        item = Item(hit, body, form, text_in_form(body, form, {}, hit.signature))
         wanted = _framed([*first, *(reader.entry(one) for one in (*chosen, item))], workspace, note)
         if len(wanted) <= room and len(wanted.encode("utf-8")) <= HARD_CAP_BYTES:
             chosen.append(item)

@@ -20,6 +20,8 @@ GAP = "..."
 """Stands where lines were left out."""
 
 _LINE_CHARS = 200
+_LEAST_HEAD = 4
+"""Characters of the shortest line in which a signature begins: `fn f`."""
 _SAID_AGAIN = 0.25
 """Worth of a term in a part when a part chosen before holds it, as a share of its worth: new words tell more."""
 _AT_EDGE = 0.9
@@ -28,21 +30,23 @@ _LEAST_PART = 0.2
 """Least worth of a part, as a share of the best one's."""
 
 
-def telling_lines(text: str, weights: Mapping[str, float]) -> str:
-    """Return the first line of a text and the parts that hold most of a query, with `GAP` for what is left out.
+def telling_lines(text: str, weights: Mapping[str, float], signature: str = "") -> str:
+    """Return the head of a text and the parts that hold most of a query, with `GAP` for what is left out.
 
-    The first line is the signature of a definition, or a heading. The parts are chosen one after the other, each for
-    what it adds to those before.
+    The head is the line where a signature begins, else the first line. The parts are chosen one after the other, each
+    for what it adds to those before.
 
     Args:
         text: Without blank lines around it.
         weights: Term of the query → what it is worth, above 0; empty without a query.
+        signature: Signature of the definition in the text, on one line; empty for none.
 
     Returns:
         The lines in order, each of at most 200 characters; all of them when a single one would be left out.
     """
     lines = [cut(line, _LINE_CHARS) for line in text.split("\n")]
-    chosen = _chosen([weights.keys() & query_tokens(line) if line.strip() else set[str]() for line in lines], weights)
+    terms = [weights.keys() & query_tokens(line) if line.strip() else set[str]() for line in lines]
+    chosen = _chosen(terms, weights, _head(lines, signature))
     if len(chosen) < FIRST_LINES:
         chosen |= set(range(min(FIRST_LINES, len(lines))))
     shown: list[str] = []
@@ -55,21 +59,27 @@ def telling_lines(text: str, weights: Mapping[str, float]) -> str:
     return "\n".join(shown)
 
 
-def _chosen(terms: Sequence[set[str]], weights: Mapping[str, float]) -> set[int]:
-    """Return the numbers of the first line and of the lines of the parts that tell most."""
-    worth = {term: weight * (_SAID_AGAIN if term in terms[0] else 1.0) for term, weight in weights.items()}
-    chosen = {0}
+def _head(lines: Sequence[str], signature: str) -> int:
+    """Return the number of the line where a signature begins: comments and decorators may stand above it; else 0."""
+    bare = [" ".join(line.split()) for line in lines]
+    return next((at for at, line in enumerate(bare) if len(line) >= _LEAST_HEAD and signature.startswith(line)), 0)
+
+
+def _chosen(terms: Sequence[set[str]], weights: Mapping[str, float], head: int) -> set[int]:
+    """Return the numbers of the head and of the lines of the parts that tell most."""
+    worth = {term: weight * (_SAID_AGAIN if term in terms[head] else 1.0) for term, weight in weights.items()}
+    chosen = {head}
     first = 0.0
     for _ in range(PARTS):
         of_line = [sum(worth[term] for term in sorted(held)) for held in terms]
-        edges = [_AT_EDGE * value for value in (0.0, *of_line[1:], 0.0)]
-        # The first line is shown anyway, so a part that begins there is as good as one behind it.
-        parts = {at: edges[at - 1] + of_line[at] + edges[at + 1] for at in range(1, len(terms)) if at not in chosen}
-        best = max(parts, key=lambda at: (parts[at], -at), default=0)
+        of_line[head] = 0.0  # It is shown anyway.
+        edges = [0.0, *(_AT_EDGE * value for value in of_line), 0.0]
+        parts = {at: edges[at] + of_line[at] + edges[at + 2] for at in range(len(terms)) if at not in chosen}
+        best = max(parts, key=lambda at: (parts[at], -at), default=head)
         first = first or parts.get(best, 0.0)
-        if not best or parts[best] <= _LEAST_PART * first:
+        if parts.get(best, 0.0) <= _LEAST_PART * first:
             break
-        part = range(best - PART_LINES // 2, min(best + PART_LINES // 2 + 1, len(terms)))
+        part = range(max(best - PART_LINES // 2, 0), min(best + PART_LINES // 2 + 1, len(terms)))
         chosen.update(part)
         worth |= {term: worth[term] * _SAID_AGAIN for number in part for term in terms[number]}
     return chosen

@@ -46,6 +46,15 @@ def test_without_a_query_the_first_lines_are_shown() -> None:
     assert [*CODE.split("\n")[:FIRST_LINES], GAP] == telling_lines(CODE, {}).split("\n")
 
 
+def test_the_signature_is_shown_where_something_stands_above_it() -> None:
+    """Comments and decorators may; a signature of several lines is known by its first."""
+    text = "# One of many.\n@cached\n" + CODE.replace("(self, amount)", "(\n    self,\n    amount,\n)")
+    shown = telling_lines(text, {"wait": 2.0}, "def charge( self, amount, )").split("\n")
+
+    assert [GAP, "def charge(", GAP] == shown[:3]
+    assert "            wait(attempt)" in shown
+
+
 def test_a_single_line_is_not_left_out() -> None:
     """The mark would take as much room."""
     assert "a\nb\nc\nd" == telling_lines("a\nb\nc\nd", {})
