@@ -377,7 +377,7 @@ class BackgroundFigures(Struct, frozen=True):
         top: Largest cosine − hub of each calibration piece, shape (n_pieces,); None without anything to compare.
         frequencies: Chunks that hold each term of the background, shape (n_terms,); a single 0 for an empty index.
         together: Largest sum of the rarities of the words of each calibration piece that stand together in one chunk,
-            shape (n_pieces,); None without anything to compare.
+            shape (n_pieces,); None without anything to compare, or before a first build by this version.
         records: Largest evidence of each calibration piece for one record, shape (n_pieces,); None for collections
             that are not judged record by record.
     """

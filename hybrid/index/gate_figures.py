@@ -39,7 +39,10 @@ class SegmentGate:
         Raises:
             KeyError: A segment is not annotated; ask only when the key is not empty.
         """
-        tops, together = self._arrays("background_top"), self._arrays("background_together")
+        tops = self._arrays("background_top")
+        # Segments that an earlier version annotated lack it until the next build.
+        is_whole = all(part.segment.has("background_together") for part in self._parts)
+        together = self._arrays("background_together") if is_whole else []
         records = self._arrays("background_record") if self.has_records else []
         return BackgroundFigures(
             n_rows=sum(part.segment.n_chunks for part in self._parts),

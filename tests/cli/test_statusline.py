@@ -70,7 +70,7 @@ def test_the_line_is_that_of_the_session(own_shop: Shop) -> None:
     own_shop.hook("Which wine goes with grilled salmon tonight?", session="s2")
 
     silent, given = own_shop.json("log")["events"]
-    assert f"hybrid: 2 notes ({given['score']:.2f} ≥ {given['threshold']:.2f})\n" == _line(own_shop, "s1")
+    assert f"hybrid: 1 note ({given['score']:.2f} ≥ {given['threshold']:.2f})\n" == _line(own_shop, "s1")
     assert f"hybrid: silent ({silent['score']:.2f} < {silent['threshold']:.2f})\n" == _line(own_shop, "s2")
     assert "hybrid: no prompt yet\n" == _line(own_shop, "s3")
 
@@ -152,5 +152,5 @@ def test_a_large_log_is_not_read_whole(own_shop: Shop) -> None:
     )
 
     line, imported = done.stdout.decode().splitlines()
-    assert line.startswith("hybrid: 2 notes")
+    assert line.startswith("hybrid: 1 note ")
     assert "[]" == imported

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 NOT_FOUND = {
     "teh geocoder asks": "three of its words are slips, and the model knows none of them",
-    "A customer wrote": "it says in everyday words what the code says in others",
     "ok great work so far": "it names a symptom; the code that answers it speaks of journals and time-outs",
 }
 OWNED = (

@@ -18,7 +18,7 @@ from hybrid.base.tokens import query_tokens
 from hybrid.search.gate import parts
 from hybrid.search.gate.background import load_background
 from hybrid.search.gate.calibration import SILENT, Calibration, calibrate
-from hybrid.search.gate.identity import annotation_key, background_key
+from hybrid.search.gate.identity import EARLIER_SEGMENTS, SEGMENTS_VERSION, annotation_key, background_key
 from hybrid.search.gate.meant import RecordEvidence, meant_pieces
 from hybrid.search.gate.pieces import gate_pieces
 from hybrid.search.gate.terms import generic_terms, terms_of, word_groups
@@ -88,6 +88,10 @@ class Gate:
     def calibration(self) -> Calibration:
         """The bars of the corpus."""
         return calibrate(self._background, self._backend.background.figures(), self._settings)
+
+    @cached_property
+    def _has_together(self) -> bool:
+        return bool(self._settings.together) and self._backend.background.figures().together is not None
 
     def ask(self, text: str) -> PromptPieces:
         """Embed a cleaned prompt's pieces: the form in which `judge` takes the prompt."""
@@ -171,8 +175,8 @@ class Gate:
         return np.array(lexical), np.array([sum(word in unknown for word in piece.words) for piece in terms], np.int64)
 
     def _together(self, terms: Sequence[PieceTerms]) -> NDArray[np.float64]:
-        """Return `parts.together` of each piece, shape (n_pieces,); zeros without a weight, as it costs a look-up."""
-        if not self._settings.together:
+        """Return `parts.together` of each piece, shape (n_pieces,); zeros without a weight or without bars for it."""
+        if not self._has_together:
             return np.zeros(len(terms))
         generic = generic_terms()
         rows_of: Callable[[str], NDArray[np.intp]] = cache(self._backend.terms.rows_of)
@@ -280,7 +284,11 @@ def open_gate(backend: SearchBackend, embedder: Embedder, home: Path, settings: 
         settings: Rates and weights.
     """
     background = background_key(embedder.info)
-    fitting = [annotation_key(background, with_hub=settings.hub, records=records) for records in (None, settings)]
+    fitting = [
+        annotation_key(background, with_hub=settings.hub, records=records, version=version)
+        for records in (None, settings)
+        for version in (SEGMENTS_VERSION, *EARLIER_SEGMENTS)
+    ]
     if backend.background.key not in fitting:
         return None
     return Gate(backend, embedder, lambda: load_background(embedder, home, background), settings)
