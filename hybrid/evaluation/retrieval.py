@@ -183,7 +183,7 @@ def _search(searcher: Searcher, query: JudgedQuery, configuration: Configuration
 
 
 class _Histories:
-    """What the commits of a repository told when a query was asked: nothing of its own commit, nor of later ones."""
+    """The history of a repository as it was when a query was asked: without its own commit and later ones."""
 
     def __init__(self, root: Path) -> None:
         self._root = str(root.resolve())

@@ -1,4 +1,4 @@
-"""What earlier commits say about files, as arrays in one file beside an index; `reading_history` makes it.
+"""Keeps earlier commits as arrays in one file beside an index: what they say about files; `reading_history` makes it.
 
     w(c) = 1/√k       a commit c that touched k paths
     f(t, d) = Σ w(c) · frequency of the term t in the subject of c, over the commits c of the file d
@@ -95,7 +95,7 @@ class History:
 
     @cached_property
     def _norm(self) -> NDArray[np.float32]:
-        """What a term's frequency is saturated by for each path, shape (n_paths,)."""
+        """The number that saturates a term's frequency for each path, shape (n_paths,)."""
         length = self.arrays["path_length"]
         mean = float(length[length > 0].mean()) if self._n_told else 1.0
         return (_K1 * (1 - _B + _B * length / np.float32(mean))).astype(np.float32)

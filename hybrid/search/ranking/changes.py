@@ -1,4 +1,4 @@
-"""What earlier commits tell about the candidates of a query: the subjects said of them, and what changed with them.
+"""Reads earlier commits for the candidates of a query: the subjects said of them, and what changed with them.
 
 A history is kept by path (`hybrid.index.history`); here its paths meet the numbers that files have in a backend.
 """

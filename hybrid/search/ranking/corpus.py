@@ -225,7 +225,7 @@ class Version(Struct, frozen=True):
 
 
 class PathMarks(Struct, frozen=True):
-    """What a path tells about its file standing for another.
+    """Marks of a path that tell whether its file stands for another.
 
     Attributes:
         path: The path.

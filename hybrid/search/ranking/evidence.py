@@ -214,7 +214,7 @@ PIECES: dict[str, Callable[[Measured], NDArray[np.float32]]] = {
 
 
 def changes_with(seen: Measured, total: NDArray[np.float32]) -> NDArray[np.float32]:
-    """How often the file changed together with the three best files, by the sum of the other pieces; 0 without any.
+    """Share of changes in common with the three best files by the sum of the other pieces; 0 without any.
 
     A best file counts by its evidence as a share of the first one's, and not for itself.
     """
