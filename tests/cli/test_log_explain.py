@@ -307,7 +307,8 @@ def test_explain_names_what_the_agent_read_itself(own_shop: Shop) -> None:
         "tool_input": {"file_path": str(own_shop.root / path)},
         "tool_response": {"type": "text", "file": {"content": (own_shop.root / path).read_text(), "startLine": 1}},
     }
-    own_shop.out("hook", "run", "--client", "claude", "--event", "PostToolUse", stdin=json.dumps(event).encode())
+    command = ("hook", "run", "--client", "claude", "--event", "PostToolUse")
+    own_shop.out(*command, stdin=json.dumps(event).encode(), HYBRID_DAEMON_ENABLED="false")
     own_shop.hook(FITS, "--client", "claude")
 
     shown = own_shop.out("explain", "--last")
