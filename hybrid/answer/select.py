@@ -160,12 +160,26 @@ def verdict_of(searched: Searched, collection: Collection, loaded: Loaded) -> Ve
     return compare(searched.top_cosine, threshold)
 
 
+class _Offer(Struct, frozen=True):
+    """A file or record that may be given.
+
+    Attributes:
+        detail: How much of it is to be shown.
+        candidate: As `pack` takes it.
+        item: Returns what is shown in a form; made once for each form.
+    """
+
+    detail: Detail
+    candidate: Candidate
+    item: Callable[[Form], Item]
+
+
 class Packer:
     """Fits the hits of several selections into one frame.
 
     Args:
         hooks: Budget and forms.
-        ledger: Ledger of the session; of a hit that stands there, only the full text is worth giving.
+        ledger: Ledger of the session; a hit that stands there is given only in a fuller form.
         share: Share of the budget that may be used, in (0, 1].
         footer: The footer of the frame.
         headings: Kind → the line above the first of its items.
@@ -225,22 +239,20 @@ class Packer:
         share = room.chars if collection.budget_chars is None else min(room.chars, collection.budget_chars)
         own = Room(room.lines, share, room.size_bytes)
         measure = _measure_json if self._hooks.format == "json" else measure_text
-        details, weights = self._details(selection)
-        packed = pack([self._candidate(collection, one, weights) for one in details], own, measure=measure)
+        offers = self._offers(selection)
+        packed = pack([one.candidate for one in offers], own, measure=measure)
         if collection.max_items is not None and len(packed.chosen) > collection.max_items:
             # Fewer may be given in fuller forms: they are packed again, by themselves.
-            first = [details[index] for index, _ in packed.chosen[: collection.max_items]]
-            rows = {detail.hit.row for detail in first}
+            offers = [offers[index] for index, _ in packed.chosen[: collection.max_items]]
+            rows = {one.detail.hit.row for one in offers}
             selection.keep("budget", lambda hit: hit.row in rows)
-            details = first
-            packed = pack([self._candidate(collection, one, weights) for one in details], own, measure=measure)
-        too_long = [hit for index in packed.skipped for hit in (*details[index].shown, *details[index].others)]
-        selection.withheld += [Withheld(hit, "budget") for hit in too_long]
-        selection.items = [_item(collection, details[index], form, weights) for index, form in packed.chosen]
+            packed = pack([one.candidate for one in offers], own, measure=measure)
+        selection.withheld += [Withheld(hit, "budget") for index in packed.skipped for hit in offers[index].detail.hits]
+        selection.items = [offers[index].item(form) for index, form in packed.chosen]
         return room.without(own.without(packed.left))
 
-    def _details(self, selection: Selection) -> tuple[list[Detail], Mapping[str, float]]:
-        """Return how much is to be shown of each file or record, and the worth of the query's terms in telling lines.
+    def _offers(self, selection: Selection) -> list[_Offer]:
+        """Return the files or records that may be given, each with how much of it is to be shown.
 
         In the adaptive mode `pack.plan` decides for files; what it leaves out is withheld as `adds_nothing`, and
         files that the session was given in the form planned for them as `seen`. Elsewhere each hit has the form of the
@@ -251,12 +263,17 @@ class Packer:
         weights = collection.searcher.term_weights(query) if mode in ("adaptive", "preview") else {}
         if mode != "adaptive":
             form = _BEST_FORM[mode]
-            return [Detail(hit, texts[hit.row], (hit,), (), form, "") for hit in selection.hits], weights
-        details, left_out = plan(selection.hits, lambda hit: texts[hit.row], query.text, weights)
-        selection.withheld += [Withheld(hit, "adds_nothing") for hit in left_out]
-        known = (detail for detail in details if not self._forms(detail))
-        selection.withheld += [Withheld(hit, "seen") for detail in known for hit in (*detail.shown, *detail.others)]
-        return [detail for detail in details if self._forms(detail)], weights
+            details = [Detail(hit, texts[hit.row], (hit,), (), form, "") for hit in selection.hits]
+        else:
+            details, left_out = plan(selection.hits, lambda hit: texts[hit.row], query.text, weights)
+            selection.withheld += [Withheld(hit, "adds_nothing") for hit in left_out]
+        offers: list[_Offer] = []
+        for detail in details:
+            if forms := self._forms(detail):
+                offers.append(self._offer(collection, detail, forms, weights))
+            else:
+                selection.withheld += [Withheld(hit, "seen") for hit in detail.hits]
+        return offers
 
     def _forms(self, detail: Detail) -> tuple[Form, ...]:
         """Return the forms in which a file or record may be given, the one planned for it first; empty for none.
@@ -271,11 +288,18 @@ class Packer:
             return tuple(fresh[fresh.index(detail.form) :])
         return () if detail.form == "pointer" else tuple(fresh)
 
-    def _candidate(self, collection: Collection, detail: Detail, weights: Mapping[str, float]) -> Candidate:
-        def render(form: Form) -> str:
-            return render_entry(collection.entry(_item(collection, detail, form, weights)), fmt=self._hooks.format)
+    def _offer(
+        self, collection: Collection, detail: Detail, forms: tuple[Form, ...], weights: Mapping[str, float]
+    ) -> _Offer:
+        @cache
+        def item(form: Form) -> Item:
+            return _item(collection, detail, form, weights)
 
-        return Candidate(cache(render), self._forms(detail))
+        @cache
+        def render(form: Form) -> str:
+            return render_entry(collection.entry(item(form)), fmt=self._hooks.format)
+
+        return _Offer(detail, Candidate(render, forms), item)
 
 
 def _item(collection: Collection, detail: Detail, form: Form, weights: Mapping[str, float]) -> Item:

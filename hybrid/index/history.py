@@ -10,13 +10,12 @@ make goes with it, and has nothing to do for it but to name its files (`FieldTab
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hybrid.base.arrays import read_arrays, unpack_strings
+from hybrid.base.arrays import find_string, read_arrays, unpack_strings
 from hybrid.base.tokens import TOKENS_VERSION
 from hybrid.redact import REDACT_VERSION
 
@@ -108,13 +107,6 @@ class History:
     def _terms(self) -> tuple[memoryview, memoryview]:
         return self.arrays["term_text"].data, self.arrays["term_at"].data
 
-    def _term(self, term: str) -> int | None:
-        """Return the number of a term; None when no subject holds it."""
-        blob, at = self._terms
-        key = term.encode("utf-8", "surrogatepass")
-        number = bisect_left(range(len(at) - 1), key, key=lambda place: blob[at[place] : at[place + 1]].tobytes())
-        return number if number + 1 < len(at) and blob[at[number] : at[number + 1]].tobytes() == key else None
-
     def scores(self, terms: Mapping[str, float]) -> NDArray[np.float32]:
         """Return BM25 of the subjects of each path's commits, divided by the best, shape (n_paths,).
 
@@ -122,7 +114,9 @@ class History:
             terms: Term → how much the query says it.
         """
         starts, paths, weights = (self.arrays[name] for name in ("term_path_start", "term_path", "term_weight"))
-        found = [(said, number) for term, said in terms.items() if (number := self._term(term)) is not None]
+        found = [
+            (said, number) for term, said in terms.items() if (number := find_string(*self._terms, term)) is not None
+        ]
         slices = [slice(int(starts[number]), int(starts[number + 1])) for _, number in found]
         if not any(span.stop > span.start for span in slices):
             return np.zeros(self.n_paths, np.float32)

@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hybrid.base.arrays import read_arrays, unpack_string, unpack_strings
+from hybrid.base.arrays import find_string, lower_bound, read_arrays, unpack_string, unpack_strings
 from hybrid.base.memo import Memo
 
 if TYPE_CHECKING:
@@ -302,17 +301,11 @@ class Segment:
 
     def _find(self, table: str, wanted: str) -> int | None:
         """Return the number of a string in a table that is sorted by bytes; None when the table does not hold it."""
-        blob, at = self._tables[table]
-        key = wanted.encode("utf-8", "surrogatepass")
-        number = self._lower_bound(table, key)
-        is_held = number < len(at) - 1 and blob[at[number] : at[number + 1]].tobytes() == key
-        return number if is_held else None
+        return find_string(*self._tables[table], wanted)
 
     def _lower_bound(self, table: str, key: bytes, low: int = 0) -> int:
         """Return the number of the first string, from `low` on, that is not below a key; the table must be sorted."""
-        blob, at = self._tables[table]
-        rest = range(low, len(at) - 1)
-        return low + bisect_left(rest, key, key=lambda number: blob[at[number] : at[number + 1]].tobytes())
+        return lower_bound(*self._tables[table], key, low)
 
     def _table(self, name: str) -> tuple[memoryview, memoryview]:
         """Return text and offsets of a string table as memory views: arrays take three times as long to slice."""

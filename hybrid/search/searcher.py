@@ -91,14 +91,16 @@ class Searcher:
         settings: SearchConfig,
         gate: Gate | None = None,
         ranking: RankingConfig | None = None,
-        history: History | None = None,
     ) -> None:
-        """Take the parts of a search; without `ranking`, the weights of the evidence, the fused order stays."""
+        """Take the parts of a search; without `ranking`, the weights of the evidence, the fused order stays.
+
+        Earlier commits tell it nothing: see `with_history`.
+        """
         self.backend = backend
         self.embedder = embedder
         self.gate = gate
         self._settings = settings
-        self._ranker = Ranker(backend, ranking, history) if ranking and settings.ranker == "evidence" else None
+        self._ranker = Ranker(backend, ranking) if ranking and settings.ranker == "evidence" else None
         self._lexical = self._lexical_leg()
 
     def with_history(self, history: History | None) -> Searcher:
@@ -260,4 +262,5 @@ def open_collection(
         raise HybridError(f"model {model.name} changed while it was loaded; try again")
     opened = open_gate(backend, embedder, home, gate or config.gate)
     is_told = config.ranking.history or config.ranking.changes_with
-    return Searcher(backend, embedder, search, opened, config.ranking, open_history(place.folder) if is_told else None)
+    searcher = Searcher(backend, embedder, search, opened, config.ranking)
+    return searcher.with_history(open_history(place.folder)) if is_told else searcher

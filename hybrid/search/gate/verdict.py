@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hybrid.config import GateConfig
-    from hybrid.index.backend import Closest, SearchBackend
+    from hybrid.index.backend import BackgroundFigures, Closest, SearchBackend
     from hybrid.search.gate.background import Background
     from hybrid.search.gate.meant import MeantPieces
     from hybrid.search.gate.terms import PieceTerms
@@ -87,11 +87,11 @@ class Gate:
     @cached_property
     def calibration(self) -> Calibration:
         """The bars of the corpus."""
-        return calibrate(self._background, self._backend.background.figures(), self._settings)
+        return calibrate(self._background, self._figures, self._settings)
 
     @cached_property
-    def _has_together(self) -> bool:
-        return bool(self._settings.together) and self._backend.background.figures().together is not None
+    def _figures(self) -> BackgroundFigures:
+        return self._backend.background.figures()
 
     def ask(self, text: str) -> PromptPieces:
         """Embed a cleaned prompt's pieces: the form in which `judge` takes the prompt."""
@@ -176,7 +176,7 @@ class Gate:
 
     def _together(self, terms: Sequence[PieceTerms]) -> NDArray[np.float64]:
         """Return `parts.together` of each piece, shape (n_pieces,); zeros without a weight or without bars for it."""
-        if not self._has_together:
+        if not self._settings.together or self._figures.together is None:
             return np.zeros(len(terms))
         generic = generic_terms()
         rows_of: Callable[[str], NDArray[np.intp]] = cache(self._backend.terms.rows_of)

@@ -72,11 +72,11 @@ class Legs(Struct, frozen=True):
 class Ranker:
     """Ranks the chunks of one backend for many queries; keeps nothing of a query but what `Corpus` remembers."""
 
-    def __init__(self, backend: SearchBackend, weights: RankingConfig, history: History | None = None) -> None:
+    def __init__(self, backend: SearchBackend, weights: RankingConfig) -> None:
         self._backend = backend
         self._corpus = Corpus(backend)
         self._weights: dict[str, float] = asdict(weights)
-        self._changes = ChangesOfFiles(self._corpus.fields, history) if history else None
+        self._changes: ChangesOfFiles | None = None
 
     def with_history(self, history: History | None) -> Ranker:
         """Return a ranker of the same backend and weights with another history, or none."""
