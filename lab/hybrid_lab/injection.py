@@ -50,13 +50,44 @@ RULES = (TWO_WHOLE, WHILE_IT_FITS)
 
 _BY_TEXT = 2
 """Items, from the first, that may show their text: the others are looked at last."""
-_CHARS = 5
-_COLUMNS = 7
-"""Figures of one injection; `_CHARS` is the place of its characters among them."""
+_SHOWN_CHARS = 150
+"""Characters by which a shown line is known again: a longer one may be cut."""
+_LENGTHS = (100, 400, 1_500)
+"""Characters of a prompt up to which it belongs to a group of its own."""
+
+
+class _Injected(Struct, frozen=True):
+    """What one prompt got; NaN where there is nothing to count.
+
+    Attributes:
+        gold: 1 when an item lies in a judged file; silence has none.
+        first: 1 when the first item lies in one.
+        early: 1 when one of the first two items lies in one and shows text of it.
+        right: Items that lie in one.
+        files: Judged files that are named.
+        items: Of the injection; NaN for silence.
+        chars: Of the injection, of a rule those of its entries; NaN for silence.
+        entries: Characters of the entries alone.
+        until: Characters of the entries before the first right one.
+        named: Share of the judged definitions whose signature stands in the injection.
+        lines: Share of the lines that matter that do.
+    """
+
+    gold: float = 0.0
+    first: float = 0.0
+    early: float = 0.0
+    right: float = 0.0
+    files: float = 0.0
+    items: float = np.nan
+    chars: float = np.nan
+    entries: float = 0.0
+    until: float = np.nan
+    named: float = np.nan
+    lines: float = np.nan
 
 
 class InjectionRow(Struct, frozen=True):
-    """The injections of one configuration; means of the repositories' means.
+    """The injections of one configuration; means of the repositories' means, if nothing else is said.
 
     Attributes:
         label: Of the configuration.
@@ -68,6 +99,9 @@ class InjectionRow(Struct, frozen=True):
         items: Of an injection, silence left out.
         chars: Characters of the median injection, silence left out; of a rule those of its entries.
         until: Characters of the entries before the first right one, where there is one.
+        per_thousand: Judged files that are named for 1,000 characters of entries, over all prompts together.
+        named: Share of the judged definitions whose signature is shown; NaN when the prompts name none.
+        lines: Share of the lines that matter of such definitions that are shown.
         gain: Gold of the settings in force less this one; 0 for themselves.
         low: Lower end of the 95 % interval of the gain.
         high: Upper end.
@@ -82,6 +116,9 @@ class InjectionRow(Struct, frozen=True):
     items: float
     chars: float
     until: float
+    per_thousand: float
+    named: float
+    lines: float
     gain: float = 0.0
     low: float = 0.0
     high: float = 0.0
@@ -89,6 +126,46 @@ class InjectionRow(Struct, frozen=True):
     def as_json(self) -> dict[str, Any]:
         """Stable keys."""
         return asdict(self)
+
+
+class GroupRow(Struct, frozen=True):
+    """The injections of the settings in force for prompts of one length or kind; shares are of these prompts.
+
+    Attributes:
+        label: Of the group.
+        prompts: In it.
+        gold: Share whose injection holds a judged file.
+        low: Lower end of its 95 % interval.
+        high: Upper end.
+        early: Share of which one of the first two items lies in one and shows text of it.
+        chars: Characters of the median injection.
+        per_thousand: Judged files that are named for 1,000 characters of entries.
+    """
+
+    label: str
+    prompts: int
+    gold: float
+    low: float
+    high: float
+    early: float
+    chars: float
+    per_thousand: float
+
+    def as_json(self) -> dict[str, Any]:
+        """Stable keys."""
+        return asdict(self)
+
+
+class InjectionReport(Struct, frozen=True):
+    """The injections for one set of prompts.
+
+    Attributes:
+        rows: One for each configuration, the settings in force first.
+        groups: One for each length and kind of prompt in the set.
+    """
+
+    rows: list[InjectionRow]
+    groups: list[GroupRow]
 
 
 def evaluate_injections(
@@ -100,7 +177,7 @@ def evaluate_injections(
     against: Sequence[Configuration] = PLAIN,
     only: Iterable[str] = (),
     report_repo: Callable[[str], None] = lambda _: None,
-) -> dict[str, list[InjectionRow]]:
+) -> dict[str, InjectionReport]:
     """Inject for the wanted prompts that have judged files, and compare.
 
     Args:
@@ -113,7 +190,7 @@ def evaluate_injections(
         report_repo: Hears the name of each repository before it is built.
 
     Returns:
-        Set → a row for each configuration, the settings in force first; a set without such prompts has none.
+        Set → its report; a set without such prompts has none.
 
     Raises:
         QrelsError: No judged repository is there.
@@ -123,7 +200,8 @@ def evaluate_injections(
     opener = TreeOpener(ways, home, load)
     judged = {name: [prompt for prompt in of_set if _is_judged(prompt)] for name, of_set in prompts.items()}
     names = {prompt.repo for of_set in judged.values() for prompt in of_set if prompt.repo}
-    asked: dict[tuple[str, str], dict[str, list[list[float]]]] = {}
+    asked: dict[tuple[str, str], dict[str, list[_Injected]]] = {}
+    of_prompts: dict[str, list[tuple[JudgedPrompt, _Injected]]] = {}
     for repo, root in repositories(names, repos, only).items():
         report_repo(repo)
         opened = opener.open(Tree(root, WHOLE))
@@ -132,16 +210,19 @@ def evaluate_injections(
                 workspace, searcher = opened.workspaces[way.label], opened.searchers[way.label]
                 for prompt in (prompt for prompt in of_set if prompt.repo == repo):
                     decision = _decided(workspace, searcher, prompt)
-                    rows = {way.label: _measure(decision.items, prompt, len(decision.text))}
+                    rows = {way.label: _measure(decision.items, prompt, len(decision.text), root)}
                     if way is IN_FORCE:
+                        of_prompts.setdefault(name, []).append((prompt, rows[way.label]))
                         rows |= dict(_by_rules(workspace, decision, prompt))
                     for label, row in rows.items():
                         asked.setdefault((name, label), {}).setdefault(repo, []).append(row)
     labels = [IN_FORCE.label, *RULES, *(way.label for way in against)]
     return {
-        name: [_row(label, asked[name, label], asked[name, IN_FORCE.label]) for label in labels]
-        for name in judged
-        if (name, IN_FORCE.label) in asked
+        name: InjectionReport(
+            [_row(label, asked[name, label], asked[name, IN_FORCE.label]) for label in labels],
+            _groups(of_prompts[name]),
+        )
+        for name in of_prompts
     }
 
 
@@ -156,18 +237,53 @@ def _decided(workspace: Workspace, searcher: Searcher, prompt: JudgedPrompt) -> 
     return decide(Turn(workspace, event, OpenKinds({}, GivenFiles(searcher)), {}))
 
 
-def _measure(items: Sequence[Item], prompt: JudgedPrompt, chars: float) -> list[float]:
-    """Return gold, first, early, precision, items, characters, characters until; the last four NaN for silence."""
+def _measure(items: Sequence[Item], prompt: JudgedPrompt, chars: float, root: Path) -> _Injected:
+    named, lines = _shown(items, prompt, root)
     right = [item.hit.path in prompt.files for item in items]
     if not right:
-        return [0.0, 0.0, 0.0, *[np.nan] * (_COLUMNS - 3)]
+        return _Injected(named=named, lines=lines)
     early = any(is_right and item.body for is_right, item in zip(right[:_BY_TEXT], items, strict=False))
     before = items[: right.index(True)] if any(right) else ()
-    until = sum(map(_chars, before)) if any(right) else np.nan
-    return [float(any(right)), float(right[0]), float(early), sum(right) / len(right), len(right), chars, until]
+    return _Injected(
+        gold=float(any(right)),
+        first=float(right[0]),
+        early=float(early),
+        right=float(sum(right)),
+        files=float(len({item.hit.path for item, is_right in zip(items, right, strict=True) if is_right})),
+        items=float(len(right)),
+        chars=chars,
+        entries=float(sum(map(_chars, items))),
+        until=float(sum(map(_chars, before))) if any(right) else np.nan,
+        named=named,
+        lines=lines,
+    )
 
 
-def _by_rules(workspace: Workspace, decision: Decision, prompt: JudgedPrompt) -> Iterator[tuple[str, list[float]]]:
+def _shown(items: Sequence[Item], prompt: JudgedPrompt, root: Path) -> tuple[float, float]:
+    """Return the shares of the judged definitions whose signature is shown, and of the lines that matter; NaN if none.
+
+    A signature is shown when its line is, or when an entry of the file tells the name.
+    """
+    named: list[float] = []
+    lines: list[float] = []
+    for place in prompt.places:
+        file = (root / place.path).read_text(encoding="utf-8", errors="replace").split("\n")
+        entries = [file_entry(item) for item in items if item.hit.path == place.path]
+        body = {_known_by(line) for entry in entries for line in entry.lines}
+        matter = [line for number in place.lines if (line := _known_by(file[number - 1]))]
+        signature = next((line for line in file[place.start_line - 1 : place.end_line] if place.name in line), "")
+        is_told = bool(place.name) and any(place.name in entry.title for entry in entries)
+        named.append(float(is_told or _known_by(signature) in body))
+        if matter:
+            lines.append(sum(line in body for line in matter) / len(matter))
+    return (float(np.mean(named)) if named else np.nan), (float(np.mean(lines)) if lines else np.nan)
+
+
+def _known_by(line: str) -> str:
+    return line.strip()[:_SHOWN_CHARS]
+
+
+def _by_rules(workspace: Workspace, decision: Decision, prompt: JudgedPrompt) -> Iterator[tuple[str, _Injected]]:
     """Yield the name of each rule and what it would have given of the same hits in as many characters."""
     of_items = [hit for item in decision.items for hit, _ in item.given]
     left_out = [held.hit for held in decision.withheld if held.reason in ("adds_nothing", "budget")]
@@ -176,7 +292,7 @@ def _by_rules(workspace: Workspace, decision: Decision, prompt: JudgedPrompt) ->
     room = sum(map(_chars, decision.items))
     for label in RULES:
         items = _packed(hits, reader.text, room, is_two_whole=label == TWO_WHOLE)
-        yield label, _measure(items, prompt, sum(map(_chars, items)) if items else np.nan)
+        yield label, _measure(items, prompt, sum(map(_chars, items)), workspace.require_project().root)
 
 
 def _packed(hits: Sequence[Hit], read: Callable[[Hit], str | None], room: int, *, is_two_whole: bool) -> list[Item]:
@@ -202,34 +318,78 @@ def _chars(item: Item) -> int:
     return len(render_entry(file_entry(item))) + 1
 
 
-def _row(
-    label: str, of_way: Mapping[str, list[list[float]]], in_force: Mapping[str, list[list[float]]]
-) -> InjectionRow:
-    found = [np.array(rows, np.float64) for rows in of_way.values()]
-    base = [np.array(rows, np.float64) for rows in in_force.values()]
-    gains: list[NDArray[np.float64]] = [ours[:, :1] - rows[:, :1] for ours, rows in zip(base, found, strict=True)]
+def _row(label: str, of_way: Mapping[str, list[_Injected]], in_force: Mapping[str, list[_Injected]]) -> InjectionRow:
+    gains = [
+        _column("gold", ours)[:, None] - _column("gold", rows)[:, None]
+        for ours, rows in zip(in_force.values(), of_way.values(), strict=True)
+    ]
     low, high = interval(gains)
-    gold, first, early, precision, items, _, until = (
-        _mean([rows[:, column] for rows in found]) for column in range(_COLUMNS)
-    )
-    of_all = np.concatenate([rows[:, _CHARS] for rows in found])
-    chars = float(np.median(of_all[~np.isnan(of_all)])) if not np.isnan(of_all).all() else float("nan")
-    n_prompts = sum(len(rows) for rows in found)
-    gain = _mean([rows[:, 0] for rows in gains])
+    together = [one for rows in of_way.values() for one in rows]
+    mean = {name: _mean([_column(name, rows) for rows in of_way.values()]) for name in _Injected.__struct_fields__}
     return InjectionRow(
         label=label,
-        prompts=n_prompts,
-        gold=gold,
-        first=first,
-        early=early,
-        precision=precision,
-        items=items,
-        chars=chars,
-        until=until,
-        gain=gain,
+        prompts=len(together),
+        gold=mean["gold"],
+        first=mean["first"],
+        early=mean["early"],
+        precision=_mean([_column("right", rows) / _column("items", rows) for rows in of_way.values()]),
+        items=mean["items"],
+        chars=_median_chars(together),
+        until=mean["until"],
+        per_thousand=_per_thousand(together),
+        named=mean["named"],
+        lines=mean["lines"],
+        gain=_mean([rows[:, 0] for rows in gains]),
         low=float(low[0]),
         high=float(high[0]),
     )
+
+
+def _groups(asked: Sequence[tuple[JudgedPrompt, _Injected]]) -> list[GroupRow]:
+    """Return the rows of the groups by length, then of those by kind where there are several."""
+    by_length: dict[str, list[_Injected]] = {_length_group(limit): [] for limit in (*_LENGTHS, None)}
+    by_kind: dict[str, list[_Injected]] = {}
+    for prompt, injected in asked:
+        limit = next((limit for limit in _LENGTHS if len(prompt.text) <= limit), None)
+        by_length[_length_group(limit)].append(injected)
+        by_kind.setdefault(prompt.kind, []).append(injected)
+    groups = by_length | (by_kind if len(by_kind) > 1 else {})
+    return [_group(label, rows) for label, rows in groups.items() if rows]
+
+
+def _length_group(limit: int | None) -> str:
+    return f"over {_LENGTHS[-1]:,} characters" if limit is None else f"up to {limit:,} characters"
+
+
+def _group(label: str, rows: Sequence[_Injected]) -> GroupRow:
+    gold = _column("gold", rows)
+    low, high = interval([gold[:, None]])
+    return GroupRow(
+        label=label,
+        prompts=len(rows),
+        gold=float(gold.mean()),
+        low=float(low[0]),
+        high=float(high[0]),
+        early=float(_column("early", rows).mean()),
+        chars=_median_chars(rows),
+        per_thousand=_per_thousand(rows),
+    )
+
+
+def _column(name: str, rows: Sequence[_Injected]) -> NDArray[np.float64]:
+    """Return one figure of each prompt, shape (n_prompts,)."""
+    return np.array([getattr(row, name) for row in rows], np.float64)
+
+
+def _median_chars(rows: Sequence[_Injected]) -> float:
+    chars = _column("chars", rows)
+    chars = chars[~np.isnan(chars)]
+    return float(np.median(chars)) if len(chars) else float("nan")
+
+
+def _per_thousand(rows: Sequence[_Injected]) -> float:
+    chars = float(_column("entries", rows).sum())
+    return 1_000 * float(_column("files", rows).sum()) / chars if chars else float("nan")
 
 
 def _mean(values: Sequence[NDArray[np.float64]]) -> float:

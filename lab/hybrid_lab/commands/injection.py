@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ from hybrid.cli.evaluating import add_shared, percent, print_table, teller
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from hybrid_lab.injection import GroupRow, InjectionReport, InjectionRow
 
 ABOUT = "whether what is injected holds the right file"
 
@@ -33,7 +36,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run it; the exit code is 1 when no prompt has judged files."""
-    from hybrid.evaluation.decisions import finite
     from hybrid.evaluation.trees import against, scratch_home, settings_in_force
     from hybrid_lab.injection import PLAIN, evaluate_injections
     from hybrid_lab.judged_prompts import read_prompts
@@ -48,29 +50,65 @@ def run(args: argparse.Namespace) -> int:
             sets, args.repos, home, load, against=ways, only=args.only, report_repo=teller(args)
         )
     if args.json:
-        rows = {name: [row.as_json() for row in of_set] for name, of_set in found.items()}
-        for row in (row for of_set in rows.values() for row in of_set):
-            row.update({key: finite(value) for key, value in row.items() if isinstance(value, float)})
-        print_json({"sets": rows})
+        print_json({"sets": {name: _as_json(report) for name, report in found.items()}})
         return 0 if found else 1
-    for name, of_set in found.items():
-        table = [
-            [
-                row.label,
-                percent(row.gold),
-                percent(row.first),
-                percent(row.early),
-                percent(row.precision),
-                f"{row.items:.1f}",
-                f"{row.chars:.0f}",
-                f"{row.until:.0f}",
-            ]
-            + ([f"{row.gain:+.1%} [{row.low:+.1%}, {row.high:+.1%}]"] if number else [""])
-            for number, row in enumerate(of_set)
-        ]
-        heads = ["", "right file", "first", "text in first two", "of items", "items", "characters", "until right"]
-        heads.append("settings in force are better by")
-        print_table(f"{name}: {of_set[0].prompts} prompts", heads, table)
+    for name, report in found.items():
+        _print_rows(name, report.rows)
+        _print_groups(name, report.groups)
     if not found:
         say("no prompt is about a repository that is there and says which file is right")
     return 0 if found else 1
+
+
+def _as_json(report: InjectionReport) -> dict[str, list[dict[str, Any]]]:
+    from hybrid.evaluation.decisions import finite
+
+    listed = {"rows": report.rows, "groups": report.groups}
+    return {
+        name: [
+            {key: finite(value) if isinstance(value, float) else value for key, value in row.as_json().items()}
+            for row in rows
+        ]
+        for name, rows in listed.items()
+    }
+
+
+def _print_rows(name: str, rows: Sequence[InjectionRow]) -> None:
+    heads = ["", "right file", "first", "text in first two", "of items", "items", "characters", "until right"]
+    heads += ["files per 1,000"]
+    has_places = not isnan(rows[0].named)
+    heads += ["signatures", "lines"] if has_places else []
+    table = [
+        [
+            row.label,
+            percent(row.gold),
+            percent(row.first),
+            percent(row.early),
+            percent(row.precision),
+            f"{row.items:.1f}",
+            f"{row.chars:.0f}",
+            f"{row.until:.0f}",
+            f"{row.per_thousand:.2f}",
+            *([percent(row.named), percent(row.lines)] if has_places else []),
+            f"{row.gain:+.1%} [{row.low:+.1%}, {row.high:+.1%}]" if number else "",
+        ]
+        for number, row in enumerate(rows)
+    ]
+    print_table(f"{name}: {rows[0].prompts} prompts", [*heads, "settings in force are better by"], table)
+
+
+def _print_groups(name: str, groups: Sequence[GroupRow]) -> None:
+    heads = ["", "prompts", "right file", "95 % interval", "text in first two", "characters", "files per 1,000"]
+    table = [
+        [
+            row.label,
+            str(row.prompts),
+            percent(row.gold),
+            f"[{row.low:.1%}, {row.high:.1%}]",
+            percent(row.early),
+            f"{row.chars:.0f}",
+            f"{row.per_thousand:.2f}",
+        ]
+        for row in groups
+    ]
+    print_table(f"{name}: settings in force, by length and kind of prompt", heads, table)
