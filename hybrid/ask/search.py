@@ -18,11 +18,12 @@ from hybrid.index.backend import Filter
 from hybrid.knowledge.collections import KINDS_OF, FileCollection, RecordCollection
 from hybrid.knowledge.memory_collection import memory_collection
 from hybrid.redact import redact
+from hybrid.render.telling import telling_lines
 from hybrid.search.searcher import Judging
 from hybrid.types import Item
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from hybrid.knowledge.collections import Collection
     from hybrid.knowledge.open_kinds import OpenKinds
@@ -32,6 +33,12 @@ if TYPE_CHECKING:
     from hybrid.search.searcher import Mode, Searched
     from hybrid.types import Hit
     from hybrid.workspace import Workspace
+
+
+_SHORT_LINES = 7
+"""Lines of a text that is shown whole in a list: fewer would be left out than the gaps take."""
+_PARTS = 1
+"""Parts of a longer text that are shown besides its head: a list is read quickly, and `--verbose` shows all."""
 
 
 class SearchRequest(Struct, frozen=True):
@@ -64,12 +71,14 @@ class ResultHit(Struct, frozen=True):
         hit: Without secrets.
         header: As in the frame: `[lesson] L001 Git commit format (relevance 8/10)`.
         text: The present text of the hit; None for a part of a file that changed since it was indexed.
+        telling: The text if it is short, else its head and the lines that tell most about the query.
         record: None for a part of a file.
     """
 
     hit: Hit
     header: str
     text: str | None
+    telling: str
     record: Record | None = None
 
 
@@ -144,7 +153,8 @@ def _files(workspace: Workspace, query: Query, wanted: SearchRequest, kinds: Ope
     collection = FileCollection(kinds.searcher(workspace), span_reader(workspace), workspace.config)
     only = Filter(wanted.of("files") if wanted.kinds else (), wanted.path)
     searched = collection.searcher.search(query, top_k=wanted.top_k, mode=wanted.mode, only=only)
-    hits = tuple(_found(collection, hit, collection.text(hit)) for hit in searched.hits)
+    weights = collection.searcher.term_weights(query)
+    hits = tuple(_found(collection, hit, collection.text(hit), weights) for hit in searched.hits)
     return ResultList("files", searched, None, hits)
 
 
@@ -168,7 +178,7 @@ def _records(collection: Collection, workspace: Workspace, query: Query, wanted:
     if wanted.kinds:
         only = Filter(wanted.of(collection.kind))
         searched = searcher.search(query, top_k=_looked_at(wanted), mode=wanted.mode, only=only)
-        hits = _shown(collection, _ordered(collection, searched))[: wanted.top_k]
+        hits = _shown(collection, _ordered(collection, searched), query)[: wanted.top_k]
         return ResultList(collection.kind, searched, None, hits)
     searched = searcher.search(
         query,
@@ -179,7 +189,8 @@ def _records(collection: Collection, workspace: Workspace, query: Query, wanted:
     selection = Selection(collection, searched, verdict_of(searched, collection, workspace.loaded))
     if selection.verdict.is_open:
         selection.pass_floor()
-    return ResultList(collection.kind, searched, selection.verdict, _shown(collection, selection.hits)[: wanted.top_k])
+    hits = _shown(collection, selection.hits, query)[: wanted.top_k]
+    return ResultList(collection.kind, searched, selection.verdict, hits)
 
 
 def _looked_at(wanted: SearchRequest) -> int:
@@ -194,16 +205,21 @@ def _ordered(collection: Collection, searched: Searched) -> list[Hit]:
     return [*first, *(hit for hit in searched.hits if hit.row not in rows)]
 
 
-def _shown(collection: Collection, hits: Sequence[Hit]) -> tuple[ResultHit, ...]:
+def _shown(collection: Collection, hits: Sequence[Hit], query: Query) -> tuple[ResultHit, ...]:
     """Return the hits whose records still stand as they were indexed, ranked anew from 1; others are left out."""
     left = [(hit, text) for hit in hits if (text := collection.text(hit)) is not None]
-    return tuple(_found(collection, replace(hit, rank=rank), text) for rank, (hit, text) in enumerate(left, 1))
+    weights = collection.searcher.term_weights(query) if left else {}
+    ranked = enumerate(left, 1)
+    return tuple(_found(collection, replace(hit, rank=rank), text, weights) for rank, (hit, text) in ranked)
 
 
-def _found(collection: Collection, hit: Hit, text: str | None) -> ResultHit:
+def _found(collection: Collection, hit: Hit, text: str | None, weights: Mapping[str, float]) -> ResultHit:
+    telling = text or ""
+    if telling.count("\n") >= _SHORT_LINES:
+        telling = telling_lines(telling.strip("\n"), weights, hit.signature, parts=_PARTS)
     shown, record = collection.shown(hit), collection.record(hit)
     shown = shown if record is None else replace(shown, name=redact(record.name))
-    return ResultHit(shown, collection.entry(Item(shown, text or "", "pointer")).header, text, record)
+    return ResultHit(shown, collection.entry(Item(shown, text or "", "pointer")).header, text, telling, record)
 
 
 def best_lore(

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.errors import HybridError
 from hybrid.cli.common import add_common, add_repeated, positive, print_json, query_of, say, warn, workspace_of
-from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
     from hybrid.ask.search import ResultHit, ResultList, SearchRequest, SearchResult
     from hybrid.types import Hit
 
-_SHOWN_LINES = 6
 _FILE_KINDS = ("code", "doc")
 _RECORDS = ("lesson", "pattern", "anti-pattern", "decision", "handoff", "observation", "summary")
 _KINDS = (*_FILE_KINDS, *_RECORDS, "lessons", "lore", "memory")
@@ -107,12 +105,9 @@ def _print_hit(found: ResultHit, args: argparse.Namespace) -> None:
     if text is None:
         say("      (changed since it was indexed: run `hybrid reindex`)")
         return
-    lines = text.split("\n") if text else []
-    shown = lines if args.verbose else lines[:_SHOWN_LINES]
-    for line in shown:
+    shown = text if args.verbose else found.telling
+    for line in shown.split("\n") if shown else ():
         say(f"      {line}".rstrip())
-    if len(lines) > len(shown):
-        say(f"      … {amount(len(lines) - len(shown), 'more line')}")
 
 
 def _steps(hit: Hit) -> str:

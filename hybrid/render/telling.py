@@ -15,7 +15,7 @@ PARTS = 3
 PART_LINES = 3
 """Lines of a part: a line that tells is read with those around it."""
 FIRST_LINES = 3
-"""Lines shown of a text of which no further line holds a word of the query, or when there is no query."""
+"""Lines with text that are shown when no line but the head holds a word of the query, or when there is no query."""
 GAP = "..."
 """Stands where lines were left out."""
 
@@ -30,7 +30,7 @@ _LEAST_PART = 0.2
 """Least worth of a part, as a share of the best one's."""
 
 
-def telling_lines(text: str, weights: Mapping[str, float], signature: str = "") -> str:
+def telling_lines(text: str, weights: Mapping[str, float], signature: str = "", *, parts: int = PARTS) -> str:
     """Return the head of a text and the parts that hold most of a query, with `GAP` for what is left out.
 
     The head is the line where a signature begins, else the first line. The parts are chosen one after the other, each
@@ -40,15 +40,20 @@ def telling_lines(text: str, weights: Mapping[str, float], signature: str = "") 
         text: Without blank lines around it.
         weights: Term of the query → what it is worth, above 0; empty without a query.
         signature: Signature of the definition in the text, on one line; empty for none.
+        parts: Parts that are shown besides the head, at most.
 
     Returns:
         The lines in order, each of at most 200 characters; all of them when a single one would be left out.
     """
     lines = [cut(line, _LINE_CHARS) for line in text.split("\n")]
     terms = [weights.keys() & query_tokens(line) if line.strip() else set[str]() for line in lines]
-    chosen = _chosen(terms, weights, _head(lines, signature))
+    head = _head(lines, signature)
+    chosen = _chosen(terms, weights, head, parts)
     if len(chosen) < FIRST_LINES:
-        chosen |= set(range(min(FIRST_LINES, len(lines))))
+        chosen |= set([number for number, line in enumerate(lines) if line.strip()][:FIRST_LINES])
+    # A blank line beside a gap says nothing.
+    blank = {number for number in chosen - {head} if not lines[number].strip()}
+    chosen -= {number for number in blank if not {number - 1, number + 1} <= chosen}
     shown: list[str] = []
     before = -1
     for number in [*sorted(chosen), len(lines)]:
@@ -65,12 +70,12 @@ def _head(lines: Sequence[str], signature: str) -> int:
     return next((at for at, line in enumerate(bare) if len(line) >= _LEAST_HEAD and signature.startswith(line)), 0)
 
 
-def _chosen(terms: Sequence[set[str]], weights: Mapping[str, float], head: int) -> set[int]:
+def _chosen(terms: Sequence[set[str]], weights: Mapping[str, float], head: int, n_parts: int) -> set[int]:
     """Return the numbers of the head and of the lines of the parts that tell most."""
     worth = {term: weight * (_SAID_AGAIN if term in terms[head] else 1.0) for term, weight in weights.items()}
     chosen = {head}
     first = 0.0
-    for _ in range(PARTS):
+    for _ in range(n_parts):
         of_line = [sum(worth[term] for term in sorted(held)) for held in terms]
         of_line[head] = 0.0  # It is shown anyway.
         edges = [0.0, *(_AT_EDGE * value for value in of_line), 0.0]

@@ -40,8 +40,7 @@ Files
       ## Rolling back a release
 
       To roll back, point the load balancer at the previous image and run the down migrations.
-
-      … 3 more lines
+      ...
 
 Lessons
  1  [lesson] L001 Git commit format (relevance 4/10)
