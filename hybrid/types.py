@@ -398,6 +398,7 @@ class Item(Struct, frozen=True):
         adjoining: Further hits of the file whose text is in `text`.
         others: Further hits of the file of which the header line tells the places.
         why: The reason for the form, a few words; empty where every item has the same form.
+        is_rest: Lines that stand in the agent's context are left out of what is shown.
     """
 
     hit: Hit
@@ -407,6 +408,7 @@ class Item(Struct, frozen=True):
     adjoining: tuple[Hit, ...] = ()
     others: tuple[Hit, ...] = ()
     why: str = ""
+    is_rest: bool = False
 
     @property
     def given(self) -> tuple[tuple[Hit, Form], ...]:

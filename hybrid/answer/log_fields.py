@@ -111,7 +111,8 @@ def item_part(item: Item) -> dict[str, Any]:
         "key": hit.key,
         **place_of(hit),
         "form": item.form,
-        "why": item.why or None,
+        "why": ", ".join([*filter(None, [item.why]), *(["lines that were read left out"] if item.is_rest else [])])
+        or None,
         "cosine": rounded(hit.cosine),
         "cosine_rank": hit.cosine_rank,
         "bm25": rounded(hit.bm25),

@@ -16,9 +16,10 @@ from hybrid.answer.pack import HARD_CAP_BYTES, Candidate, Detail, Room, measure_
 from hybrid.answer.turn import Withheld
 from hybrid.knowledge.collections import FLOOR
 from hybrid.render.frame import HEADING_CHARS, Entry, Footer, frame_bytes, render_entry, render_frame
+from hybrid.render.telling import without_lines
 from hybrid.search.floor import passing
 from hybrid.search.gate.threshold import Verdict, compare, fixed_threshold
-from hybrid.session.lines_read import are_read
+from hybrid.session.lines_read import standing, telling_in
 from hybrid.types import FORMS, Hit, Item
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Selection(Struct):
         hits: Hits that were not withheld so far, best first.
         withheld: Hits that were withheld, with the reason.
         items: Items that `Packer` chose from the hits; empty before.
+        read: Row of a hit → numbers of the lines of its file that stand in the agent's context, where others do not.
     """
 
     collection: Collection
@@ -59,6 +61,7 @@ class Selection(Struct):
     hits: list[Hit] = field(default_factory=list[Hit])
     withheld: list[Withheld] = field(default_factory=list[Withheld])
     items: list[Item] = field(default_factory=list[Item])
+    read: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
 
     @property
     def is_files(self) -> bool:
@@ -119,16 +122,29 @@ class Selection(Struct):
     def drop_read(self, ledger: Ledger) -> None:
         """Withhold parts of files of which every telling line stands in the agent's context by its own tools: `read`.
 
-        What changed since it was read does not stand there.
+        What changed since it was read does not stand there; of a part that was read in part, the rest is given.
         """
-        read = ledger.lines_read
+        whole: set[int] = set()
+        for hit in self.hits if self.is_files and ledger.lines_read else ():
+            ranges = ledger.lines_read.get(hit.path, "").split()
+            lines = self.collection.lines(hit) if ranges else ()
+            known = standing(lines, ranges, hit.start_line, hit.end_line)
+            telling = telling_in(lines, hit.start_line, hit.end_line)
+            if telling and telling <= known:
+                whole.add(hit.row)
+            elif known:
+                self.read[hit.row] = known
+        self.keep("read", lambda hit: hit.row not in whole)
 
-        def is_new(hit: Hit) -> bool:
-            ranges = read[hit.path].split() if self.is_files and hit.path in read else ()
-            return not ranges or not are_read(self.collection.lines(hit), ranges, hit.start_line, hit.end_line)
-
-        if read:
-            self.keep("read", is_new)
+    def text(self, hit: Hit) -> str:
+        """Return the text of a hit as it may be shown; a gap stands for lines that the agent has read."""
+        text = self.collection.text(hit) or ""
+        known = self.read.get(hit.row)
+        lines = text.split("\n")
+        # A secret over several lines is shown as one, and the numbers are lost.
+        if not known or len(lines) != hit.end_line - hit.start_line + 1:
+            return text
+        return without_lines(text, {n - hit.start_line for n in known}, hit.signature)
 
     def _has_the_best(self, ledger: Ledger, n_best: int, known_form: Form) -> bool:
         """Return whether the session has what fits best, the first in this form at least: the rest is second choice.
@@ -259,7 +275,7 @@ class Packer:
         mode.
         """
         collection, mode = selection.collection, selection.mode(self._hooks)
-        query, texts = selection.searched.query, {hit.row: collection.text(hit) or "" for hit in selection.hits}
+        query, texts = selection.searched.query, {hit.row: selection.text(hit) for hit in selection.hits}
         weights = collection.searcher.term_weights(query) if mode in ("adaptive", "preview") else {}
         if mode != "adaptive":
             form = _BEST_FORM[mode]
@@ -270,7 +286,7 @@ class Packer:
         offers: list[_Offer] = []
         for detail in details:
             if forms := self._forms(detail):
-                offers.append(self._offer(collection, detail, forms, weights))
+                offers.append(self._offer(selection, detail, forms, weights))
             else:
                 selection.withheld += [Withheld(hit, "seen") for hit in detail.hits]
         return offers
@@ -289,29 +305,30 @@ class Packer:
         return () if detail.form == "pointer" else tuple(fresh)
 
     def _offer(
-        self, collection: Collection, detail: Detail, forms: tuple[Form, ...], weights: Mapping[str, float]
+        self, selection: Selection, detail: Detail, forms: tuple[Form, ...], weights: Mapping[str, float]
     ) -> _Offer:
         @cache
         def item(form: Form) -> Item:
-            return _item(collection, detail, form, weights)
+            return _item(selection, detail, form, weights)
 
         @cache
         def render(form: Form) -> str:
-            return render_entry(collection.entry(item(form)), fmt=self._hooks.format)
+            return render_entry(selection.collection.entry(item(form)), fmt=self._hooks.format)
 
         return _Offer(detail, Candidate(render, forms), item)
 
 
-def _item(collection: Collection, detail: Detail, form: Form, weights: Mapping[str, float]) -> Item:
-    hit, text = collection.shown(detail.hit), detail.text
+def _item(selection: Selection, detail: Detail, form: Form, weights: Mapping[str, float]) -> Item:
+    shown, text = selection.collection.shown, detail.text
     return Item(
-        hit,
+        shown(detail.hit),
         text,
         form,
         text_in_form(text, form, weights, detail.hit.signature),
-        adjoining=tuple(collection.shown(one) for one in detail.shown if one is not detail.hit),
-        others=tuple(map(collection.shown, detail.others)),
+        adjoining=tuple(shown(one) for one in detail.shown if one is not detail.hit),
+        others=tuple(map(shown, detail.others)),
         why=detail.why,
+        is_rest=form != "pointer" and any(one.row in selection.read for one in detail.shown),
     )
 
 

@@ -169,7 +169,9 @@ def file_entry(item: Item) -> Entry:
     named = f" {label}" if label else ""
     first = min((hit, *item.adjoining), key=lambda one: one.start_line)
     last = max((hit, *item.adjoining), key=lambda one: one.end_line)
-    title = f"{hit.path}:{first.start_line}-{last.end_line}{named} ({', '.join([*_facts(hit), *_places(item.others)])})"
+    rest = ["without lines that you have read"] if item.is_rest else []
+    facts = ", ".join([*_facts(hit), *_places(item.others), *rest])
+    title = f"{hit.path}:{first.start_line}-{last.end_line}{named} ({facts})"
     return Entry(hit.kind, title, body_lines(item.body))
 
 

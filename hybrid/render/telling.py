@@ -8,7 +8,7 @@ from hybrid.base.text import cut
 from hybrid.base.tokens import query_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
 PARTS = 3
 """Parts of a text that are shown besides its first line, at most."""
@@ -51,9 +51,26 @@ def telling_lines(text: str, weights: Mapping[str, float], signature: str = "", 
     chosen = _chosen(terms, weights, head, parts)
     if len(chosen) < FIRST_LINES:
         chosen |= set([number for number, line in enumerate(lines) if line.strip()][:FIRST_LINES])
-    # A blank line beside a gap says nothing.
+    return _with_gaps(lines, chosen, head)
+
+
+def without_lines(text: str, numbers: Collection[int], signature: str = "") -> str:
+    """Return a text with `GAP` in place of some lines; its head stays.
+
+    Args:
+        text: Without blank lines around it.
+        numbers: Of the lines to leave out, from 0.
+        signature: As in `telling_lines`.
+    """
+    lines = text.split("\n")
+    head = _head([cut(line, _LINE_CHARS) for line in lines], signature)
+    return _with_gaps(lines, {number for number in range(len(lines)) if number not in numbers} | {head}, head)
+
+
+def _with_gaps(lines: Sequence[str], chosen: set[int], head: int) -> str:
+    """Return the chosen lines, `GAP` for others, a single one of which is shown; blank lines beside a gap go too."""
     blank = {number for number in chosen - {head} if not lines[number].strip()}
-    chosen -= {number for number in blank if not {number - 1, number + 1} <= chosen}
+    chosen = chosen - {number for number in blank if not {number - 1, number + 1} <= chosen}
     shown: list[str] = []
     before = -1
     for number in [*sorted(chosen), len(lines)]:
@@ -61,7 +78,7 @@ def telling_lines(text: str, weights: Mapping[str, float], signature: str = "", 
         shown += left_out if len(left_out) == 1 else [GAP] if left_out else []
         shown += lines[number : number + 1]
         before = number
-    return "\n".join(shown)
+    return "\n".join(line for at, line in enumerate(shown) if line != GAP or not at or shown[at - 1] != GAP)
 
 
 def _head(lines: Sequence[str], signature: str) -> int:

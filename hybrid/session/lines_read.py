@@ -62,7 +62,7 @@ def standing(lines: Sequence[str], ranges: Collection[str], start_line: int, end
     for start, end in _paragraphs(lines, start_line, end_line):
         if _digest(lines, start, end) in digests:
             known.update(range(start, end + 1))
-    for place in () if known.issuperset(_telling(lines, start_line, end_line)) else ranges:
+    for place in () if known.issuperset(telling_in(lines, start_line, end_line)) else ranges:
         span = lines_in(place)
         overlaps = span.start <= end_line and span.stop > start_line and 1 <= span.start < span.stop <= len(lines) + 1
         if not overlaps or known.issuperset(span):
@@ -78,13 +78,8 @@ def lines_in(place: str) -> range:
     return range(int(first), int(last) + 1) if first.isdecimal() and last.isdecimal() else range(0)
 
 
-def are_read(lines: Sequence[str], ranges: Collection[str], start_line: int, end_line: int) -> bool:
-    """Return whether every telling line of a part of a file was read and did not change; False without such a line."""
-    telling = _telling(lines, start_line, end_line)
-    return bool(telling) and telling <= standing(lines, ranges, start_line, end_line)
-
-
-def _telling(lines: Sequence[str], start_line: int, end_line: int) -> set[int]:
+def telling_in(lines: Sequence[str], start_line: int, end_line: int) -> set[int]:
+    """Return the numbers of the lines in a part of a file that hold a letter or a digit."""
     return {n for n in range(start_line, min(end_line, len(lines)) + 1) if is_telling(lines[n - 1])}
 
 

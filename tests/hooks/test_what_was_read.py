@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hybrid.render.telling import GAP
 from hybrid.upkeep.indexing import reindex
 from tests.support.builders import PAYMENTS
 from tests.support.records import Talk, new_talk
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from hybrid.types import Item
 
 CLIENT = "src/payments/client.py"
 ASKED = "How does the payment client retry a request after a timeout?"
@@ -40,6 +43,13 @@ def paths(talk: Talk, prompt: str = ASKED, **options: Any) -> set[str]:
     return {item.hit.path for item in reply.decision.items}
 
 
+def shown(talk: Talk) -> Item:
+    """The item of the client that the prompt would get now; nothing is recorded."""
+    reply = talk.reply("UserPromptSubmit", prompt=ASKED)
+    reply.drop()
+    return next(item for item in reply.decision.items if item.hit.path == CLIENT)
+
+
 def reasons(talk: Talk) -> dict[str, str]:
     """Path → why a part of it was withheld."""
     reply = talk.reply("UserPromptSubmit", prompt=ASKED)
@@ -59,11 +69,17 @@ def test_a_file_that_was_read_is_withheld(talk: Talk) -> None:
     assert "given earlier" not in reply.text
 
 
-def test_a_part_that_was_read_in_part_is_given(talk: Talk) -> None:
-    """A read that ended in the middle of a part leaves it to be given whole."""
+def test_of_a_part_that_was_read_in_part_the_rest_is_given(talk: Talk) -> None:
+    """A read that ended in the middle of a part leaves the lines behind it; the head stays, to know where they are."""
+    lines = PAYMENTS[CLIENT].split("\n")
+    item = shown(talk)
     read(talk, last=12)
+    rest = shown(talk)
 
-    assert CLIENT in paths(talk)
+    assert set(item.body.split("\n")) > set(rest.body.split("\n")) - {GAP}
+    assert not {line for line in lines[1:12] if line.strip()} & set(rest.body.split("\n")[1:])
+    assert (False, True) == (item.is_rest, rest.is_rest)
+    assert "without lines that you have read" in talk.ask(ASKED).text
 
 
 def test_several_reads_and_a_search_add_up(talk: Talk) -> None:
@@ -82,12 +98,15 @@ def test_several_reads_and_a_search_add_up(talk: Talk) -> None:
 
 
 def test_what_changed_since_is_given(talk: Talk) -> None:
-    """An edit by somebody else makes the part new; the part as it is now is given."""
+    """Of a part that somebody else edited, the paragraph that changed is given, and not what stands as it was read."""
     read(talk)
     talk.write(CLIENT, PAYMENTS[CLIENT].replace("attempts=5", "attempts=7"))
     reindex(talk.workspace())
+    changed = shown(talk)
 
-    assert CLIENT in paths(talk)
+    assert changed.is_rest
+    assert "attempts=7" in changed.body
+    assert len(changed.body) < len(changed.hit.signature) + len(PAYMENTS[CLIENT])
 
 
 def test_an_edit_of_the_agent_leaves_the_rest_read(talk: Talk) -> None:

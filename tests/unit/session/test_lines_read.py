@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.session.lines_read import are_read, lines_in, ranges_of, standing
+from hybrid.session.lines_read import lines_in, ranges_of, standing, telling_in
 
 LINES = """def first():
     return 1
@@ -21,6 +23,11 @@ FILES = st.lists(st.sampled_from(["", "a = 1", "b = 2", "}", "c = 3"]), min_size
 def ranges(*numbers: int) -> list[str]:
     """The ranges of some lines of the file."""
     return ranges_of(LINES, set(numbers), LINES)
+
+
+def are_read(lines: list[str], places: Collection[str], start: int, end: int) -> bool:
+    """Return whether all that a part tells stands in the context."""
+    return telling_in(lines, start, end) <= standing(lines, places, start, end)
 
 
 def test_a_range_is_a_run_of_lines_that_were_read() -> None:
