@@ -271,9 +271,11 @@ def _shown(items: Sequence[Item], prompt: JudgedPrompt, root: Path) -> tuple[flo
         entries = [file_entry(item) for item in items if item.hit.path == place.path]
         body = {_known_by(line) for entry in entries for line in entry.lines}
         matter = [line for number in place.lines if (line := _known_by(file[number - 1]))]
-        signature = next((line for line in file[place.start_line - 1 : place.end_line] if place.name in line), "")
-        is_told = bool(place.name) and any(place.name in entry.title for entry in entries)
-        named.append(float(is_told or _known_by(signature) in body))
+        name = place.name.rpartition(".")[2]
+        of_place = file[place.start_line - 1 : place.end_line]
+        signature = _known_by(next((line for line in of_place if name in line), of_place[0]))
+        is_told = bool(name) and any(name in entry.title for entry in entries)
+        named.append(float(is_told or (bool(signature) and signature in body)))
         if matter:
             lines.append(sum(line in body for line in matter) / len(matter))
     return (float(np.mean(named)) if named else np.nan), (float(np.mean(lines)) if lines else np.nan)
