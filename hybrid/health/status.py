@@ -162,6 +162,7 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], C
         "fallbacks": {},
         "truncated_chunks": 0,
         "chunks_without_vector": 0,
+        "commits": 0,
         "is_calibrated": False,
         "set_aside": sorted(path.name for path in place.catalog.parent.glob("*.corrupt-*")),
         "error": None,
@@ -171,12 +172,15 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], C
     calibration: Calibration | None = None
     try:
         index |= _catalog_part(workspace)
+        from hybrid.index.history import open_history
         from hybrid.index.snapshot import open_snapshot
 
         snapshot = open_snapshot(place.folder, model=model.key)
         figures = snapshot.figures()
         index["generation"], index["segments"] = snapshot.generation, figures.n_segments
         index["truncated_chunks"], index["chunks_without_vector"] = figures.n_cut, figures.n_without_vector
+        history = open_history(place.folder)
+        index["commits"] = history.n_commits if history else 0
         calibration = _calibration(workspace, snapshot)
         index["is_calibrated"] = calibration is not None
         is_uncalibrated = calibration is None and index["chunks"] > 0

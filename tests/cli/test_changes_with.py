@@ -121,3 +121,11 @@ def test_a_build_of_a_part_does_not_read_the_log(repository: Repository, tmp_pat
     after = open_history(workspace.place.folder)
 
     assert (3, 4) == (behind.n_commits if behind else 0, after.n_commits if after else 0)
+
+
+def test_the_status_counts_the_commits_that_were_read(shop: Shop) -> None:
+    """Before the first build there is none."""
+    before = shop.json("status")["index"]["commits"]
+    shop.out("reindex")
+
+    assert (0, 3) == (before, shop.json("status")["index"]["commits"])
