@@ -26,7 +26,7 @@ _REDACTED_CHARS = 5_000
 
 _PROBLEM_CHARS = 300
 _HELD_BACK = 5
-_EXPLAINED = ("seen", "read", "budget", "stale", "topic")
+_EXPLAINED = ("names_gone", "seen", "read", "budget", "stale", "topic")
 _OF_GATE = ("top_cosine", "threshold", "threshold_source", "score", "bar", "parts")
 
 
@@ -132,7 +132,8 @@ def evidence_part(decision: Decision) -> dict[str, Any]:
 
     Returns:
         `best` ({key, kind, id, name, cosine, bm25} of the hit with the highest cosine, or None; `id` of records), and
-        `held_back`: up to five {key, reason} of what was seen, read, stale or too long, then of what is `topic`.
+        `held_back`: up to five {key, reason} of what was seen, read, stale, too long or about code that is gone, then
+        of what is `topic`.
     """
     held = [entry for entry in decision.withheld if entry.reason in _EXPLAINED]
     held = sorted(held, key=lambda entry: entry.reason == "topic")[:_HELD_BACK]  # What was given tells more.

@@ -31,6 +31,8 @@ Event = dict[str, Any]
 _RATES = {"tasks": "max_other_task_rate", "talk": "max_false_open_rate"}
 """Name of a bar → the setting whose share determines it, in the section `gate` and in those of kinds of records."""
 _RECORDS = ("lessons", "lore")
+_MARKS = {"topic": "", "read": " (read)", "names_gone": " (about code that is gone)"}
+"""Reason of what was held back → what follows its place, for reasons that are shown by name."""
 
 
 def advice(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
@@ -350,8 +352,8 @@ def lines_of(event: dict[str, Any], titles: Mapping[str, str] = MappingProxyType
         held = ", ".join(f"{count} {why}" for why, count in sorted(event["withheld"].items()))
         lines.append(f"  held back  {held}")
     for entry in event.get("held_back") or ():
-        if entry.get("reason") in ("topic", "read"):
-            mark = " (read)" if entry["reason"] == "read" else ""
+        if entry.get("reason") in _MARKS:
+            mark = _MARKS[entry["reason"]]
             lines.append(f"             {str(entry.get('key')).rpartition(':')[0]}{mark}")
     lines += [f"  problem    {problem}" for problem in event.get("problems") or ()]
     lines += [f"  settings   {problem}" for problem in event.get("config_problems") or ()]
