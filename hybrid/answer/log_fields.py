@@ -111,14 +111,14 @@ def item_part(item: Item) -> dict[str, Any]:
         "key": hit.key,
         **place_of(hit),
         "form": item.form,
-        "why": ", ".join([*filter(None, [item.why]), *(["lines that were read left out"] if item.is_rest else [])])
-        or None,
+        "why": f"{item.why}, without lines that were read" if item.is_rest else item.why or None,
         "cosine": rounded(hit.cosine),
         "cosine_rank": hit.cosine_rank,
         "bm25": rounded(hit.bm25),
         "bm25_rank": hit.bm25_rank,
         "rrf": round(hit.rrf, 6),
         "relevance": rounded(hit.relevance),
+        "evidence": {name: rounded(value) for name, value in hit.evidence.items() if round(value, 2)} or None,
     }
 
 

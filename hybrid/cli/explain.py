@@ -15,6 +15,7 @@ from hybrid.cli.log import item_place, learned_ids
 from hybrid.feedback.events import is_prompt
 from hybrid.feedback.reasons import PROMPT_RULES, reason_of
 from hybrid.render.marks import neutralise_line
+from hybrid.render.numbers import evidence_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -348,6 +349,8 @@ def lines_of(event: dict[str, Any], titles: Mapping[str, str] = MappingProxyType
             f"             cosine {item['cosine']} (rank {item['cosine_rank']}), bm25 {item['bm25']} "
             f"(rank {item['bm25_rank']}), rrf {item['rrf']}, relevance {item['relevance']}"
         )
+        if item.get("evidence"):
+            lines.append(f"             {evidence_line(item['evidence'])}")
     if event.get("withheld"):
         held = ", ".join(f"{count} {why}" for why, count in sorted(event["withheld"].items()))
         lines.append(f"  held back  {held}")
