@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 class Withheld(Struct, frozen=True):
     """A candidate that was not given, and the reason.
 
-    The reasons are `bar`, `floor`, `seen`, `read` (the agent's own tools showed it), `topic` (further hits of a topic
-    that the session was given), `duplicate`, `stale`, `budget`, `adds_nothing` (see `pack.plan`), and those of
-    `Collection.left_out`.
+    The reasons are `bar`, `floor`, `far` (see `Selection.drop_far`), `seen`, `read` (the agent's own tools showed it),
+    `topic` (further hits of a topic that the session was given), `duplicate`, `stale`, `budget`, `adds_nothing` (see
+    `pack.plan`), and those of `Collection.left_out`.
     """
 
     hit: Hit
@@ -70,6 +70,7 @@ class Decision(Struct, frozen=True):
         is_report: True when a subagent's report was searched with, not a prompt.
         notices: Lines for the user about what was learned from the prompt.
         untold: Lines for the user about earlier events of the session, whose hooks could not show them.
+        at_hand: For a prompt that refers back to the session, the paths of the files that the session is about.
         is_unfinished: Something that the prompt asks for could not be written down yet.
     """
 
@@ -87,6 +88,7 @@ class Decision(Struct, frozen=True):
     is_report: bool = False
     notices: tuple[str, ...] = ()
     untold: tuple[str, ...] = ()
+    at_hand: tuple[str, ...] = ()
     is_unfinished: bool = False
 
     @property

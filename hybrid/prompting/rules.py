@@ -1,4 +1,4 @@
-"""Rules that need no model and no index: which prompts have nothing to search for, and which ask of earlier sessions.
+"""Rules that need no model and no index: which prompts have nothing to search for, ask of earlier sessions, refer back.
 
 The rules only recognise turns of a conversation; whether the project knows anything that fits is the relevance gate's
 question. A prompt with code, an identifier or a path is never silenced by the rules about words.
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from hybrid.base.patterns import compiled
 from hybrid.prompting import symbols
 
 if TYPE_CHECKING:
@@ -397,3 +398,38 @@ _FORMS = (
 def looks_back(text: str) -> bool:
     """Return whether a cleaned prompt asks what was done before."""
     return len(text) <= _MOST_CHARS and any(form.search(text) for form in _FORMS)
+
+
+# --- Prompts that follow another one -------------------------------------------------------------------------------
+
+
+_MOST_WORDS = 20
+"""Words of the longest prompt that may refer back; a longer one has its `that` and `it` within itself."""
+_LINKED = (
+    r"(?i)^\W*(?:(?:ok|okay|right|fine|good|great|yes|no|well|so|thanks)\W+)*"
+    r"(?:and|also|now|then|but|not|same|again|what about|how about|the other)\b"
+)
+_STANDS_FOR = r"(?:that|it|this|those|these|them|they)"
+_REFERRING = (
+    rf"(?i)^\W*(?:same|{_STANDS_FOR})\b|\b(?:ours|that's)\b|\bthe (?:other|first|second|third|last) ones?\b"
+    r"|\bsame (?:for|in|on|to|with|there|here|way|thing|fix|change|treatment)\b"
+    r"|\b(?:for|of|with|in|like|about|from|does|do|did|is|are|was|were) (?:that|this|those|these|them)\b"
+    rf"|\b(?:{_STANDS_FOR}|there|ones?|too)\b(?=\W*$|[^\w\s'’]|\W+(?:to|already|as well|then|either|yet)\b)"
+)
+"""A word that stands for something said before: at the beginning or end of a clause, or after a word that wants a noun.
+Elsewhere it mostly links clauses: `files that return`, `when a lock is stale, is it taken`."""
+_TURNING = (
+    r"(?i)\b(?:something|anything) else\b|\b(?:another|next|new|different|other) (?:task|topic|question|matter|issue)\b"
+    r"|\bunrelated\b"
+)
+
+
+def refers_back(text: str) -> bool:
+    """Return whether a cleaned prompt is short and speaks of what came before: `now the same there`, `is it tested?`.
+
+    Only English is known. A prompt that names an identifier or a path says by itself what it is about.
+    """
+    if len(text) > _MOST_CHARS or len(text.split()) > _MOST_WORDS or compiled(_TURNING).search(text):
+        return False
+    is_linked = compiled(_LINKED).search(text) or compiled(_REFERRING).search(text)
+    return bool(is_linked) and not symbols.identifiers(text) and not symbols.paths(text)

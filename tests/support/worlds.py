@@ -49,7 +49,6 @@ SETTINGS = GateConfig(
     words=0.0,
     hinge=0.0,
     trigger=0.0,
-    file=0.0,
     least=0.0,
 )
 
