@@ -51,6 +51,7 @@ class HooksConfig(Struct, frozen=True):
     session_start: bool
     subagent_reports: bool
     subagent_brief: bool
+    on_need: bool
     notice: bool
 
 

@@ -55,7 +55,7 @@ export const Hybrid = async ({ directory }) => {
       const done = tool === "task" ? output.output : { output: output.output, exit: output.metadata?.exit }
       const fields = { ...base(sessionID), tool_name: tool, tool_use_id: callID, tool_input: args, tool_response: done }
       const text = await ask("tool.execute.after", fields)
-      if (text && tool === "task") output.output += `\n\n${text}`
+      if (text && typeof output.output === "string") output.output += `\n\n${text}`
     }),
     "experimental.session.compacting": quietly(async ({ sessionID }) => {
       await ask("experimental.session.compacting", base(sessionID))

@@ -43,6 +43,8 @@ _NAMING = ("path", "file_name", "defines")
 """Pieces of evidence of a file that the prompt names."""
 _MARKS_OF_TESTS = frozenset(("test", "spec", "unittest"))
 """Words of a file's name, stemmed, that tell its role alone: `test_rolling` and `rolling` have one name."""
+_POINTED = "a place is enough"
+"""Why files have the form of a pointer where nobody asked."""
 _PLURAL_CHARS = 2
 """Characters by which `10 items` is longer than `1 item`: the frame is measured with one item."""
 
@@ -221,30 +223,46 @@ class _Offer(Struct, frozen=True):
     item: Callable[[Form], Item]
 
 
+class Extent(Struct, frozen=True):
+    """How much an injection may show.
+
+    Attributes:
+        share: Share of the budget that may be used, in (0, 1].
+        headings: Kind → the line above the first of its items.
+        n_pointers: Files that are named by their places alone, at most; None for as many as fit, in any form.
+    """
+
+    share: float = 1.0
+    headings: Mapping[str, str] = MappingProxyType({})
+    n_pointers: int | None = None
+
+
+_WHOLE = Extent()
+
+
 class Packer:
     """Fits the hits of several selections into one frame.
 
     Args:
         hooks: Budget and forms.
         ledger: Ledger of the session; a hit that stands there is given only in a fuller form.
-        share: Share of the budget that may be used, in (0, 1].
         footer: The footer of the frame.
-        headings: Kind → the line above the first of its items.
+        extent: How much of the budget it may use, and for what.
     """
 
     def __init__(
         self,
         hooks: HooksConfig,
         ledger: Ledger,
-        share: float,
         footer: Footer,
-        headings: Mapping[str, str] = MappingProxyType({}),
+        extent: Extent = _WHOLE,
     ) -> None:
-        self._headings = headings
+        self._headings = extent.headings
         self._hooks = hooks
         self._ledger = ledger
-        self._share = share
+        self._share = extent.share
         self._footer = footer
+        self._n_pointers = extent.n_pointers
 
     def pack(self, selections: Sequence[Selection]) -> str:
         """Choose the items of every selection, store them in it, and return the whole text; empty when nothing fits.
@@ -313,6 +331,9 @@ class Packer:
             details = [Detail(hit, texts[hit.row], (hit,), (), form, "") for hit in selection.hits]
         else:
             details, left_out = plan(selection.hits, lambda hit: texts[hit.row], query.text, weights)
+            if self._n_pointers is not None:
+                left_out += [hit for detail in details[self._n_pointers :] for hit in detail.hits]
+                details = [replace(one, form="pointer", why=_POINTED) for one in details[: self._n_pointers]]
             selection.withheld += [Withheld(hit, "adds_nothing") for hit in left_out]
         offers: list[_Offer] = []
         for detail in details:

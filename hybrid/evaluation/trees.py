@@ -103,6 +103,23 @@ def repositories(names: Iterable[str], folder: Path, only: Iterable[str] = ()) -
     return paths
 
 
+def settings_by_key(assignments: Iterable[str]) -> dict[str, object]:
+    """Return key → value of `section.key=value` assignments, as on a command line.
+
+    Raises:
+        ConfigError: An assignment is none, or its value is none of the setting.
+    """
+    from hybrid.config import parse_text
+
+    values: dict[str, object] = {}
+    for assignment in assignments:
+        key, sign, text = assignment.partition("=")
+        if not sign:
+            raise ConfigError(f"{assignment!r}: a setting is given as section.key=value")
+        values[key.strip()] = parse_text(key.strip(), text.strip())
+    return values
+
+
 def settings_in_force(
     assignments: Iterable[str] = (), *, environ: Mapping[str, str] = os.environ, folder: Path | None = None
 ) -> Loaded:
@@ -116,14 +133,7 @@ def settings_in_force(
     Raises:
         ConfigError: An assignment or the user's settings are wrong.
     """
-    from hybrid.config import parse_text
-
-    flags: dict[str, object] = {}
-    for assignment in assignments:
-        key, sign, text = assignment.partition("=")
-        if not sign:
-            raise ConfigError(f"{assignment!r}: a setting is given as section.key=value")
-        flags[key.strip()] = parse_text(key.strip(), text.strip())
+    flags = settings_by_key(assignments)
     loaded = load(home=hybrid_home(environ), project_folder=folder, is_accepted=True, environ=environ, flags=flags)
     if loaded.own_problems:
         raise ConfigError("; ".join(loaded.own_problems))

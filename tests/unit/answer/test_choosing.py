@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hybrid.answer.select import PACKED, Packer, Selection, shown_withheld
+from hybrid.answer.select import PACKED, Extent, Packer, Selection, shown_withheld
 from hybrid.base.digest import chunk_digest
 from hybrid.prompting.query import Query, make_query
 from hybrid.render.frame import Entry, Footer
@@ -88,7 +88,7 @@ def _hooks(tmp_path: Path, **flags: object) -> HooksConfig:
 
 
 def _pack(hooks: HooksConfig, *selections: Selection, ledger: Ledger = EMPTY, share: float = 1.0, **footer: Any) -> str:
-    return Packer(hooks, ledger, share, Footer(**footer)).pack(selections)
+    return Packer(hooks, ledger, Footer(**footer), Extent(share)).pack(selections)
 
 
 def _paths(selection: Selection) -> list[str]:
@@ -182,8 +182,8 @@ def test_a_heading_stands_above_the_first_item_of_its_kind(tmp_path: Path, fmt: 
     hooks = _hooks(tmp_path, format=fmt, budget_chars=1_000)
     headings = {"lessons": "Relevant lessons after subagent work"}
     files = Pile("files", {"a.py": "c"})
-    shown = Packer(hooks, EMPTY, 1.0, Footer(), headings).pack([files.selection(), _lessons(9).selection()])
-    none = Packer(hooks, EMPTY, 1.0, Footer(), headings).pack([files.selection()])
+    shown = Packer(hooks, EMPTY, Footer(), Extent(1.0, headings)).pack([files.selection(), _lessons(9).selection()])
+    none = Packer(hooks, EMPTY, Footer(), Extent(1.0, headings)).pack([files.selection()])
 
     assert 1 == shown.count(headings["lessons"])
     assert shown.index("a.py") < shown.index(headings["lessons"]) < shown.index("L001")

@@ -1,0 +1,116 @@
+"""Finds the moments in a turn at which its agent needs pointers: searches in vain, and commands that failed.
+
+`events` asks it about every use of a tool, so the look is cheap: the kind of tool, whether anything came back, whether
+it failed. `decide` takes the text that is searched for. What a turn has had lies in the session's ledger.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+
+from hybrid.redact import redact
+
+if TYPE_CHECKING:
+    from hybrid.session.ledger import Ledger
+    from hybrid.types import HookEvent
+
+Cause = Literal["search", "failure"]
+
+SEARCHES = 2
+"""Searches without a result after which an agent is helped: one is often a check that something is not there."""
+MOST_TIMES = 2
+"""Times that an agent is helped in one turn."""
+_SEARCHES_TOGETHER = 5
+"""Searches in vain that are looked up together with the last one."""
+_OUTPUT_CHARS = 5_000
+"""Characters of a failure's output that are searched for: its beginning and its end, where a trace says what failed."""
+_WORDS_CHARS = 200
+_PROMPT_CHARS = 1_000
+"""Characters of the turn's prompt that are searched for beside the words of the searches."""
+
+_NOTHING = re.compile(
+    r"\A\W*(?:(?:exit code:? 1|process exited with code 1|\(?(?:empty|none|no output)\)?|no (?:files|matches|results)\b"
+    r"(?: (?:were )?found)?\b[^\n]*|(?:found )?0 (?:files|matches|results|lines)\b[^\n]*)\W*)*\Z",
+    re.IGNORECASE,
+)
+"""Pattern of the outputs that say that a search found nothing, as six clients and the usual programs spell it."""
+
+_CLASSES = re.compile(r"\\[AbBdDsSwWzZ<>]|\[[^\]\n]*\]|\{\d*,?\d*\}|\(\?[a-z:=!<>]*|[.]?[*+?]")
+_ESCAPED = re.compile(r"\\(.)")
+_APART = re.compile(r"[^\w:./$-]+")
+
+
+class Trouble(Struct, frozen=True):
+    """A use of a tool that did not give what its agent wanted.
+
+    Attributes:
+        cause: A search in vain, or a command that failed.
+        text: Words that were searched for, or the output of the failure; without secrets.
+    """
+
+    cause: Cause
+    text: str
+
+
+def trouble_of(event: HookEvent) -> Trouble | None:
+    """Return the trouble that a use of a tool tells of; None for a use that went well, and for other kinds of tools."""
+    from hybrid.capture import dialects  # A process that is started for one event mostly has no use for it.
+
+    arguments = dialects.arguments(event.tool_input)
+    kind = dialects.kind_of(event.tool, arguments)
+    if kind not in ("search", "command"):
+        return None
+    raw = dialects.result_text(event.tool_response)
+    code = dialects.exit_code(event.tool_response, raw, event.error) if kind == "command" else None
+    is_failed = dialects.is_failure(event.tool_response, event.error, code)
+    if not is_failed and len(raw) > _WORDS_CHARS:
+        return None
+    output = "\n".join(filter(None, map(dialects.cleaned, (raw, event.error))))
+    is_empty = _NOTHING.match(output) is not None
+    if kind == "search":
+        return _in_vain(dialects.query_of(arguments)) if is_empty and not is_failed else None
+    if not is_empty and not is_failed:
+        return None
+    from hybrid.capture.shell import is_ours, line_of
+
+    command = dialects.command_of(arguments)
+    line = line_of(command)
+    if line.work == "search":
+        return _in_vain(line.query) if is_empty and code in (None, 0, 1) else None
+    if is_empty or line.work in ("list", "read", "git") or is_ours(command):
+        return None
+    return Trouble("failure", redact(_ends(output)))
+
+
+def _in_vain(pattern: str) -> Trouble | None:
+    words = words_of(pattern)
+    return Trouble("search", redact(words)[:_WORDS_CHARS]) if words else None
+
+
+def words_of(pattern: str) -> str:
+    """Return the words and names in a pattern of a search or of file names, joined by spaces; empty without any."""
+    plain = _ESCAPED.sub(r"\1", _CLASSES.sub(" ", pattern))
+    words = (word.strip("./:-$") for word in _APART.sub(" ", plain).split())
+    return " ".join(dict.fromkeys(word for word in words if len(word) > 1))
+
+
+def _ends(output: str) -> str:
+    half = _OUTPUT_CHARS // 2
+    return output if len(output) <= _OUTPUT_CHARS else f"{output[:half]}\n{output[-half:]}"
+
+
+def wanted(trouble: Trouble, ledger: Ledger, prompt: str) -> str:
+    """Return the text to search for: the output of a failure; what was searched for in vain, and the turn's prompt."""
+    if trouble.cause == "failure":
+        return trouble.text
+    searched = " ".join(dict.fromkeys([*ledger.in_vain[-_SEARCHES_TOGETHER:], trouble.text]))
+    return f"{searched}\n\n{prompt[:_PROMPT_CHARS]}" if prompt else searched
+
+
+def is_needed(trouble: Trouble, ledger: Ledger) -> bool:
+    """Return whether an agent is in need by what its turn has had: a failure, or enough searches in vain."""
+    is_enough = trouble.cause == "failure" or len({*ledger.in_vain, trouble.text}) >= SEARCHES
+    return is_enough and ledger.n_helped < MOST_TIMES
