@@ -200,7 +200,8 @@ class _Injection:
         self._collections = collections
         self._query = make_query(lookup.text)
         self._ledger = ledger if self._hooks.dedup_enabled else EMPTY
-        is_following = self._hooks.follow_up and not lookup.is_report and refers_back(lookup.text)
+        is_typed = not (lookup.is_report or lookup.need)
+        is_following = self._hooks.follow_up and is_typed and refers_back(lookup.text)
         self._at_hand = self._ledger.at_hand if is_following else ()
         self._is_first = not ledger.last_topic_id
 

@@ -18,18 +18,18 @@ from hybrid.answer.turn import Turn
 from hybrid.capture.tools import PathRoots, ToolCall, tool_use
 from hybrid.evaluation.qrels import QrelsError
 from hybrid.evaluation.trees import settings_by_key
-from hybrid.hooks.event import EventError, parse_event
 from hybrid.knowledge.open_kinds import OpenKinds
-from hybrid.types import HookEvent
 from hybrid.upkeep.indexing import reindex
 from hybrid.workspace import open_workspace
-from hybrid_lab.memory.replay import make_repository, read_recordings
+from hybrid_lab.memory.replay import Recording, make_repository, read_recordings
+from hybrid_lab.sessions import session_events
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from hybrid.answer.events import Reply
+    from hybrid.types import HookEvent
 
 _MANY_MS = 60_000
 """Deadline of a replayed event: the machine that measures may be busy."""
@@ -268,7 +268,8 @@ class Replayer:
 
     def _replay(self, session: Session, root: Path) -> Told:
         kinds, told = OpenKinds(self._environ()), Told(session)
-        events = [event for text in session.events if (event := _event(text, root)) is not None]
+        recording = Recording(session.name, session.project, session.events)
+        events = [one.event for one in session_events(recording, root) if one.event is not None]
         opened = [_opened(event, root) for event in events]
         places = [number for number, event in enumerate(events) if event.event == "PostToolUse"]
         first: int | None = None
@@ -293,15 +294,6 @@ class Replayer:
 
     def _workspace(self, root: Path) -> Any:
         return open_workspace(root, environ=self._environ(), flags=self._flags)
-
-
-def _event(text: str, root: Path) -> HookEvent | None:
-    """Return the event with the paths of here; None for one that hybrid does not answer."""
-    line = text.replace("$PROJECT", json.dumps(str(root))[1:-1]).replace("$HOME", "/home/replayed")
-    try:
-        return HookEvent.of(parse_event(line.encode("utf-8"), client="claude", event="", cwd=str(root)))
-    except EventError:
-        return None
 
 
 def _opened(event: HookEvent, root: Path) -> set[str]:
