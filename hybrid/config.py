@@ -69,6 +69,7 @@ class SearchConfig(Struct, frozen=True):
     bm25_b: Share
     lexical_engine: Literal["postings", "rank_bm25"]
     min_cosine: Cosine
+    titles: bool
 
 
 class GateConfig(Struct, frozen=True):
@@ -107,6 +108,7 @@ class RankingConfig(Struct, frozen=True):
     file_sense: Weight
     file_name: Weight
     path: Weight
+    reported_path: Weight
     path_words: Weight
     defines: Weight
     definition_fit: Weight

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -69,6 +70,12 @@ def prompt_part(cleaned: CleanedPrompt, decision: Decision, how: str) -> dict[st
         "prompt_digest": hashlib.sha256(safe.encode("utf-8", "replace")).hexdigest()[:16],
         "prompt_chars": len(text),
     }
+
+
+def passages_part(decision: Decision) -> dict[str, Any]:
+    """Return `passages`: kind → number of the passages of a prompt that was searched for by its title, else None."""
+    query = decision.searched.query if decision.searched else None
+    return {"passages": Counter(part.kind for part in query.passages) if query and query.title else None}
 
 
 def gate_part(said: Verdict | None) -> dict[str, Any]:

@@ -6,7 +6,15 @@ import contextlib
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from hybrid.answer.log_fields import evidence_part, gate_part, item_part, kinds_part, prompt_part, without_secrets
+from hybrid.answer.log_fields import (
+    evidence_part,
+    gate_part,
+    item_part,
+    kinds_part,
+    passages_part,
+    prompt_part,
+    without_secrets,
+)
 from hybrid.answer.session_start import start_name
 from hybrid.base.errors import HybridError
 from hybrid.feedback.events import CITED
@@ -146,6 +154,7 @@ def _event_line(turn: Turn, decision: Decision, latency_ms: float) -> dict[str, 
         "is_report": decision.is_report,
         "need": decision.need or None,
         **prompt_part(turn.cleaned, decision, workspace.config.privacy.log_prompts),
+        **passages_part(decision),
         "reason": decision.reason,
         "detail": decision.detail or None,
         **gate_part(decision.verdict),

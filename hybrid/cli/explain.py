@@ -338,6 +338,9 @@ def lines_of(event: dict[str, Any], titles: Mapping[str, str] = MappingProxyType
         f"  client     {event.get('client')} (session {event.get('session') or 'none'}){_event(event)}",
         f"  prompt     {_prompt(event)}",
     ]
+    if passages := event.get("passages"):
+        found = ", ".join(f"{count} {kind}" for kind, count in passages.items())
+        lines.append(f"  by title   its first line counts most; the prompt has {found}")
     for label, key in (("detail", "detail"), ("error", "error"), ("topic id", "topic_id")):
         if event.get(key):
             lines.append(f"  {label:<10} {event[key]}")

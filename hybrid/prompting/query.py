@@ -90,10 +90,12 @@ class Passage(Struct, frozen=True):
     Attributes:
         text: One or more lines.
         weight: Weight of a word in it, in [0, 1].
+        kind: A key of `WEIGHTS`.
     """
 
     text: str
     weight: float
+    kind: str = "prose"
 
 
 def passages(text: str) -> tuple[Passage, ...]:
@@ -108,7 +110,7 @@ def passages(text: str) -> tuple[Passage, ...]:
     runs = [(kind, [line for _, line in run]) for kind, run in groupby(_kinds(text), itemgetter(0))]
     if not any(WEIGHTS[kind] for kind, _ in runs):
         return (Passage(text, 1.0),)
-    return tuple(Passage("\n".join(lines), WEIGHTS[kind]) for kind, lines in runs)
+    return tuple(Passage("\n".join(lines), WEIGHTS[kind], kind) for kind, lines in runs)
 
 
 def _kinds(text: str) -> Iterator[tuple[str, str]]:
@@ -259,7 +261,9 @@ _TELLING = 0.4
 _HEAD_SHARE = 0.7
 """Share of a text that was cut which its beginning gets; the rest is its end."""
 _FEW_TERMS = 4
-"""Distinct terms that a focus needs to say something by itself."""
+"""Distinct terms that a focus or a title needs to say something by itself."""
+_LONGEST_TITLE = 200
+"""Characters of a title at most; a longer first line is a story."""
 _JOINT = "\n…\n"
 _SYMBOL_QUERY_WORDS = 6
 _NAME = re.compile(r"[A-Za-z_$@][\w$]*[!?]?")
@@ -284,6 +288,7 @@ class Query(Struct, frozen=True):
         places: Places in code that the prompt names: of each trace the frame that failed first, then the other paths.
         passages: Passages of the text, with the weight of their words.
         focus: The part of the text that says most, to be embedded.
+        title: First line of a bug report or another prompt with something pasted; empty for all others.
     """
 
     text: str
@@ -293,6 +298,7 @@ class Query(Struct, frozen=True):
     places: tuple[SourceLine, ...] = ()
     passages: tuple[Passage, ...] = ()
     focus: str = ""
+    title: str = ""
 
 
 def make_query(cleaned_text: str, limit_chars: int = 5_000) -> Query:
@@ -312,8 +318,23 @@ def make_query(cleaned_text: str, limit_chars: int = 5_000) -> Query:
     is_symbol_like = _is_symbol_like(text, names, found_paths)
     parts = passages(text)
     return Query(
-        text, is_symbol_like, names[:MAX_NAMES], found_paths[:MAX_NAMES], found_places, parts, _focus(text, parts)
+        text,
+        is_symbol_like,
+        names[:MAX_NAMES],
+        found_paths[:MAX_NAMES],
+        found_places,
+        parts,
+        _focus(text, parts),
+        _title(text, parts),
     )
+
+
+def _title(text: str, parts: tuple[Passage, ...]) -> str:
+    """Return the first line of a text of several passages; empty for one passage, or if the line says too little."""
+    if len(parts) < 2:
+        return ""
+    first = text.strip().partition("\n")[0].strip()
+    return first if len(first) <= _LONGEST_TITLE and len(set(query_tokens(first))) >= _FEW_TERMS else ""
 
 
 def _focus(text: str, parts: tuple[Passage, ...]) -> str:
@@ -333,7 +354,7 @@ def narrowed(query: Query, subject: str) -> Query:
         subject: The part that says what is asked.
     """
     part = make_query(subject)
-    rest = (Passage(passage.text, OUTSIDE * passage.weight) for passage in query.passages)
+    rest = (Passage(passage.text, OUTSIDE * passage.weight, passage.kind) for passage in query.passages)
     return replace(
         part, identifiers=query.identifiers, places=query.places, passages=(Passage(subject, 1.0), *rest), focus=subject
     )

@@ -181,6 +181,19 @@ def test_the_gate_in_words(said: dict[str, Any], expected: list[tuple[str, str]]
     assert expected == gate_rows(said)
 
 
+def test_explain_tells_the_passages_of_a_bug_report(own_shop: Shop) -> None:
+    """A prompt that was searched for by its title shows which passages stand below it; others have no such line."""
+    report = "The payment client retries a request too often\n\n```python\nClient().retry()\n```\n\nIt worked before."
+    own_shop.hook(report)
+    told = own_shop.out("explain")
+    passages = own_shop.json("explain")["event"]["passages"]
+    own_shop.hook(FITS)
+
+    assert "  by title   its first line counts most; the prompt has 2 prose, 1 code\n" in told
+    assert {"prose": 2, "code": 1} == passages
+    assert "by title" not in own_shop.out("explain")
+
+
 def test_explain_of_an_event_of_an_earlier_version() -> None:
     """A line that has no score compared the raw top cosine."""
     event = {"id": "a1", "reason": "gate", "top_cosine": 0.21, "threshold": 0.29, "threshold_source": "auto"}

@@ -39,6 +39,7 @@ class QueryTerms(Struct, frozen=True):
         owners: Name → what it was said to belong to: `Router.add` gives add → Router.
         roles: Roles of files that the query speaks of, as in `hybrid.index.roles.ROLES`.
         versions: Numbers of versions that the query names.
+        is_titled: Whether the query has a title, as a bug report has.
     """
 
     terms: Mapping[str, float]
@@ -47,11 +48,15 @@ class QueryTerms(Struct, frozen=True):
     owners: Mapping[str, str]
     roles: frozenset[str]
     versions: frozenset[int]
+    is_titled: bool = False
 
 
 def take_apart(query: Query) -> QueryTerms:
-    """Return a query's terms, words, symbols, owners, roles and versions, as the ranker compares them."""
-    text = query.text
+    """Return a query's terms, words, symbols, owners, roles and versions, as the ranker compares them.
+
+    A title says which kinds of files are meant: the story below it speaks of tests, examples and versions anyway.
+    """
+    text, subject = query.text, query.title or query.focus
     kept = [word for word in re.findall(r"\w+", text) if word.lower() not in FUNCTION_WORDS]
     words = dict.fromkeys(term for word in kept or [text] for term in part_terms(word) if len(term) > 1)
     return QueryTerms(
@@ -59,8 +64,9 @@ def take_apart(query: Query) -> QueryTerms:
         words=tuple(words),
         symbols=_symbols(query),
         owners=_owners(query),
-        roles=spoken_of(query.focus),
-        versions=versions_said(query.focus),
+        roles=spoken_of(subject),
+        versions=versions_said(subject),
+        is_titled=bool(query.title),
     )
 
 

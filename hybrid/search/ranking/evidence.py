@@ -128,6 +128,11 @@ def path(seen: Measured) -> NDArray[np.float32]:
     return np.array([named.get(file, 0.0) for file in seen.files.files.tolist()], np.float32)
 
 
+def reported_path(seen: Measured) -> NDArray[np.float32]:
+    """`path` once more for a query with a title, which is long: what it says of words weakens what it points at."""
+    return path(seen) if seen.asked.is_titled else np.zeros(len(seen.files), np.float32)
+
+
 def path_words(seen: Measured) -> NDArray[np.float32]:
     """The share of the query that the words of the file's path cover."""
     return words_of_paths(seen.corpus, seen.share, seen.files)
@@ -193,6 +198,7 @@ PIECES: dict[str, Callable[[Measured], NDArray[np.float32]]] = {
     "file_sense": file_sense,
     "file_name": file_name,
     "path": path,
+    "reported_path": reported_path,
     "path_words": path_words,
     "defines": defines,
     "definition_fit": definition_fit,

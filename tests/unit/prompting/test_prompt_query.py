@@ -104,3 +104,23 @@ def test_places_are_found_beyond_the_limit():
     query = make_query(f"Traceback (most recent call last):\n{frames}\nKeyError: 1", 300)
 
     assert ("x/src/step89.py", 89) == (query.places[0].path, query.places[0].line)
+
+
+PASTED = "```python\nflock.count()\n```\nIt worked in 1.2, see the tests.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        (f"Flock.count ignores young herons\n\n{PASTED}", "Flock.count ignores young herons"),
+        (f"\n  Flock.count ignores young herons  \n{PASTED}", "Flock.count ignores young herons"),
+        ("Flock.count ignores young herons", ""),
+        ("Flock.count ignores young herons\nThey are not counted at night either.", ""),
+        (f"Bug report\n\n{PASTED}", ""),
+        (f"{'a long story about herons, ' * 10}\n{PASTED}", ""),
+    ],
+)
+def test_the_title_of_a_prompt_with_something_pasted(text: str, title: str):
+    """Its first line, if that says something and is no story; prose alone has none."""
+
+    assert title == make_query(text).title

@@ -191,3 +191,71 @@ def test_the_same_query_twice(tmp_path: Path) -> None:
     found.search(make_query("roll back a release"), top_k=20)
 
     assert first == found.search(make_query(QUERY), top_k=20)
+
+
+FLOCK = {
+    "flock/count.py": '"""Counts the herons of a flock."""\n\n\ndef count_herons(birds):\n    return len(birds)\n',
+    "flock/feed.py": '"""Feeds a flock."""\n\n\ndef feed(birds, fish):\n    return zip(birds, fish)\n',
+    "tests/test_birds.py": "from flock import count_herons, feed\n\n\n"
+    "def test_young_herons():\n    birds = feed([1, 2], [3, 4])\n    assert 2 == count_herons(birds)\n",
+}
+REPORT = """Young herons of a flock are left out of its count
+
+I ran the tests, and after the upgrade they fail for young herons:
+
+```python
+from flock import count_herons, feed
+birds = feed([1, 2], [3, 4])
+assert 2 == count_herons(birds)
+```
+
+The tests of young herons worked in the release before.
+"""
+TRACE = """Young herons are forgotten at dusk
+
+```
+Traceback (most recent call last):
+  File "/home/me/try.py", line 3, in <module>
+    feed(birds, fish)
+  File "/home/me/lib/python3.11/site-packages/flock/feed.py", line 5, in feed
+    return zip(birds, fish)
+TypeError: count of young herons of a flock
+```
+"""
+
+
+def test_a_bug_report_finds_the_code_before_its_test(tmp_path: Path) -> None:
+    """A test that holds the reported snippet stays behind, though the report speaks of tests; `search.titles` decides."""
+
+    def against(name: str, *, titles: bool) -> dict[str, float]:
+        searched = searcher(tmp_path / name, FLOCK, search_titles=titles).search(make_query(REPORT), top_k=5)
+        assert "flock/count.py" == searched.hits[0].path
+        return {hit.path: hit.evidence["test"] for hit in searched.hits if hit.path.startswith("tests/")}
+
+    assert {"tests/test_birds.py": -2.0} == against("by title", titles=True)
+    assert {"tests/test_birds.py": 0.0} == against("whole", titles=False)
+
+
+def test_a_frame_of_a_trace_counts_once_more_in_a_report(tmp_path: Path) -> None:
+    """The file in which a reported trace failed stands before the one that shares the words of the message."""
+    query = make_query(TRACE)
+    by_title = searcher(tmp_path / "by title", FLOCK).search(query, top_k=5).hits[0]
+    whole = searcher(tmp_path / "whole", FLOCK, search_titles=False).search(query, top_k=5)
+
+    assert ("flock/feed.py", pytest.approx(2, abs=0.01)) == (by_title.path, by_title.evidence["reported_path"])
+    assert "flock/count.py" == whole.hits[0].path
+    assert {0.0} == {hit.evidence["reported_path"] for hit in whole.hits}
+
+
+@pytest.mark.parametrize("text", [QUERY, "why does retry loop\nin the payment client", "src/payments/client.py:3"])
+def test_a_prompt_without_a_title_is_searched_for_as_before(tmp_path: Path, text: str) -> None:
+    """Nothing changes for a prompt into which nothing was pasted, to the last digit."""
+    query = make_query(text)
+    on = searcher(tmp_path / "on").search(query, top_k=20)
+    off = searcher(tmp_path / "off", search_titles=False, ranking_reported_path=0.0).search(query, top_k=20)
+
+    def numbers(searched: Searched) -> list[tuple[object, ...]]:
+        pieces = [{k: v for k, v in hit.evidence.items() if k != "reported_path"} for hit in searched.hits]
+        return [(h.key, h.cosine, h.bm25, h.relevance, of) for h, of in zip(searched.hits, pieces, strict=True)]
+
+    assert numbers(off) == numbers(on)

@@ -61,3 +61,19 @@ def test_a_long_query_keeps_what_tells_most() -> None:
     asked = most_telling(take_apart(make_query(" ".join(words))), 1000, lambda term: frequency[term])
 
     assert set(words[20:]) == set(asked.terms) == set(asked.words)
+
+
+def test_a_title_says_which_files_are_meant() -> None:
+    """Tests, examples and versions in the story below a title are not what is asked for."""
+    story = "See the tests and examples of v1, it worked there.\n```python\nflock.count()\n```"
+    titled = take_apart(make_query(f"Flock.count ignores young herons\n\n{story}"))
+    of_tests = take_apart(make_query(f"The tests of Flock.count ignore v2 herons\n\n{story}"))
+    untitled = take_apart(make_query(f"Hi!\n\n{story}"))
+
+    assert (True, frozenset(), frozenset()) == (titled.is_titled, titled.roles, titled.versions)
+    assert ({"test"}, {2}) == (of_tests.roles, of_tests.versions)
+    assert (False, {"test", "example"}, {1}) == (
+        untitled.is_titled,
+        untitled.roles & {"test", "example"},
+        untitled.versions,
+    )

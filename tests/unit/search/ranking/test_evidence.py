@@ -67,6 +67,11 @@ CASES: dict[str, tuple[str, str, dict[str, str]]] = {
         "src/heron.txt",
         {"src/heron.txt": "bird", "other/heron.txt": "heron", "c.txt": FILLER},
     ),
+    "reported_path": (
+        "the stork stays away at night\n```\nopen(src/heron.txt)\n```",
+        "src/heron.txt",
+        {"src/heron.txt": "bird", "other/heron.txt": "stork", "c.txt": FILLER},
+    ),
     "path_words": ("heron nest", "nest/heron.txt", {"nest/heron.txt": "bird", "heron.txt": "nest", "c.txt": FILLER}),
     "defines": (
         "call find_heron() twice",
