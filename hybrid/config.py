@@ -47,6 +47,7 @@ class HooksConfig(Struct, frozen=True):
     ledger_days: Annotated[int, (1, 3650)]
     known_best: Annotated[int, (0, 100)]
     skip_read: bool
+    check_names: bool
     follow_up: bool
     session_start: bool
     subagent_reports: bool
@@ -91,6 +92,7 @@ class GateConfig(Struct, frozen=True):
     words: Share
     hinge: Share
     trigger: Share
+    file: Share
     least: Share
 
 

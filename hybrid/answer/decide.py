@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from hybrid.feedback.reasons import ReasonName
     from hybrid.knowledge.collections import Collection
     from hybrid.search.gate.verdict import PromptPieces
+    from hybrid.search.searcher import Judging
     from hybrid.types import Hit
     from hybrid.workspace import Workspace
 
@@ -42,6 +43,8 @@ CONSIDERED = 30
 """Hits taken from a search in files or in the memory: what fits a budget is seldom more than ten."""
 RECORDS_CONSIDERED = 100
 """Hits taken from a search in lessons or lore: each is judged by itself, and a low rank must not hide a fitting one."""
+_FITTING = 2
+"""Files that fit a prompt best: a record that names one of them is raised."""
 _TOPIC_HITS = 10
 _HINT_CHARS = 60
 _REPORT_SHARE = 0.5
@@ -281,8 +284,6 @@ class _Injection:
 
     def _searched(self) -> list[Selection]:
         """Search every collection and judge the hits; the pieces of the prompt are embedded once for each model."""
-        from hybrid.search.searcher import Judging  # Brings numpy, which a prompt that a rule ends never needs.
-
         found: list[Selection] = []
         is_auto = self._hooks.gate_threshold == "auto"
         asked: dict[str, PromptPieces] = {}
@@ -295,10 +296,30 @@ class _Injection:
                 self._query,
                 top_k=RECORDS_CONSIDERED if isinstance(collection, RecordCollection) else CONSIDERED,
                 # What a closed gate kept back is of interest among files only.
-                judging=Judging(asked.get(model), stops_when_closed=collection.kind != "files") if is_auto else None,
+                judging=self._judging(collection, asked.get(model)) if is_auto else None,
             )
             found.append(Selection(collection, searched, verdict_of(searched, collection, self._workspace.loaded)))
+            if collection.kind == "files" and self._hooks.check_names:
+                self._show_code(found[-1])
         return found
+
+    def _judging(self, collection: Collection, asked: PromptPieces | None) -> Judging:
+        from hybrid.search.searcher import Judging  # As in `_searched`.
+
+        names_fitting = collection.names_fitting if collection.code and collection.code.fitting else None
+        return Judging(asked, stops_when_closed=collection.kind != "files", names_fitting=names_fitting)
+
+    def _show_code(self, files: Selection) -> None:
+        """Let the records look up what they name in the index of the files, and whether that fits the prompt."""
+        from hybrid.knowledge.named_code import ProjectCode  # Brings numpy.
+
+        searcher, hits = files.collection.searcher, files.searched.hits if files.verdict.is_open else ()
+        fitting = frozenset(tuple(dict.fromkeys(hit.path for hit in hits))[:_FITTING])
+        root = self._workspace.require_project().root
+        code = ProjectCode(root, searcher.backend, searcher.history, fitting)
+        for collection in self._collections:
+            if collection.kind != "files":
+                collection.code = code
 
     def _last_summaries(self, found: Sequence[Selection]) -> list[Hit]:
         """Return the last summaries for a prompt about earlier sessions; empty for another one, or without a memory."""

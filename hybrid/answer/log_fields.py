@@ -27,7 +27,7 @@ _REDACTED_CHARS = 5_000
 
 _PROBLEM_CHARS = 300
 _HELD_BACK = 5
-_EXPLAINED = ("seen", "read", "budget", "stale", "topic")
+_EXPLAINED = ("names_gone", "seen", "read", "budget", "stale", "topic")
 _OF_GATE = ("top_cosine", "threshold", "threshold_source", "score", "bar", "parts")
 
 
@@ -118,14 +118,14 @@ def item_part(item: Item) -> dict[str, Any]:
         "key": hit.key,
         **place_of(hit),
         "form": item.form,
-        "why": ", ".join([*filter(None, [item.why]), *(["lines that were read left out"] if item.is_rest else [])])
-        or None,
+        "why": f"{item.why}, without lines that were read" if item.is_rest else item.why or None,
         "cosine": rounded(hit.cosine),
         "cosine_rank": hit.cosine_rank,
         "bm25": rounded(hit.bm25),
         "bm25_rank": hit.bm25_rank,
         "rrf": round(hit.rrf, 6),
         "relevance": rounded(hit.relevance),
+        "evidence": {name: rounded(value) for name, value in hit.evidence.items() if round(value, 2)} or None,
     }
 
 
@@ -139,7 +139,8 @@ def evidence_part(decision: Decision) -> dict[str, Any]:
 
     Returns:
         `best` ({key, kind, id, name, cosine, bm25} of the hit with the highest cosine, or None; `id` of records), and
-        `held_back`: up to five {key, reason} of what was seen, read, stale or too long, then of what is `topic`.
+        `held_back`: up to five {key, reason} of what was seen, read, stale, too long or about code that is gone, then
+        of what is `topic`.
     """
     held = [entry for entry in decision.withheld if entry.reason in _EXPLAINED]
     held = sorted(held, key=lambda entry: entry.reason == "topic")[:_HELD_BACK]  # What was given tells more.

@@ -379,7 +379,7 @@ def _item(selection: Selection, detail: Detail, form: Form, weights: Mapping[str
         text_in_form(text, form, weights, detail.hit.signature),
         adjoining=tuple(shown(one) for one in detail.shown if one is not detail.hit),
         others=tuple(map(shown, detail.others)),
-        why=detail.why,
+        why=detail.why or selection.collection.why(detail.hit),
         is_rest=form != "pointer" and any(one.row in selection.read for one in detail.shown),
     )
 

@@ -15,6 +15,7 @@ from hybrid.cli.log import item_place, learned_ids
 from hybrid.feedback.events import is_prompt
 from hybrid.feedback.reasons import PROMPT_RULES, reason_of
 from hybrid.render.marks import neutralise_line
+from hybrid.render.numbers import evidence_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +32,8 @@ Event = dict[str, Any]
 _RATES = {"tasks": "max_other_task_rate", "talk": "max_false_open_rate"}
 """Name of a bar → the setting whose share determines it, in the section `gate` and in those of kinds of records."""
 _RECORDS = ("lessons", "lore")
+_MARKS = {"topic": "", "read": " (read)", "names_gone": " (about code that is gone)"}
+"""Reason of what was held back → what follows its place, for reasons that are shown by name."""
 _SHOWN_AT_HAND = 3
 
 
@@ -354,14 +357,16 @@ def lines_of(event: dict[str, Any], titles: Mapping[str, str] = MappingProxyType
             f"             cosine {item['cosine']} (rank {item['cosine_rank']}), bm25 {item['bm25']} "
             f"(rank {item['bm25_rank']}), rrf {item['rrf']}, relevance {item['relevance']}"
         )
+        if item.get("evidence"):
+            lines.append(f"             {evidence_line(item['evidence'])}")
     if event.get("at_hand"):
         lines.append(f"  refers to  {', '.join(map(str, event['at_hand'][:_SHOWN_AT_HAND]))} (hooks.follow_up)")
     if event.get("withheld"):
         held = ", ".join(f"{count} {why}" for why, count in sorted(event["withheld"].items()))
         lines.append(f"  held back  {held}")
     for entry in event.get("held_back") or ():
-        if entry.get("reason") in ("topic", "read"):
-            mark = " (read)" if entry["reason"] == "read" else ""
+        if entry.get("reason") in _MARKS:
+            mark = _MARKS[entry["reason"]]
             lines.append(f"             {str(entry.get('key')).rpartition(':')[0]}{mark}")
     lines += [f"  problem    {problem}" for problem in event.get("problems") or ()]
     lines += [f"  settings   {problem}" for problem in event.get("config_problems") or ()]

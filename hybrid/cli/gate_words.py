@@ -22,6 +22,7 @@ _EVIDENCE = {
     "words": "words of this record",
     "hinge": "hangs on one word",
     "trigger": "a trigger of it",
+    "file": "names a file that fits",
     "absent": "words unknown here",
     "length": "long prompt",
 }

@@ -52,6 +52,8 @@ _AREA = "records"
 _MOST_PROBLEMS = 20
 """Number of problems of one file that are told; whoever mends these sees the others next."""
 _RENUMBER = "hybrid lessons renumber"
+_MOST_NAMED = 3
+"""Number of records, of those that name code which is not there, that are told."""
 _MADE_AGAIN = (IndexMissingError, IndexMismatchError)
 
 
@@ -71,6 +73,7 @@ def check_records(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[
         *_of_trust(workspace),
         *_of_folders(workspace, environ),
         *_of_records_index(workspace),
+        *_of_names(workspace, environ),
         *_of_rerank(workspace, environ),
     ]
     yield from findings or [Finding("ok", _AREA, _summary(lessons, lores))]
@@ -200,6 +203,32 @@ def _damage_of_index(place: Place, workspace: Workspace) -> Exception | None:
     except (HybridError, OSError) as error:
         return error
     return None
+
+
+def _of_names(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Name the records of the project that name code which moved or is not there; nothing without an index."""
+    from hybrid.index.history import open_history
+    from hybrid.index.snapshot import open_snapshot
+    from hybrid.knowledge.collections import is_of_project
+    from hybrid.knowledge.named_code import ProjectCode
+    from hybrid.models.registry import embedder_info
+
+    if workspace.project is None:
+        return
+    stores, folder = RecordStores(environ), workspace.place.folder
+    model = embedder_info(workspace.config.model.name, home=workspace.home)
+    try:
+        backend = open_snapshot(folder, model=model.key)
+        records = [*stores.lessons(workspace).records, *stores.lore(workspace)]
+    except (HybridError, OSError):
+        return
+    code = ProjectCode(workspace.project.root, backend, open_history(folder), frozenset())
+    noted = [(one.id, notes) for one in records if is_of_project(one) and (notes := code.standing(one).notes)]
+    if noted:
+        shown = "; ".join(f"{identity}: {notes[0]}" for identity, notes in noted[:_MOST_NAMED])
+        more = f"; and {len(noted) - _MOST_NAMED:,} more" if len(noted) > _MOST_NAMED else ""
+        what = f"code that moved or is not there is named by {amount(len(noted), 'record')} ({shown}{more})"
+        yield Finding("warning", _AREA, what, "hybrid lessons edit ID, or hybrid lore supersede OLD NEW")
 
 
 def _of_rerank(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:

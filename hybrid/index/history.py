@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hybrid.base.arrays import find_string, read_arrays, unpack_strings
+from hybrid.base.arrays import find_string, read_arrays, unpack_string, unpack_strings
 from hybrid.base.tokens import TOKENS_VERSION
 from hybrid.redact import REDACT_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 NAME = "history.safetensors"
 """Name of the file in the folder of a tree's index."""
-RULES = f"1, tokens {TOKENS_VERSION}, redact {REDACT_VERSION}"
+RULES = f"2, tokens {TOKENS_VERSION}, redact {REDACT_VERSION}"
 """The rules by which it is made; under others it is read anew."""
 _K1 = 1.2
 _B = 0.5
@@ -92,6 +92,12 @@ class History:
         """The paths in order of their bytes."""
         return unpack_strings(self.arrays["path_text"], self.arrays["path_at"])
 
+    @property
+    def moved(self) -> Iterator[tuple[str, str]]:
+        """The former names of files that moved, each with its name now."""
+        named = (unpack_strings(self.arrays[f"{name}_text"], self.arrays[f"{name}_at"]) for name in ("old", "now"))
+        return zip(*named, strict=True)
+
     @cached_property
     def _norm(self) -> NDArray[np.float32]:
         """The number that saturates a term's frequency for each path, shape (n_paths,)."""
@@ -106,6 +112,18 @@ class History:
     @cached_property
     def _terms(self) -> tuple[memoryview, memoryview]:
         return self.arrays["term_text"].data, self.arrays["term_at"].data
+
+    def renamed(self, path: str) -> str:
+        """Return the name that a path has now by the moves that git saw, be it there or not; empty without a move."""
+        number = find_string(self.arrays["old_text"].data, self.arrays["old_at"].data, path)
+        if number is None:
+            return ""
+        return unpack_string(self.arrays["now_text"].data, self.arrays["now_at"].data, number)
+
+    def was_deleted(self, path: str) -> bool:
+        """Return whether commits that are kept touched a path, and the last commit that touched it took it away."""
+        number = find_string(self.arrays["path_text"].data, self.arrays["path_at"].data, path)
+        return number is not None and not self.arrays["path_is_there"][number]
 
     def scores(self, terms: Mapping[str, float]) -> NDArray[np.float32]:
         """Return BM25 of the subjects of each path's commits, divided by the best, shape (n_paths,).
@@ -174,6 +192,7 @@ _NAMES = (
     *("path_text", "path_at", "path_is_there", "path_length", "path_commit_start", "path_commit"),
     *("commit_touched", "commit_path_start", "commit_path", "commit_term_start", "commit_term", "commit_frequency"),
     *("term_text", "term_at", "term_path_start", "term_path", "term_weight"),
+    *("old_text", "old_at", "now_text", "now_at"),
 )
 
 
@@ -184,9 +203,12 @@ def _check(arrays: Mapping[str, NDArray[Any]]) -> None:
         ValueError: That is so.
     """
     n_paths, n_commits, n_terms = (len(arrays[name]) for name in ("path_is_there", "commit_touched", "term_at"))
+    n_moved = len(arrays["old_at"]) - 1
     for starts, entries, n_lists, n_values in (
         ("path_at", "path_text", n_paths, 256),
         ("term_at", "term_text", n_terms - 1, 256),
+        ("old_at", "old_text", n_moved, 256),
+        ("now_at", "now_text", n_moved, 256),
         ("path_commit_start", "path_commit", n_paths, n_commits),
         ("commit_path_start", "commit_path", n_commits, n_paths),
         ("commit_term_start", "commit_term", n_commits, n_terms - 1),

@@ -6,6 +6,7 @@ What is read again is what changed: new commits are put before those that are ke
 from __future__ import annotations
 
 import contextlib
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+_MOST_MOVED = 20_000
+"""Former names of files that are kept, the last ones that git saw; a move of a whole tree has as many."""
 
 
 def update_history(folder: Path, root: str, *, is_anew: bool = False) -> History | None:
@@ -103,13 +107,21 @@ def assemble(log: CommitLog, older: History | None = None, *, most: int = MOST_C
     paths: dict[str, int] = {}
     terms: dict[str, int] = {}
     lists = _of_log(log, paths, terms)
-    is_there = dict(log.is_there)
+    is_there, moved = dict(log.is_there), dict(log.moved)
     if older is not None:
         lists = _joined(lists, _of_history(older, log.moved, paths, terms), most)
         was_there = older.arrays["path_is_there"].tolist()
         for path, was in zip(older.paths, was_there, strict=True):
             is_there.setdefault(log.moved.get(path, path), bool(was))
-    return _arrays(lists, list(paths), list(terms), is_there)
+        moved |= {old: log.moved.get(now, now) for old, now in older.moved}
+    return _arrays(lists, list(paths), list(terms), is_there) | _moves(moved)
+
+
+def _moves(moved: Mapping[str, str]) -> dict[str, NDArray[Any]]:
+    """Return the names that files had before they moved, in order of their bytes, and the names they have now."""
+    pairs = [(old, now) for old, now in itertools.islice(moved.items(), _MOST_MOVED) if old != now]
+    pairs.sort(key=lambda pair: pair[0].encode("utf-8", "surrogatepass"))
+    return string_table("old", [old for old, _ in pairs]) | string_table("now", [now for _, now in pairs])
 
 
 def _of_log(log: CommitLog, paths: dict[str, int], terms: dict[str, int]) -> _Lists:

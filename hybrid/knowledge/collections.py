@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.config import Config
+    from hybrid.knowledge.named_code import ProjectCode
     from hybrid.knowledge.views import RecordView
     from hybrid.prompting.query import Query
     from hybrid.records.lessons.reranking import Reranker
@@ -45,6 +46,9 @@ KINDS_OF = {
 
 TELLING_COSINE = 0.2
 """Least cosine of a record that has no word in common with the query: of a few short texts one is always a bit near."""
+
+NAMES_GONE = "names_gone"
+"""The word for `Withheld.reason` of a record that is about code which is gone (`named_code.Standing.is_gone`)."""
 
 FLOOR = "floor"
 """The word for `Withheld.reason` of a hit that is left out because too little speaks for it."""
@@ -66,6 +70,7 @@ class Collection(ABC):
         min_cosine: The raw cosine floor of the kind.
         max_items: The most items in one injection; None for as many as fit.
         budget_chars: The most characters in one injection; None for as many as the other collections leave.
+        code: The project's code, in which records look up what they name; None to look up nothing.
     """
 
     kind: str
@@ -74,6 +79,7 @@ class Collection(ABC):
     min_cosine: float
     max_items: int | None = None
     budget_chars: int | None = None
+    code: ProjectCode | None = None
 
     @abstractmethod
     def text(self, hit: Hit) -> str | None:
@@ -90,6 +96,14 @@ class Collection(ABC):
     def record(self, hit: Hit) -> Record | None:
         """Return the record of a hit as it is now; None for a file, and when it is gone or says something else."""
         return None
+
+    def names_fitting(self, row: int) -> bool:
+        """Return whether the record of a row of the index names a file that fits the prompt; False for a file."""
+        return False
+
+    def why(self, hit: Hit) -> str:
+        """Return what `code` has to do with the place of a hit, a few words; empty for nothing."""
+        return ""
 
     def shown(self, hit: Hit) -> Hit:
         """Return the hit without secrets; the index keeps records without them, so their hits are as they were."""
@@ -176,6 +190,7 @@ class RecordCollection(Collection):
             self.max_items = config.lessons.max_items if max_items is None else max_items
         self._scores: dict[str, int] = {}
         self._texts: dict[tuple[str, bytes], str | None] = {}
+        self._gone: set[int] = set()
 
     def record(self, hit: Hit) -> Record | None:
         """Return the record of a hit as it is now; None when it was withdrawn or changed."""
@@ -196,8 +211,36 @@ class RecordCollection(Collection):
         key = hit.path, hit.digest
         if key not in self._texts:
             record = self.record(hit)
-            self._texts[key] = None if record is None else record_body(record, is_redacting=self._is_redacting)
+            self._texts[key] = (
+                None if record is None else record_body(self._noted(record), is_redacting=self._is_redacting)
+            )
         return self._texts[key]
+
+    def names_fitting(self, row: int) -> bool:
+        """As `Collection.names_fitting`."""
+        record = self.by_path.get(self.searcher.backend.get(row).path)
+        return record is not None and bool(self._fitting(record))
+
+    def why(self, hit: Hit) -> str:
+        """As `Collection.why`."""
+        record = self.by_path.get(hit.path)
+        return why_of(self._fitting(record)) if record else ""
+
+    def left_out(self, hit: Hit) -> str:
+        """As `Collection.left_out`; `NAMES_GONE` for a record about code that is gone."""
+        return NAMES_GONE if hit.row in self._gone else super().left_out(hit)
+
+    def _fitting(self, record: Record) -> frozenset[str]:
+        return self.code.beside(record) if self.code and not is_foreign(record) else frozenset()
+
+    def _noted(self, record: Record) -> Record:
+        """Return a record of this project with what moved or is not there said below it."""
+        return with_notes(record, self.code) if self.code and is_of_project(record) else record
+
+    def _is_gone(self, hit: Hit, query: Query) -> bool:
+        record = self.by_path.get(hit.path)
+        is_judged = self.code is not None and record is not None and is_of_project(record)
+        return bool(is_judged and self.code and record and self.code.is_withheld(record, query))
 
     def entry(self, item: Item) -> Entry:
         """Return a record as it stands in the frame; a lesson has its relevance or cosine on the header line."""
@@ -211,6 +254,8 @@ class RecordCollection(Collection):
         """
         if rows is None:
             hits = [hit for hit in hits if self._is_told(hit)]
+        self._gone = {hit.row for hit in hits if self._is_gone(hit, query)}
+        hits = [hit for hit in hits if hit.row not in self._gone]
         if self.kind == "lessons":
             return self._lessons(hits, query, rows)
         worth = self._worth(hits, query, rows)
@@ -269,6 +314,29 @@ class RecordCollection(Collection):
         if self._score(hit) >= self._min_score:
             return f"relevance {self._score(hit)}/10"
         return "" if hit.cosine is None else f"cosine {hit.cosine:.2f}"
+
+
+def is_foreign(record: Record) -> bool:
+    """Return whether a record is another project's, which is written on its header line."""
+    return " [from: " in record.shown
+
+
+def is_of_project(record: Record) -> bool:
+    """Return whether a record is this project's own: what it names must be in this project then."""
+    if record.kind == "lesson":
+        return record.id.startswith("L")
+    return bool(record.project) and not is_foreign(record)
+
+
+def with_notes(record: Record, code: ProjectCode) -> Record:
+    """Return a record with the notes on what it names (`named_code.Standing.notes`) below its lines."""
+    notes = code.standing(record).notes
+    return replace(record, lines=(*record.lines, *(redact(f"({note})") for note in notes))) if notes else record
+
+
+def why_of(files: frozenset[str]) -> str:
+    """Return why a record was raised by the files that it names, without secrets; empty without files."""
+    return redact(f"names {', '.join(sorted(files))}") if files else ""
 
 
 def record_of(by_path: Mapping[str, Record], hit: Hit) -> Record | None:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from hybrid.base.digest import chunk_digest
 from hybrid.base.tokens import tokens
 from hybrid.index.backend import Filter
-from hybrid.knowledge.collections import Collection, record_entry, record_hit
+from hybrid.knowledge.collections import NAMES_GONE, Collection, record_entry, record_hit, why_of, with_notes
 from hybrid.prompting.content import content_words
 from hybrid.records.memory.showing import name_of, record_of, title_of
 from hybrid.records.memory.types import Observation, RowFilter
@@ -51,6 +51,9 @@ _MOST_SUMMARIES = 2
 _FOREIGN_RELEVANCE, _FOREIGN_COSINE = 0.6, 0.3
 """Least relevance and least cosine of another project's row that is given: much is alike in all projects, as running
 tests."""
+
+_CHECKED = 8
+"""Best rows that are checked for being about code that is gone: no more fit the memory's share of a budget."""
 
 _EVERYTHING = Filter()
 _ENOUGH = 5
@@ -92,6 +95,7 @@ class MemoryCollection(Collection):
         self._store = view.store
         self._present = present
         self._session = session
+        self._gone: set[int] = set()
         self.searcher: Searcher = FairSearcher(view.searcher, present.key) if present.key else view.searcher
         self.threshold = config.memory.threshold
         self.min_cosine = config.memory.min_cosine
@@ -100,6 +104,8 @@ class MemoryCollection(Collection):
     def text(self, hit: Hit) -> str | None:
         """Return the body lines of the row of a hit; None when it is gone or says something else now."""
         record = self.record(hit)
+        if record and self.code and self._is_own(hit):
+            record = with_notes(record, self.code)
         return None if record is None else "\n".join(record.lines)
 
     def last_summaries(self) -> list[Hit]:
@@ -128,12 +134,15 @@ class MemoryCollection(Collection):
         """Return why `ordered` leaves out a hit.
 
         Returns:
-            `own` for a row of the session itself, `foreign` for another project's row that is a summary or fits too
-            little, `repeated` for a row that says the same as a better hit, `gone` for one that is there no more.
+            `NAMES_GONE` for a row about code that is gone, `own` for a row of the session itself, `foreign` for another
+            project's row that is a summary or fits too little, `repeated` for a row that says the same as a better hit,
+            `gone` for one that is there no more.
         """
         row = row_of(self._rows, hit)
         if row is None:
             return "gone"
+        if hit.row in self._gone:
+            return NAMES_GONE
         if self._session.has(row):
             return "own"
         return "repeated" if self._is_told(hit) else "foreign"
@@ -142,7 +151,27 @@ class MemoryCollection(Collection):
         """Return the hits that may be given, best first as by `ranked`; see `left_out` for those that are left out."""
         self._rows.read(hit.path for hit in hits)
         told = [hit for hit in hits if self._is_told(hit)]
-        return [hit for hit, _ in ranked(told, self._rows, self._present, query, self.searcher.embedder)]
+        fitting = sorted(self.code.fitting) if self.code else ()
+        present = replace(self._present, files=(*self._present.files, *fitting))
+        found = [hit for hit, _ in ranked(told, self._rows, present, query, self.searcher.embedder)]
+        self._gone = {hit.row for hit in found[:_CHECKED] if self._names_gone(hit, query)}
+        return [hit for hit in found if hit.row not in self._gone]
+
+    def why(self, hit: Hit) -> str:
+        """As `Collection.why`."""
+        row = self._rows.get(hit.path)
+        if self.code is None or not isinstance(row, Observation) or not self._is_own(hit):
+            return ""
+        return why_of(self.code.fitting.intersection(row.told.files))
+
+    def _names_gone(self, hit: Hit, query: Query) -> bool:
+        record = self.record(hit) if self.code and self._is_own(hit) else None
+        return bool(record and self.code and self.code.is_withheld(record, query))
+
+    def _is_own(self, hit: Hit) -> bool:
+        """Return whether a row is the present project's."""
+        row = self._rows.get(hit.path)
+        return row is not None and bool(self._present.key) and row.owner.key == self._present.key
 
     def _is_told(self, hit: Hit) -> bool:
         row = row_of(self._rows, hit)

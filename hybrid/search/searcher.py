@@ -78,10 +78,12 @@ class Judging(Struct, frozen=True):
     Attributes:
         prompt: The prompt as the gate compares it, made for another collection of the same model; None to make it here.
         stops_when_closed: Look for no hits when the gate is closed.
+        names_fitting: As of `Gate.judge`.
     """
 
     prompt: PromptPieces | None = None
     stops_when_closed: bool = False
+    names_fitting: Callable[[int], bool] | None = None
 
 
 class Searcher:
@@ -102,6 +104,7 @@ class Searcher:
         self.backend = backend
         self.embedder = embedder
         self.gate = gate
+        self.history: History | None = None
         self._settings = settings
         self._ranker = Ranker(backend, ranking) if ranking and settings.ranker == "evidence" else None
         self._lexical = self._lexical_leg()
@@ -109,6 +112,7 @@ class Searcher:
     def with_history(self, history: History | None) -> Searcher:
         """Return a searcher that is the same but for what earlier commits tell it; None tells nothing."""
         other = copy(self)
+        other.history = history
         other._ranker = self._ranker.with_history(history) if self._ranker else None
         return other
 
@@ -197,7 +201,7 @@ class Searcher:
             return self.backend.dense(vector, depth, only), None
         prompt = judging.prompt or self.gate.ask(query.text)
         leg, closest = self.backend.dense_with_pieces(vector, prompt.vectors, depth, only)
-        return leg, self.gate.judge(prompt, closest, leg.top)
+        return leg, self.gate.judge(prompt, closest, leg.top, judging.names_fitting)
 
     def _weights(self, query: Query, mode: Mode) -> tuple[float, float]:
         settings = self._settings

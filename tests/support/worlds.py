@@ -49,6 +49,7 @@ SETTINGS = GateConfig(
     words=0.0,
     hinge=0.0,
     trigger=0.0,
+    file=0.0,
     least=0.0,
 )
 

@@ -42,6 +42,10 @@ MOST_MEANT = 256
 """Records of a collection that one prompt is compared with in every part: far more than are ever given."""
 
 
+MOST_LIFTED = 64
+"""Records of a collection, the nearest to the bars, of which one prompt asks what files they name."""
+
+
 class PromptPieces(Struct, frozen=True):
     """A prompt as the gate compares it.
 
@@ -108,16 +112,23 @@ class Gate:
         best: list[float] = score.max(axis=0, initial=-math.inf).tolist()
         return dict(enumerate(best))
 
-    def judge(self, asked: PromptPieces, closest: Closest, top_cosine: float | None) -> Verdict:
+    def judge(
+        self,
+        asked: PromptPieces,
+        closest: Closest,
+        top_cosine: float | None,
+        names_fitting: Callable[[int], bool] | None = None,
+    ) -> Verdict:
         """Return the verdict on a prompt: by its best piece, or for a collection of records, by each record.
 
         Args:
             asked: The prompt as `ask` gives it.
             closest: The closest chunk of each piece, from `SearchBackend.dense_with_pieces`.
             top_cosine: The raw top cosine of the whole prompt; it is only noted in the verdict.
+            names_fitting: Returns whether the record of a row names a file that fits the prompt; None when none does.
         """
         if self._backend.background.has_records:
-            return self._judge_records(asked, top_cosine)
+            return self._judge_records(asked, top_cosine, names_fitting)
         bars = self.calibration
         rows = [row for row in range(len(asked.texts)) if closest.rows[row] >= 0]
         if not rows:
@@ -190,7 +201,9 @@ class Gate:
 
     # --- record by record ------------------------------------------------------------------------------------
 
-    def _judge_records(self, asked: PromptPieces, top_cosine: float | None) -> Verdict:
+    def _judge_records(
+        self, asked: PromptPieces, top_cosine: float | None, names_fitting: Callable[[int], bool] | None
+    ) -> Verdict:
         """Return the verdict on a prompt: `rows` holds the records that may be given, each by its own evidence."""
         bars, columns = self.calibration, self._columns(asked)
         score = _added_up(columns, len(asked.texts), self._backend.n_rows)
@@ -198,6 +211,10 @@ class Gate:
         margins = np.minimum(score - bars.tasks, score + (talk["chat"] + talk["probe"])[:, np.newaxis] - bars.talk)
         if not np.isfinite(margins).any():
             return _nothing_asked(bars, top_cosine, rows={})
+        added = self._named_files(margins.max(axis=0), names_fitting)
+        if added is not None:
+            columns["file"] = np.broadcast_to(added, score.shape)
+            score, margins = score + added, margins + added
         piece, row = divmod(int(margins.argmax()), margins.shape[1])
         evidence_of = {name: float(column[piece, row]) + 0.0 for name, column in columns.items()}
         best = _judged(piece, evidence_of | {name: float(column[piece]) for name, column in talk.items()}, bars)
@@ -250,6 +267,23 @@ class Gate:
             hinges[:, start + rows] = block.hinges(pieces, rows, self._settings)
             start += len(block)
         return hinges
+
+    def _named_files(
+        self, margins: NDArray[np.float64], names_fitting: Callable[[int], bool] | None
+    ) -> NDArray[np.float64] | None:
+        """Return the part `file` of each record, shape (n_rows,); None when it is 0 for all.
+
+        Asked are the records that it could make a difference to: those above the bars and just below them.
+        """
+        weight = self._settings.file
+        if names_fitting is None or not weight:
+            return None
+        near = np.flatnonzero(margins > -weight)
+        if len(near) > MOST_LIFTED:
+            near = np.sort(near[np.argsort(-margins[near], kind="stable")[:MOST_LIFTED]])
+        added = np.zeros(len(margins))
+        added[[row for row in near.tolist() if names_fitting(row)]] = weight
+        return added if added.any() else None
 
     def _triggered(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """1 where a piece holds every word of a trigger of a record, else 0; shape (n_pieces, n_rows)."""

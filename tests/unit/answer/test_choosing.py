@@ -61,6 +61,10 @@ class Pile:
         """`[lesson] L001`."""
         return Entry(item.hit.kind, item.hit.path, tuple(item.body.split("\n")) if item.body else ())
 
+    def why(self, hit: Hit) -> str:
+        """Nothing is named by it."""
+        return ""
+
     def left_out(self, hit: Hit) -> str:
         """Too little speaks for it."""
         return "floor"

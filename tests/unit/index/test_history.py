@@ -169,6 +169,21 @@ def test_a_moved_file_keeps_its_commits(repository: Repository, folder: Path) ->
     assert ["c.py"] == [one.path for one in read(repository, folder).changed_with("new.py", 9)]
 
 
+def test_former_names_and_deletions_are_known(repository: Repository, folder: Path) -> None:
+    """A file that moved twice is found by both of its names; one that was never there was not deleted."""
+    repository.touch("Retry what failed", "a.py", "b.py")
+    repository.git("mv", "a.py", "between.py")
+    repository.commit("Give it a name")
+    read(repository, folder)
+    repository.git("mv", "between.py", "new.py")
+    repository.git("rm", "-q", "b.py")
+    repository.commit("Give it a better name")
+    history = read(repository, folder)
+
+    assert ("new.py", "new.py", "") == tuple(map(history.renamed, ("a.py", "between.py", "c.py")))
+    assert [False, True, False, False] == [history.was_deleted(path) for path in ("a.py", "b.py", "c.py", "x.py")]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_reading_on_ends_where_reading_anew_ends(tmp_path: Path, folder: Path, seed: int) -> None:
     """Whatever was changed, moved, deleted, made again, amended or taken back between two reads."""

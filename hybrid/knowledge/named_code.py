@@ -1,0 +1,254 @@
+"""Finds what a record names of the project's code, and where that is now: records are raised, marked, withheld by it.
+
+Names are paths with the ending of a file, and symbols that are spelled as only code is, or stand in backticks. Plain
+words are none, and a name that cannot be found says nothing by itself: it may be an example, or a library's. That a
+file is gone is certain only when git saw it deleted.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from hybrid.base.tokens import tokens_of_word
+from hybrid.index.backend import EVERYTHING
+from hybrid.index.naming import folded
+from hybrid.prompting.symbols import FILE_EXTENSIONS, identifiers, paths
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from hybrid.index.backend import SearchBackend
+    from hybrid.index.history import History
+    from hybrid.prompting.query import Query
+    from hybrid.records.types import Record
+
+_MOST_NAMES = 12
+"""Paths, and symbols, of one record that are looked up; one that names more is a list."""
+_MOST_NOTES = 3
+_MOST_DEFINITIONS = 16
+"""Definitions of one name that are looked at; a name with more has no place of its own."""
+
+_OUTSIDE = re.compile(r"[A-Za-z]:|[/\\~]|.*\.\.(?:[/\\]|$)")
+"""Beginning of a path that is not one of the project: absolute, of a home, or upwards."""
+_EVERYWHERE = re.compile(r"(?:__init__|__main__|index|main|mod|lib|readme|conftest|setup)\.\w+", re.IGNORECASE)
+"""Names of files that many folders have: another file of such a name is not the one that moved."""
+_MARKED = re.compile(r"`([\w.:]{1,200})(?:\(\))?`|(?<![\w.])([A-Za-z_][\w.]{1,200})\(\)")
+"""A symbol that its writer marked as code, by backticks or as a call."""
+_SHAPED = re.compile(r"[a-z0-9]+_\w*|_\w+|\w*[a-z][A-Z]\w*")
+"""Spelling of a symbol that no language and no variable of an environment has."""
+_JOINT = re.compile(r"\.|::|->|#|\\")
+_OF_THE_PAST = re.compile(
+    r"\b(?:remov|delet|drop|replac|renam|retir|deprecat|obsolet|supersed|instead|former|legacy|mov(?:ed|ing|e to)\b|"
+    r"split|merged|migrat|rewr|ported|extract|gone\b|was\b|were\b|old\b|previous|"
+    r"used to\b|no longer\b|not? (?:any ?)?more\b)",
+    re.IGNORECASE,
+)
+"""Words of a record that tells of what is no more: it is as true as ever."""
+
+
+class CodeNames(Struct, frozen=True):
+    """The names of code in a text, each once, in order.
+
+    Attributes:
+        paths: Paths and names of files, relative, with `/`.
+        symbols: Names of definitions, with their owners as typed: `Router.add`.
+        marked: Those of `symbols` that are shaped like code and marked as such, by backticks or brackets.
+    """
+
+    paths: tuple[str, ...]
+    symbols: tuple[str, ...]
+    marked: frozenset[str]
+
+
+class Standing(Struct, frozen=True):
+    """What became of the code that a record names.
+
+    Attributes:
+        files: The files that it names where they are now, and those that alone define a symbol that it names.
+        notes: Sentences on what moved or is not there, for whoever reads the record.
+        is_gone: All that it names is gone for certain, its title names it, and it does not tell of the past.
+    """
+
+    files: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+    is_gone: bool = False
+
+
+NAMES_NOTHING = Standing()
+
+
+class _Place(Struct, frozen=True):
+    """Where one path is: `file` and its number, when it is one file; a note; or gone for certain."""
+
+    file: str = ""
+    number: int = -1
+    note: str = ""
+    is_gone: bool = False
+
+
+_THERE = _Place()
+
+
+@lru_cache(maxsize=4096)
+def code_names(text: str) -> CodeNames:
+    """Return the names of code in a text; kept for the last texts, since records are read again with every prompt."""
+    found = (path.replace("\\", "/").removeprefix("./") for path in paths(text) if not _OUTSIDE.match(path))
+    files = dict.fromkeys(path for path in found if path.rpartition(".")[2].lower() in FILE_EXTENSIONS)
+    symbols = [name.strip(".") for name in identifiers(text) if not name.startswith(("-", "$", "@"))]
+    marked: list[str] = [match[1] or match[2] for match in _MARKED.finditer(text)]
+    shaped = frozenset(name for name in marked if _SHAPED.fullmatch(_last(name)))
+    return CodeNames(tuple(files)[:_MOST_NAMES], tuple(dict.fromkeys(symbols))[:_MOST_NAMES], shaped)
+
+
+class ProjectCode:
+    """The code of a project as one prompt sees it; it keeps what it found.
+
+    Args:
+        root: Top of the working tree.
+        backend: The open index of its files.
+        history: What its earlier commits tell; None for nothing.
+        fitting: Paths of the files that fit the prompt best; empty when none does.
+    """
+
+    def __init__(self, root: Path, backend: SearchBackend, history: History | None, fitting: frozenset[str]) -> None:
+        self.fitting = fitting
+        self._root = root
+        self._backend = backend
+        self._history = history
+        self._known: dict[tuple[str, tuple[str, ...]], Standing] = {}
+
+    def standing(self, record: Record) -> Standing:
+        """Return what became of the code that a record of this project names; of one that names none, nothing did."""
+        key = record.name, record.lines
+        if key not in self._known:
+            self._known[key] = self._find("\n".join((record.name, *record.lines)), record.name)
+        return self._known[key]
+
+    def beside(self, record: Record) -> frozenset[str]:
+        """Return the files that a record names and that are among those that fit the prompt best."""
+        return self.standing(record).files & self.fitting if self.fitting else frozenset()
+
+    def is_withheld(self, record: Record, query: Query) -> bool:
+        """Return whether a record is about code that is gone, and the prompt names none of that."""
+        if not self.standing(record).is_gone:
+            return False
+        names = code_names("\n".join((record.name, *record.lines)))
+        said = query.text.lower()
+        gone = (path.rpartition("/")[2] for path in names.paths)
+        return not any(name.lower() in said for name in (*gone, *map(_last, names.symbols)))
+
+    def _find(self, text: str, title: str) -> Standing:
+        names = code_names(text)
+        if not names.paths and not names.symbols:
+            return NAMES_NOTHING
+        is_past = bool(_OF_THE_PAST.search(text))
+        places = {path: self._place(path) for path in names.paths}
+        rows = {symbol: self._definitions(symbol) for symbol in names.symbols}
+        homes = {symbol: self._home(found) for symbol, found in rows.items()}
+        missing = [one for one in names.symbols if not len(rows[one]) and not self._is_held(_last(one))]
+        notes = [place.note for place in places.values() if place.note and not (is_past and not place.file)]
+        notes += self._moved_symbols(text, homes, places)
+        if not is_past:
+            notes += [f"`{symbol}` is not found in the code" for symbol in missing if symbol in names.marked]
+        files = {place.file for place in places.values()} | set(homes.values())
+        is_gone = (
+            not is_past
+            and any(path in code_names(title).paths for path in places)
+            and all(place.is_gone for place in places.values())
+            and len(missing) == len(names.symbols)
+        )
+        return Standing(frozenset(files - {""}), tuple(notes[:_MOST_NOTES]), is_gone)
+
+    def _place(self, path: str) -> _Place:
+        """Return where a path is now; a path may be shortened at its beginning, as people write it."""
+        called = {
+            found: number
+            for number, found in self._backend.names.files_called(path.split("/"))
+            if (found == path or found.endswith(f"/{path}")) and self._is_on_disk(found)
+        }
+        if path in called or len(called) == 1:
+            file = path if path in called else next(iter(called))
+            return _Place(file, called[file])
+        if called or self._is_on_disk(path):
+            return _THERE
+        renamed = self._history.renamed(path) if self._history else ""
+        if renamed and self._is_on_disk(renamed):
+            return _Place(renamed, note=f"{path} is now {renamed}")
+        alike = self._alike(path.rpartition("/")[2])
+        if len(alike) == 1 and "/" in path:
+            return _Place(alike[0], note=f"{path} is not there; {alike[0]} has its name")
+        is_gone = not alike and self._history is not None and self._history.was_deleted(renamed or path)
+        return _Place(note=f"{path} is not there" if is_gone or "/" in path else "", is_gone=is_gone)
+
+    def _alike(self, name: str) -> list[str]:
+        """Return the files with a name, if that says something."""
+        if _EVERYWHERE.fullmatch(name):
+            return []
+        called = (path for _, path in self._backend.names.files_called([name]))
+        return [path for path in called if path.rpartition("/")[2] == name and self._is_on_disk(path)]
+
+    def _is_on_disk(self, path: str) -> bool:
+        try:
+            return (self._root / path).exists()
+        except (OSError, ValueError):  # A name that is too long, or that no file can have.
+            return False
+
+    def _definitions(self, symbol: str) -> NDArray[np.intp]:
+        """Return the chunks that define a symbol; what bears its name inside of another owner only if nothing else."""
+        import numpy as np
+
+        last = _last(symbol)
+        owner = (*_JOINT.split(symbol), "")[-3:-2]
+        found: list[NDArray[np.intp]] = []
+        owned: list[NDArray[np.intp]] = []
+        for block in self._backend.names.definitions(folded(last)):
+            if block.name != last or len(block.rows) > _MOST_DEFINITIONS:
+                continue
+            is_live = self._backend.allows(EVERYTHING, block.rows)
+            found.append(block.rows[is_live])
+            if owner and owner[0]:
+                is_inside = np.array([scope.rpartition(".")[2] == owner[0] for scope in block.scopes()], np.bool_)
+                owned.append(block.rows[is_live & is_inside])
+        rows = np.concatenate(found) if found else np.zeros(0, np.intp)
+        of_owner = np.concatenate(owned) if owned else rows[:0]
+        return of_owner if len(of_owner) else rows
+
+    def _home(self, rows: NDArray[np.intp]) -> str:
+        """Return the file that all definitions of a symbol are in; empty for none or several."""
+        files = set(self._backend.fields.of_rows("file", rows).tolist()) if len(rows) else ()
+        return self._backend.fields.path(next(iter(files))) if len(files) == 1 else ""
+
+    def _is_held(self, word: str) -> bool:
+        """Return whether a chunk holds a word, as itself."""
+        return any(map(self._backend.terms.is_held, tokens_of_word(word)[:1]))
+
+    def _moved_symbols(self, text: str, homes: dict[str, str], places: dict[str, _Place]) -> list[str]:
+        """Return a sentence for each symbol that the file said to hold it does not hold, and one other file defines."""
+        found: list[str] = []
+        for symbol, home in homes.items():
+            said = next((place for path, place in places.items() if _is_said_in(text, symbol, path)), None)
+            if not home or said is None or home == said.file:
+                continue
+            rows = self._backend.terms.rows_of(tokens_of_word(_last(symbol))[0])
+            if said.number not in self._backend.fields.of_rows("file", rows).tolist():
+                found.append(f"`{symbol}` is defined in {home}")
+        return found
+
+
+def _is_said_in(text: str, symbol: str, path: str) -> bool:
+    """Return whether a text says that a symbol is in a file: `SYMBOL` in PATH, PATH: `SYMBOL`, PATH::SYMBOL."""
+    name, file = re.escape(symbol), rf"(?:\./)?{re.escape(path)}"
+    before = rf"{name}(?:\(\))?`?,? (?:in|of|from|at|\() ?`?{file}"
+    return re.search(rf"{before}|{file}(?::\d+)?`?(?:::?|'s) ?`?{name}\b", text) is not None
+
+
+def _last(symbol: str) -> str:
+    """Return a symbol without its owners."""
+    return _JOINT.split(symbol)[-1]
