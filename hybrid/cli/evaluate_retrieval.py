@@ -69,11 +69,11 @@ def run(args: argparse.Namespace) -> int:
         return settings_in_force([*args.settings, *assignments])
 
     judged = {name: read_queries(path) for name, path in _named(args.queries).items()}
+    roots = read_roots(args.manifest) if args.manifest else {}
     trees = trees_of(
         [query for queries in judged.values() for query in queries],
         args.repos,
-        roots=read_roots(args.manifest) if args.manifest else {},
-        is_whole=args.whole,
+        roots=None if args.whole else roots,
         only=args.only,
         history=args.history,
     )

@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -80,8 +81,7 @@ def trees_of(
     judged: Iterable[JudgedQuery],
     folder: Path,
     *,
-    roots: Mapping[str, str] | None = None,
-    is_whole: bool = False,
+    roots: Mapping[str, str] | None = MappingProxyType({}),
     only: Sequence[str] = (),
     history: Path | None = None,
 ) -> dict[str, Tree]:
@@ -90,8 +90,8 @@ def trees_of(
     Args:
         judged: Queries of any sets.
         folder: Holds a folder for each repository.
-        roots: Repository → folder that comparable figures index; a repository that is absent is taken as it is.
-        is_whole: Index everything, docs too, instead of the comparable part.
+        roots: Repository → folder that comparable figures index, code alone; all code of a repository that is absent.
+            None to index everything, docs too.
         only: Names of repositories; empty for all.
         history: Holds a clone for each repository whose commits tell; None when the repositories are such clones.
 
@@ -99,11 +99,10 @@ def trees_of(
         QrelsError: None is there.
     """
     paths = repositories({query.repo for query in judged}, folder, only)
-    known = roots or {}
     return {
         name: Tree(
             path,
-            WHOLE if is_whole else IndexScope(known.get(name, ""), code_only=True),
+            WHOLE if roots is None else IndexScope(roots.get(name, ""), code_only=True),
             history / path.name if history else None,
         )
         for name, path in paths.items()

@@ -78,7 +78,7 @@ def test_comparable_figures_see_only_code_of_the_folder(repos: Path, queries_fil
     """Docs and other folders are not indexed, so no statistic comes from them; paths stay those of the repository."""
     judged = read_queries(queries_file)
     comparable = evaluate(judged, trees_of(judged, repos, roots={"boats": "src"}, only=["boats"]), tmp_path / "home")
-    whole = evaluate(judged, trees_of(judged, repos, is_whole=True, only=["boats"]), tmp_path / "home")
+    whole = evaluate(judged, trees_of(judged, repos, roots=None, only=["boats"]), tmp_path / "home")
 
     assert (2, 3) == (comparable.builds["boats"].documents, whole.builds["boats"].documents)
     assert {"src/anchor.py", "src/sails.py"} == {p.path for a in answers(comparable).values() for p in a.ranking}
@@ -89,7 +89,7 @@ def test_both_scopes_live_in_one_home(repos: Path, queries_file: Path, tmp_path:
     """A second run over the same home embeds nothing again."""
     judged = read_queries(queries_file)
     evaluate(judged, trees_of(judged, repos), tmp_path / "home")
-    evaluate(judged, trees_of(judged, repos, is_whole=True), tmp_path / "home")
+    evaluate(judged, trees_of(judged, repos, roots=None), tmp_path / "home")
     again = evaluate(judged, trees_of(judged, repos), tmp_path / "home")
 
     assert [0, 0] == [built.embedded for built in again.builds.values()]
@@ -201,8 +201,8 @@ def test_commits_tell_up_to_the_one_that_a_query_names(tmp_path: Path) -> None:
     ]
     shutil.copytree(made.root, tmp_path / "plain" / "boats", ignore=shutil.ignore_patterns(".git"))
     by_history = Configuration("history", tuple(f"ranking.{name}={float(name == 'history')}" for name in NAMES))
-    in_clone = trees_of(judged, tmp_path / "clones", is_whole=True)
-    beside = trees_of(judged, tmp_path / "plain", is_whole=True, history=tmp_path / "clones")
+    in_clone = trees_of(judged, tmp_path / "clones", roots=None)
+    beside = trees_of(judged, tmp_path / "plain", roots=None, history=tmp_path / "clones")
 
     for trees in (in_clone, beside):
         found = answers(evaluate(judged, trees, tmp_path / "home", [by_history]), "history")
@@ -220,7 +220,7 @@ def test_a_commit_that_is_not_there_is_an_error(tmp_path: Path, known_at: str, m
     judged = [JudgedQuery("q", "boats", "x", "", "", (FilePassage("a.txt", None, None),), known_at=known_at)]
 
     with pytest.raises(QrelsError, match=f"query q: .*{message}"):
-        evaluate(judged, trees_of(judged, tmp_path / "clones", is_whole=True), tmp_path / "home")
+        evaluate(judged, trees_of(judged, tmp_path / "clones", roots=None), tmp_path / "home")
 
 
 def test_commits_of_a_plain_folder_are_an_error(repos: Path, tmp_path: Path) -> None:
@@ -228,4 +228,4 @@ def test_commits_of_a_plain_folder_are_an_error(repos: Path, tmp_path: Path) -> 
     judged = [JudgedQuery("q", "boats", "x", "", "", (FilePassage("a.txt", None, None),), known_at="HEAD~1")]
 
     with pytest.raises(QrelsError, match=r"query q names a commit, but in .* not the top of a git working tree"):
-        evaluate(judged, trees_of(judged, repos, is_whole=True), tmp_path / "home")
+        evaluate(judged, trees_of(judged, repos, roots=None), tmp_path / "home")
