@@ -225,7 +225,7 @@ def _inside(path: Path, root: Path) -> tuple[str, ...]:
 GROUP = "hybrid.eval"
 """Entry points of this group are modules with `ABOUT`, `configure` and `run`; each is a subcommand of its name."""
 
-LAB = ("chunks", "injection", "memory", "peer", "records", "redaction", "speed", "week")
+LAB = tuple("chunks followups injection memory need peer records redaction replay speed week".split())
 """The measures of the laboratory, named in the message for whoever asks for one without having it installed."""
 
 

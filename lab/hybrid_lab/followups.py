@@ -268,14 +268,15 @@ def evaluate_cuts(
             continue
         report_session(session)
         if project not in roots:
-            roots[project] = _copied(trees[project], home / "trees" / project)
+            roots[project] = copied(trees[project], home / "trees" / project)
         here = {cut.after_event: cut for cut in cuts if cut.session == session}
         for label, asked in _asked_in(opener, roots[project], session_events(recording, roots[project]), here).items():
             found[label] += asked
     return found
 
 
-def _copied(tree: Path, root: Path) -> Path:
+def copied(tree: Path, root: Path) -> Path:
+    """Return a copy of a tree at `root`, a git repository of its own; what stood there before is gone."""
     shutil.rmtree(root, ignore_errors=True)
     shutil.copytree(tree.resolve(), root, symlinks=True)
     make_repository(root, {"HYBRID_HOME": str(root.parent)})

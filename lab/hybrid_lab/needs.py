@@ -15,21 +15,19 @@ from msgspec import Struct, field, to_builtins
 
 from hybrid.answer.events import answer
 from hybrid.answer.turn import Turn
-from hybrid.capture.tools import PathRoots, ToolCall, tool_use
 from hybrid.evaluation.qrels import QrelsError
 from hybrid.evaluation.trees import settings_by_key
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.upkeep.indexing import reindex
 from hybrid.workspace import open_workspace
 from hybrid_lab.memory.replay import Recording, make_repository, read_recordings
-from hybrid_lab.sessions import session_events
+from hybrid_lab.sessions import opened_files, session_events
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from hybrid.answer.events import Reply
-    from hybrid.types import HookEvent
 
 _MANY_MS = 60_000
 """Deadline of a replayed event: the machine that measures may be busy."""
@@ -270,7 +268,7 @@ class Replayer:
         kinds, told = OpenKinds(self._environ()), Told(session)
         recording = Recording(session.name, session.project, session.events)
         events = [one.event for one in session_events(recording, root) if one.event is not None]
-        opened = [_opened(event, root) for event in events]
+        opened = [opened_files(event, root) for event in events]
         places = [number for number, event in enumerate(events) if event.event == "PostToolUse"]
         first: int | None = None
         for number, event in enumerate(events):
@@ -294,16 +292,6 @@ class Replayer:
 
     def _workspace(self, root: Path) -> Any:
         return open_workspace(root, environ=self._environ(), flags=self._flags)
-
-
-def _opened(event: HookEvent, root: Path) -> set[str]:
-    """Return the files that a use read or wrote, searches left out."""
-    if event.event != "PostToolUse":
-        return set()
-    call = ToolCall(event.tool, event.tool_input, event.tool_response, event.error)
-    use = tool_use(call, PathRoots(str(root), event.cwd))
-    files = use.files_written if use.kind == "search" else (*use.files_read, *use.files_written)
-    return {path for path in files if not use.is_failed}
 
 
 def _judged(reply: Reply, session: Session, opened: Sequence[set[str]], number: int, calls: int) -> Help:

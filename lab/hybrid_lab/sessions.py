@@ -1,8 +1,8 @@
 """Replays a recorded session of an agent over the tree that it worked in, with files as the session saw them.
 
-`followups` asks in the middle of it. A tree of about the same time stands in for the one of the session: a file that
-the session read whole before it changed it is put there as it was read, and its edits are made again. So the tree
-agrees with the session where the session looked, and nowhere else.
+`followups` and `replays` ask in the middle of it. A tree of about the same time stands in for the one of the session: a
+file that the session read whole before it changed it is put there as it was read, and its edits are made again. So the
+tree agrees with the session where the session looked, and nowhere else.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from hybrid.capture import dialects
 from hybrid.capture.definitions import without_line_numbers
+from hybrid.capture.tools import PathRoots, ToolCall, tool_use
 from hybrid.evaluation.qrels import QrelsError
 from hybrid.hooks.event import EventError, parse_event
 from hybrid.types import HookEvent
@@ -135,6 +136,16 @@ def seen_tree(root: Path, events: list[SessionEvent]) -> Generator[SeenTree]:
         yield tree
     finally:
         tree.restore()
+
+
+def opened_files(event: HookEvent, root: Path) -> set[str]:
+    """Return the files that a use of a tool read or wrote, relative to the root; searches name files, and open none."""
+    if event.event != "PostToolUse":
+        return set()
+    call = ToolCall(event.tool, event.tool_input, event.tool_response, event.error)
+    use = tool_use(call, PathRoots(str(root), event.cwd))
+    files = use.files_written if use.kind == "search" else (*use.files_read, *use.files_written)
+    return {path for path in files if not use.is_failed}
 
 
 def _tool(fields: Mapping[str, Any]) -> str:
