@@ -127,10 +127,11 @@ def decide_on_need(turn: Turn, trouble: Trouble) -> Decision | None:
     ledger = turn.workspace.ledgers.read(turn.key)
     if not is_needed(trouble, ledger):
         return None
-    if ledger.is_backing_off:
-        return Decision("unused", need=trouble.cause)
     lookup = _Lookup(wanted(trouble, ledger, _last_prompt(turn)), need=trouble.cause)
-    return replace(_search(turn, lookup), need=trouble.cause)
+    decision = _search(turn, lookup)
+    if decision.is_injected and ledger.is_backing_off:  # What nothing fits is no need that could be passed over.
+        return Decision("unused", query=decision.query, need=trouble.cause)
+    return replace(decision, need=trouble.cause)
 
 
 def _last_prompt(turn: Turn) -> str:
@@ -202,6 +203,7 @@ class _Injection:
         self._hooks = turn.workspace.config.hooks
         self._collections = collections
         self._query = make_query(lookup.text)
+        self._session = ledger
         self._ledger = ledger if self._hooks.dedup_enabled else EMPTY
         is_typed = not (lookup.is_report or lookup.need)
         is_following = self._hooks.follow_up and is_typed and refers_back(lookup.text)
@@ -267,7 +269,7 @@ class _Injection:
 
     def _drop_seen(self, selection: Selection) -> None:
         """Withhold files that the agent has seen lines of, which it knows; of a failure all that it does not name."""
-        selection.keep("read", lambda hit: hit.path not in self._ledger.lines_read)
+        selection.keep("read", lambda hit: hit.path not in self._session.lines_read)
         if self._lookup.need == "failure":
             selection.keep(FLOOR, self._is_named)
 

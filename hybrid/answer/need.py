@@ -31,12 +31,13 @@ _WORDS_CHARS = 200
 _PROMPT_CHARS = 1_000
 """Characters of the turn's prompt that are searched for beside the words of the searches."""
 
-_NOTHING = re.compile(
-    r"\A\W*(?:(?:exit code:? 1|process exited with code 1|\(?(?:empty|none|no output)\)?|no (?:files|matches|results)\b"
-    r"(?: (?:were )?found)?\b[^\n]*|(?:found )?0 (?:files|matches|results|lines)\b[^\n]*)\W*)*\Z",
+_SAYS_NOTHING = re.compile(
+    r"\W*(?:(?:exit code:? 1|process exited with code 1)\b\W*)?"
+    r"(?:\(?(?:empty|none|no output)\)?|no (?:files|matches|results)\b.*"
+    r"|(?:found )?0 (?:files|matches|results|lines)\b.*)?\W*",
     re.IGNORECASE,
 )
-"""Pattern of the outputs that say that a search found nothing, as six clients and the usual programs spell it."""
+"""Pattern of the lines by which six clients and the usual programs say that a search found nothing."""
 
 _CLASSES = re.compile(r"\\[AbBdDsSwWzZ<>]|\[[^\]\n]*\]|\{\d*,?\d*\}|\(\?[a-z:=!<>]*|[.]?[*+?]")
 _ESCAPED = re.compile(r"\\(.)")
@@ -69,7 +70,7 @@ def trouble_of(event: HookEvent) -> Trouble | None:
     if not is_failed and len(raw) > _WORDS_CHARS:
         return None
     output = "\n".join(filter(None, map(dialects.cleaned, (raw, event.error))))
-    is_empty = _NOTHING.match(output) is not None
+    is_empty = _says_nothing(output)
     if kind == "search":
         return _in_vain(dialects.query_of(arguments)) if is_empty and not is_failed else None
     if not is_empty and not is_failed:
@@ -85,7 +86,15 @@ def trouble_of(event: HookEvent) -> Trouble | None:
     return Trouble("failure", redact(_ends(output)))
 
 
+def _says_nothing(output: str) -> bool:
+    """Return whether an output is short, and each of its lines says that nothing was found."""
+    return len(output) <= _WORDS_CHARS and all(map(_SAYS_NOTHING.fullmatch, output.splitlines()))
+
+
 def _in_vain(pattern: str) -> Trouble | None:
+    """Return the trouble of a search in vain; None for one without words, and for one for a secret."""
+    if redact(pattern) != pattern:  # By its words alone a secret would not be known any more.
+        return None
     words = words_of(pattern)
     return Trouble("search", redact(words)[:_WORDS_CHARS]) if words else None
 

@@ -163,6 +163,10 @@ class Selection(Struct):
                 self.read[hit.row] = known
         self.keep("read", lambda hit: hit.row not in whole)
 
+    def is_cut(self, hit: Hit) -> bool:
+        """Return whether lines that the agent has read are left out of the text of a hit."""
+        return hit.row in self.read and self.text(hit) != self.collection.text(hit)
+
     def text(self, hit: Hit) -> str:
         """Return the text of a hit as it may be shown; a gap stands for lines that the agent has read."""
         text = self.collection.text(hit) or ""
@@ -380,7 +384,7 @@ def _item(selection: Selection, detail: Detail, form: Form, weights: Mapping[str
         adjoining=tuple(shown(one) for one in detail.shown if one is not detail.hit),
         others=tuple(map(shown, detail.others)),
         why=detail.why or selection.collection.why(detail.hit),
-        is_rest=form != "pointer" and any(one.row in selection.read for one in detail.shown),
+        is_rest=form != "pointer" and any(map(selection.is_cut, detail.shown)),
     )
 
 

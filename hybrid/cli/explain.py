@@ -34,7 +34,6 @@ _RATES = {"tasks": "max_other_task_rate", "talk": "max_false_open_rate"}
 _RECORDS = ("lessons", "lore")
 _MARKS = {"topic": "", "read": " (read)", "names_gone": " (about code that is gone)"}
 """Reason of what was held back → what follows its place, for reasons that are shown by name."""
-_SHOWN_AT_HAND = 3
 
 
 def advice(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
@@ -360,7 +359,7 @@ def lines_of(event: dict[str, Any], titles: Mapping[str, str] = MappingProxyType
         if item.get("evidence"):
             lines.append(f"             {evidence_line(item['evidence'])}")
     if event.get("at_hand"):
-        lines.append(f"  refers to  {', '.join(map(str, event['at_hand'][:_SHOWN_AT_HAND]))} (hooks.follow_up)")
+        lines.append(f"  refers to  {', '.join(map(str, event['at_hand']))} (hooks.follow_up)")
     if event.get("withheld"):
         held = ", ".join(f"{count} {why}" for why, count in sorted(event["withheld"].items()))
         lines.append(f"  held back  {held}")

@@ -32,6 +32,7 @@ from hybrid.project.trust import NAME as ACCEPTED
 from hybrid.project.trust import is_accepted, is_damaged
 from hybrid.records.lessons.reranking import KEY, PACKAGE
 from hybrid.records.lore.files import personal_folder
+from hybrid.redact import redact
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
@@ -225,7 +226,7 @@ def _of_names(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Find
     code = ProjectCode(workspace.project.root, backend, open_history(folder), frozenset())
     noted = [(one.id, notes) for one in records if is_of_project(one) and (notes := code.standing(one).notes)]
     if noted:
-        shown = "; ".join(f"{identity}: {notes[0]}" for identity, notes in noted[:_MOST_NAMED])
+        shown = "; ".join(f"{identity}: {redact(notes[0])}" for identity, notes in noted[:_MOST_NAMED])
         more = f"; and {len(noted) - _MOST_NAMED:,} more" if len(noted) > _MOST_NAMED else ""
         what = f"code that moved or is not there is named by {amount(len(noted), 'record')} ({shown}{more})"
         yield Finding("warning", _AREA, what, "hybrid lessons edit ID, or hybrid lore supersede OLD NEW")

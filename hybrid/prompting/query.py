@@ -262,6 +262,7 @@ _HEAD_SHARE = 0.7
 """Share of a text that was cut which its beginning gets; the rest is its end."""
 _FEW_TERMS = 4
 """Distinct terms that a focus or a title needs to say something by itself."""
+_GREETING = re.compile(r"(?:hi|hello|hey|dear|greetings|good (?:morning|afternoon|evening|day))\b", re.IGNORECASE)
 _LONGEST_TITLE = 200
 """Characters of a title at most; a longer first line is a story."""
 _JOINT = "\n…\n"
@@ -330,10 +331,12 @@ def make_query(cleaned_text: str, limit_chars: int = 5_000) -> Query:
 
 
 def _title(text: str, parts: tuple[Passage, ...]) -> str:
-    """Return the first line of a text of several passages; empty for one passage, or if the line says too little."""
-    if len(parts) < 2:
+    """Return the first line of a text of several passages, when it is prose; empty if it greets or says too little."""
+    if len(parts) < 2 or parts[0].kind != "prose":
         return ""
     first = text.strip().partition("\n")[0].strip()
+    if _GREETING.match(first):
+        return ""
     return first if len(first) <= _LONGEST_TITLE and len(set(query_tokens(first))) >= _FEW_TERMS else ""
 
 

@@ -409,6 +409,8 @@ _LINKED = (
     r"(?i)^\W*(?:(?:ok|okay|right|fine|good|great|yes|no|well|so|thanks)\W+)*"
     r"(?:and|also|now|then|but|not|same|again|what about|how about|the other)\b"
 )
+_MOST_LINKED = 6
+"""Words of the longest prompt that refers back by its beginning alone: `and the write guard`. Chosen by hand."""
 _STANDS_FOR = r"(?:that|it|this|those|these|them|they)"
 _REFERRING = (
     rf"(?i)^\W*(?:same|{_STANDS_FOR})\b|\b(?:ours|that's)\b|\bthe (?:other|first|second|third|last) ones?\b"
@@ -431,5 +433,6 @@ def refers_back(text: str) -> bool:
     """
     if len(text) > _MOST_CHARS or len(text.split()) > _MOST_WORDS or compiled(_TURNING).search(text):
         return False
-    is_linked = compiled(_LINKED).search(text) or compiled(_REFERRING).search(text)
+    is_linked = len(text.split()) <= _MOST_LINKED and compiled(_LINKED).search(text)
+    is_linked = is_linked or compiled(_REFERRING).search(text)
     return bool(is_linked) and not symbols.identifiers(text) and not symbols.paths(text)

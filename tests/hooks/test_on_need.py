@@ -309,10 +309,35 @@ def test_words_of_a_pattern(pattern: str, words: str) -> None:
     assert words == words_of(pattern)
 
 
-def test_secrets_of_a_search_are_not_kept() -> None:
-    """A token that was searched for does not reach the ledger."""
-    token = "ghp_" + "a1B2" * 9
-    found = trouble("claude", "Grep", {"pattern": f"key {token}"}, {"filenames": []})
+@pytest.mark.parametrize(
+    "pattern",
+    ["https://bob:s3cr3tpwXY@host/x", "key ghp_" + "a1B2" * 9, "Authorization: Bearer s3cr3tabcdefghij0123456789"],
+)
+def test_a_search_for_a_secret_is_no_need(talk: Talk, pattern: str) -> None:
+    """Words of it alone would not be known as a secret any more."""
+    grep(talk, pattern)
+    grep(talk, pattern)
 
-    assert found is not None
-    assert token not in found[1]
+    assert () == talk.ledger().in_vain
+    assert not any(secret in str(talk.log()) for secret in ("s3cr3t", "a1B2"))
+
+
+@pytest.mark.parametrize(
+    "output", ["No files found.\n" * 12 + "src: E501", "no files " * 20 + "\nfoo", "No files found\nfoo"]
+)
+def test_an_output_is_read_line_by_line(output: str) -> None:
+    """A line that says something else ends the look: nothing is tried again and again."""
+    event = HookEvent.of(
+        {"event": "PostToolUse", "tool": "Bash", "tool_input": {"command": "rg a"}, "tool_response": output}
+    )
+
+    assert trouble_of(event) is None
+
+
+def test_a_foreign_failure_takes_no_turn_of_the_pause(talk: Talk) -> None:
+    """Help went unused; a failure of something else is no need that could be passed over."""
+    in_need(talk)
+    talk.stop("Nothing found.")
+    fail(talk, "npm ERR! network timeout at registry")
+
+    assert 0 == talk.ledger().n_passed

@@ -117,6 +117,8 @@ PASTED = "```python\nflock.count()\n```\nIt worked in 1.2, see the tests.\n"
         ("Flock.count ignores young herons", ""),
         ("Flock.count ignores young herons\nThey are not counted at night either.", ""),
         (f"Bug report\n\n{PASTED}", ""),
+        (f"Hello everybody, I hope that you have a nice week\n\n{PASTED}", ""),
+        (f'Traceback (most recent call last):\n  File "/x/a.py", line 1, in run\nKeyError: 1\n\n{PASTED}', ""),
         (f"{'a long story about herons, ' * 10}\n{PASTED}", ""),
     ],
 )

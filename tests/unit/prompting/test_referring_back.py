@@ -28,6 +28,8 @@ def test_prompts_that_speak_of_what_came_before(prompt: str) -> None:
         "Next task: the slow log keeps the whole command, cut it",
         "and please look into JoinSet.abort_all, it should not wait",
         "the same in src/users/store.py",
+        "Now make the gate report which bar of the calibration was decisive",
+        "Then redact passwords in urls before they are stored",
         "Where is a request sent again after a timeout of the bank?",
         "how are flags handled that accept multiple values",
         "",
