@@ -17,7 +17,13 @@ from hybrid.answer.need import is_needed, wanted
 from hybrid.answer.select import Extent, Packer, Selection, gate_form, shown_withheld, verdict_of
 from hybrid.answer.turn import Decision, KindSearch
 from hybrid.base.digest import topic_id
-from hybrid.base.errors import IndexCorruptError, IndexMismatchError, IndexMissingError, IndexUnavailableError
+from hybrid.base.errors import (
+    HybridError,
+    IndexCorruptError,
+    IndexMismatchError,
+    IndexMissingError,
+    IndexUnavailableError,
+)
 from hybrid.knowledge.collections import FLOOR, FileCollection, RecordCollection, SpanReader
 from hybrid.knowledge.lessons_intake import is_capturing, without_captures
 from hybrid.prompting.clean import clean
@@ -138,8 +144,6 @@ def _last_prompt(turn: Turn) -> str:
     """Return the prompt that the agent works on, as the memory has it; empty without a memory, and of a subagent."""
     if turn.event.agent_id or not turn.workspace.config.memory.enabled:
         return ""
-    from hybrid.base.errors import HybridError
-
     try:
         found = turn.kinds.stores.memory(turn.workspace).last_prompt(turn.event.session_id, turn.at_ms)
     except (HybridError, OSError):
@@ -301,7 +305,7 @@ class _Injection:
                 judging=self._judging(collection, asked.get(model)) if is_auto else None,
             )
             found.append(Selection(collection, searched, verdict_of(searched, collection, self._workspace.loaded)))
-            if collection.kind == "files" and self._hooks.check_names:
+            if collection.kind == "files" and self._hooks.check_names and len(self._collections) > 1:
                 self._show_code(found[-1])
         return found
 

@@ -228,7 +228,7 @@ class _Offer(Struct, frozen=True):
 
 
 class Extent(Struct, frozen=True):
-    """How much an injection may show.
+    """The bounds of what an injection may show.
 
     Attributes:
         share: Share of the budget that may be used, in (0, 1].

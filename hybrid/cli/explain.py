@@ -394,14 +394,9 @@ _NEEDS = {"search": "searches in vain", "failure": "a command that failed"}
 def _event(event: dict[str, Any]) -> str:
     """Return `, ` and the event's name, or that it was a subagent's report; empty for a plain prompt."""
     name, source = event.get("event"), event.get("source")
-    need = _NEEDS.get(str(event.get("need")))
-    about = (
-        need or "a subagent's report"
-        if need or event.get("is_report")
-        else ""
-        if name in (None, "UserPromptSubmit")
-        else str(name)
-    )
+    about = "" if name in (None, "UserPromptSubmit") else str(name)
+    about = "a subagent's report" if event.get("is_report") else about
+    about = _NEEDS.get(str(event.get("need")), about)
     return f", {about}{f' ({source})' if source and about else ''}" if about else ""
 
 

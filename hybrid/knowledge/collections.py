@@ -239,8 +239,7 @@ class RecordCollection(Collection):
 
     def _is_gone(self, hit: Hit, query: Query) -> bool:
         record = self.by_path.get(hit.path)
-        is_judged = self.code is not None and record is not None and is_of_project(record)
-        return bool(is_judged and self.code and record and self.code.is_withheld(record, query))
+        return bool(self.code and record and is_of_project(record) and self.code.is_withheld(record, query))
 
     def entry(self, item: Item) -> Entry:
         """Return a record as it stands in the frame; a lesson has its relevance or cosine on the header line."""

@@ -68,7 +68,7 @@ class CodeNames(Struct, frozen=True):
 
 
 class Standing(Struct, frozen=True):
-    """What became of the code that a record names.
+    """The fate of the code that a record names.
 
     Attributes:
         files: The files that it names where they are now, and those that alone define a symbol that it names.
@@ -85,7 +85,7 @@ NAMES_NOTHING = Standing()
 
 
 class _Place(Struct, frozen=True):
-    """Where one path is: `file` and its number, when it is one file; a note; or gone for certain."""
+    """The whereabouts of one path: `file` and its number, when it is one file; a note; or gone for certain."""
 
     file: str = ""
     number: int = -1
@@ -128,7 +128,7 @@ class ProjectCode:
         """Return what became of the code that a record of this project names; of one that names none, nothing did."""
         key = record.name, record.lines
         if key not in self._known:
-            self._known[key] = self._find("\n".join((record.name, *record.lines)), record.name)
+            self._known[key] = self._find(_text_of(record), record.name)
         return self._known[key]
 
     def beside(self, record: Record) -> frozenset[str]:
@@ -139,7 +139,7 @@ class ProjectCode:
         """Return whether a record is about code that is gone, and the prompt names none of that."""
         if not self.standing(record).is_gone:
             return False
-        names = code_names("\n".join((record.name, *record.lines)))
+        names = code_names(_text_of(record))
         said = query.text.lower()
         gone = (path.rpartition("/")[2] for path in names.paths)
         return not any(name.lower() in said for name in (*gone, *map(_last, names.symbols)))
@@ -240,6 +240,10 @@ class ProjectCode:
             if said.number not in self._backend.fields.of_rows("file", rows).tolist():
                 found.append(f"`{symbol}` is defined in {home}")
         return found
+
+
+def _text_of(record: Record) -> str:
+    return "\n".join((record.name, *record.lines))
 
 
 def _is_said_in(text: str, symbol: str, path: str) -> bool:

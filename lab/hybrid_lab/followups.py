@@ -219,10 +219,11 @@ def _begin(opened: Opened, pair: Pair, *, is_read: bool) -> None:
 def _turn(opened: Opened, label: str, pair: Pair, **fields: object) -> Turn:
     root = str(opened.workspace.require_project().root)
     event = HookEvent.of({"client": "evaluation", "session_id": f"followups/{pair.id}", "cwd": root, **fields})
-    return _turn_of(opened, label, event)
+    return turn_of(opened, label, event)
 
 
-def _turn_of(opened: Opened, label: str, event: HookEvent) -> Turn:
+def turn_of(opened: Opened, label: str, event: HookEvent) -> Turn:
+    """Return the turn of an event in a configuration, whose index of the files is open."""
     return Turn(opened.workspaces[label], event, OpenKinds({}, GivenFiles(opened.searchers[label])), {})
 
 
@@ -294,7 +295,7 @@ def _asked_in(
         for one in events:
             tree.follow(one.fields)
             if one.event is not None:
-                turn = _turn_of(opened, IN_FORCE.label, one.event)
+                turn = turn_of(opened, IN_FORCE.label, one.event)
                 if not session:
                     turn.workspace.ledgers.reset(turn.key, "clear")
                 session = one.event.session_id
@@ -305,7 +306,7 @@ def _asked_in(
             fields = {"client": "claude", "event": "UserPromptSubmit", "session_id": session, "cwd": str(root)}
             event = HookEvent.of({**fields, "prompt": cut.prompt})
             for label in opened.workspaces:
-                decision = decide(_turn_of(opened, label, event))
+                decision = decide(turn_of(opened, label, event))
                 found.setdefault(label, []).append(judged(decision, cut.id, cut.files, depends=cut.depends))
     return found
 

@@ -13,15 +13,11 @@ from msgspec import Struct, field
 
 from hybrid.answer.decide import decide
 from hybrid.answer.events import answer
-from hybrid.answer.turn import Turn
 from hybrid.capture import dialects
 from hybrid.capture.definitions import without_line_numbers
 from hybrid.evaluation.trees import WHOLE, Configuration, Tree, TreeOpener
-from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.session.lines_read import is_telling
-from hybrid.types import HookEvent
-from hybrid_lab.followups import FILES_ALONE, IN_FORCE, copied
-from hybrid_lab.records.setup import GivenFiles
+from hybrid_lab.followups import FILES_ALONE, IN_FORCE, copied, turn_of
 from hybrid_lab.sessions import opened_files, seen_tree, session_events
 
 if TYPE_CHECKING:
@@ -29,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.evaluation.trees import Load, Opened
-    from hybrid.types import Item
+    from hybrid.types import HookEvent, Item
     from hybrid_lab.memory.replay import Recording
     from hybrid_lab.sessions import SessionEvent
 
@@ -119,7 +115,7 @@ def _replayed(opener: TreeOpener, session: str, root: Path, events: list[Session
             tree.follow(one.fields)
             if one.event is None:
                 continue
-            turn = _turn(opened, IN_FORCE.label, one.event)
+            turn = turn_of(opened, IN_FORCE.label, one.event)
             if last is None:
                 turn.workspace.ledgers.reset(turn.key, "clear")  # A home that was kept has the session of the last run.
             reply = answer(turn)
@@ -153,7 +149,7 @@ def _note_use(told: Replayed, event: HookEvent, root: Path, prompt: HookEvent | 
 
 def _ask_again(told: Replayed, opened: Opened, prompt: HookEvent, printed: set[str]) -> None:
     told.asked += 1
-    given, given_all = (decide(_turn(opened, label, prompt)).items for label in (IN_FORCE.label, ALL_GIVEN.label))
+    given, given_all = (decide(turn_of(opened, label, prompt)).items for label in (IN_FORCE.label, ALL_GIVEN.label))
     root = opened.workspace.require_project().root
     told.items += len(given)
     told.items_all += len(given_all)
@@ -176,7 +172,3 @@ def _lines_of(fields: Mapping[str, Any]) -> set[str]:
     texts = [*printed, *written]
     lines = [line for text in texts for line in (text + "\n" + without_line_numbers(text)).split("\n")]
     return {line.strip() for line in lines}
-
-
-def _turn(opened: Opened, label: str, event: HookEvent) -> Turn:
-    return Turn(opened.workspaces[label], event, OpenKinds({}, GivenFiles(opened.searchers[label])), {})

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid.cli.common import add_common, print_json, say
+from hybrid.cli.common import add_common, add_repeated, print_json, say
 from hybrid.cli.evaluating import add_shared, percent, print_table, teller
 
 if TYPE_CHECKING:
@@ -28,13 +28,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     about = "holds recorded sessions, PROJECT-….jsonl; --repos then holds a tree for each project"
     parser.add_argument("--sessions", type=Path, metavar="DIR", help=about)
     parser.add_argument("--unread", action="store_true", help="the agent reads nothing before the follow-up of a pair")
-    parser.add_argument(
-        "--against",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="compare with this setting too, on top of those in force; repeated ones act together",
-    )
+    about = "compare with this setting too, on top of those in force; repeated ones act together"
+    add_repeated(parser, "--against", "KEY=VALUE", about)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid.cli.common import add_common, print_json, say
+from hybrid.cli.common import add_common, add_repeated, print_json, say
 from hybrid.cli.evaluating import add_shared, percent, print_table, teller
 
 if TYPE_CHECKING:
@@ -25,13 +25,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "prompts", nargs="+", type=Path, metavar="PROMPTS.jsonl", help="judged prompts; each file is reported apart"
     )
     add_shared(parser)
-    parser.add_argument(
-        "--against",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="compare with this setting too, on top of those in force; repeated ones act together",
-    )
+    about = "compare with this setting too, on top of those in force; repeated ones act together"
+    add_repeated(parser, "--against", "KEY=VALUE", about)
 
 
 def run(args: argparse.Namespace) -> int:
