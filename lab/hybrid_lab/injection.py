@@ -209,7 +209,7 @@ def evaluate_injections(
             for way in ways:
                 workspace, searcher = opened.workspaces[way.label], opened.searchers[way.label]
                 for prompt in (prompt for prompt in of_set if prompt.repo == repo):
-                    decision = _decided(workspace, searcher, prompt)
+                    decision = decided(workspace, searcher, prompt)
                     rows = {way.label: _measure(decision.items, prompt, len(decision.text), root)}
                     if way is IN_FORCE:
                         of_prompts.setdefault(name, []).append((prompt, rows[way.label]))
@@ -230,7 +230,8 @@ def _is_judged(prompt: JudgedPrompt) -> bool:
     return prompt.is_wanted and bool(prompt.files) and prompt.repo is not None
 
 
-def _decided(workspace: Workspace, searcher: Searcher, prompt: JudgedPrompt) -> Decision:
+def decided(workspace: Workspace, searcher: Searcher, prompt: JudgedPrompt) -> Decision:
+    """Return the decision on a prompt in a session of its own, by the index of the files alone."""
     root = str(workspace.require_project().root)
     fields = {"client": "evaluation", "event": "UserPromptSubmit", "session_id": prompt.id, "cwd": root}
     event = HookEvent.of({**fields, "prompt": prompt.text})
