@@ -280,6 +280,7 @@ class Loaded(Struct, frozen=True):
 
 _SECTIONS: dict[str, type[Any]] = Config.__annotations__
 _MODEL_NAMES_A_PROJECT_MAY_USE = ("static-v0", "hashing")
+"""Names besides that of the shipped model: no model at all, and models that shipped once and have a successor."""
 _PROJECT_MAY_NOT = (
     "daemon.",
     "hooks.deadline_ms",
@@ -576,7 +577,7 @@ def _reason_against(key: str, value: Any, below: Any) -> str:
     """Return why a project may not choose this value over that of the layers below; empty when it may."""
     if key.startswith(_PROJECT_MAY_NOT):
         return "is not a project's to choose"
-    if key == "model.name" and value not in _MODEL_NAMES_A_PROJECT_MAY_USE:
+    if key == "model.name" and value not in (*_MODEL_NAMES_A_PROJECT_MAY_USE, _defaults(shipped("config.toml"))[key]):
         return "a project may only name a model that ships with hybrid"
     if key == "search.depth" and value > below:
         return f"a project may search less deep, not deeper than {below}"

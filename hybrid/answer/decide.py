@@ -26,6 +26,7 @@ from hybrid.base.errors import (
 )
 from hybrid.knowledge.collections import FLOOR, FileCollection, RecordCollection, SpanReader
 from hybrid.knowledge.lessons_intake import is_capturing, without_captures
+from hybrid.models.registry import present_name
 from hybrid.prompting.clean import clean
 from hybrid.prompting.query import make_query
 from hybrid.prompting.rules import looks_back, prompt_verdict, refers_back
@@ -180,12 +181,26 @@ def _search(turn: Turn, lookup: _Lookup) -> Decision:
 
         session = AskingSession(session_of(turn.event.session_id), int(ledger.starts.get("compact", 0.0) * 1000))
         collections.append(memory_collection(workspace, memory, session=session))
+    problems = (*problems, *_model_before(collections, config.model.name))
     if not collections:
         return missing or Decision("no_results")
     decision = _Injection(turn, lookup, collections, ledger).decide()
     if missing and decision.reason in NOTHING_FITS:
         return replace(missing, kinds=decision.kinds, problems=problems)
     return replace(decision, problems=problems)
+
+
+def _model_before(collections: Sequence[Collection], name: str) -> list[str]:
+    """Return a sentence for each model other than that of the settings, whose index still answers."""
+    wanted = present_name(name)
+    kinds: dict[str, list[str]] = {}
+    for collection in collections:
+        kinds.setdefault(collection.searcher.embedder.info.name, []).append(collection.kind)
+    return [
+        f"{', '.join(of)}: the index made with {model} answers until it is embedded with {wanted}"
+        for model, of in kinds.items()
+        if model not in (wanted, name)
+    ]
 
 
 def span_reader(workspace: Workspace) -> SpanReader:

@@ -13,13 +13,13 @@ from msgspec.structs import replace
 
 from hybrid.answer.decide import CONSIDERED, span_reader
 from hybrid.answer.select import Selection, verdict_of
-from hybrid.base.errors import HybridError, IndexUnavailableError
+from hybrid.base.errors import HybridError, IndexMismatchError, IndexUnavailableError
 from hybrid.index.backend import Filter
 from hybrid.knowledge.collections import KINDS_OF, FileCollection, RecordCollection
 from hybrid.knowledge.memory_collection import memory_collection
 from hybrid.redact import redact
 from hybrid.render.telling import telling_lines
-from hybrid.search.searcher import Judging
+from hybrid.search.searcher import Judging, open_by_words
 from hybrid.types import Item
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hybrid.prompting.query import Query
     from hybrid.records.types import Record
     from hybrid.search.gate.threshold import Verdict
-    from hybrid.search.searcher import Mode, Searched
+    from hybrid.search.searcher import Mode, Searched, Searcher
     from hybrid.types import Hit
     from hybrid.workspace import Workspace
 
@@ -133,13 +133,16 @@ def find(workspace: Workspace, query: Query, wanted: SearchRequest, kinds: OpenK
     workspace.require_project()
     lists: list[ResultList] = []
     missing: IndexUnavailableError | None = None
+    by_words: list[str] = []
     if wanted.of("files"):
         try:
-            lists.append(_files(workspace, query, wanted, kinds))
+            searcher, by_words = _opened(workspace, kinds)
+            lists.append(_files(workspace, query, wanted, searcher))
         except IndexUnavailableError as error:
             missing = error
     found, problems = _all_records(workspace, query, wanted, kinds)
     lists += found
+    problems = [*by_words, *problems]
     if missing is not None:
         if not any(one.hits for one in lists):
             raise missing
@@ -149,8 +152,20 @@ def find(workspace: Workspace, query: Query, wanted: SearchRequest, kinds: OpenK
     return SearchResult(tuple(lists), tuple(problems))
 
 
-def _files(workspace: Workspace, query: Query, wanted: SearchRequest, kinds: OpenKinds) -> ResultList:
-    collection = FileCollection(kinds.searcher(workspace), span_reader(workspace), workspace.config)
+def _opened(workspace: Workspace, kinds: OpenKinds) -> tuple[Searcher, list[str]]:
+    """Return the searcher of the files; one by words, and a sentence that says so, when the index's model is gone.
+
+    Raises:
+        IndexUnavailableError: The files cannot be searched.
+    """
+    try:
+        return kinds.searcher(workspace), []
+    except IndexMismatchError as error:
+        return open_by_words(workspace), [f"files: found by words alone, for {error}"]
+
+
+def _files(workspace: Workspace, query: Query, wanted: SearchRequest, searcher: Searcher) -> ResultList:
+    collection = FileCollection(searcher, span_reader(workspace), workspace.config)
     only = Filter(wanted.of("files") if wanted.kinds else (), wanted.path)
     searched = collection.searcher.search(query, top_k=wanted.top_k, mode=wanted.mode, only=only)
     weights = collection.searcher.term_weights(query)

@@ -376,12 +376,9 @@ def _indexed(workspace: Workspace) -> tuple[Collection[str] | None, Callable[[st
     """Return the paths that the index knows, and a test of whether it knows a symbol; (None, None) without an index."""
     from hybrid.base.tokens import tokens_of_word
     from hybrid.index.snapshot import open_snapshot
-    from hybrid.models.registry import embedder_info
 
-    config = workspace.config
     try:
-        model = embedder_info(config.model.name, home=workspace.home)
-        snapshot = open_snapshot(workspace.place.folder, model=model.key)
+        snapshot = open_snapshot(workspace.place.folder, model=None)
     except HybridError:
         return None, None
 

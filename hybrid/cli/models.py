@@ -26,12 +26,12 @@ def run(args: argparse.Namespace) -> int:
         ConfigError: `use` is given no name.
         ModelError: The model is not known, not whole, or cannot be fetched.
     """
-    from hybrid.models.registry import describe, known_models
+    from hybrid.models.registry import describe, known_models, present_name
 
     workspace = workspace_of(args, is_strict=False)
     if args.action == "list":
         models = known_models()
-        current = workspace.config.model.name
+        current = present_name(workspace.config.model.name)
         lines = [_line(model, "*" if current in (model.name, model.id) else " ") for model in models]
         return print_found(args, {"current": current, "models": [form(model) for model in models]}, lines)
     name = args.name or workspace.config.model.name
@@ -68,13 +68,15 @@ def form(model: ModelDescription) -> dict[str, Any]:
 def _use(args: argparse.Namespace, name: str) -> int:
     """Load the model, fetching it if need be, and write its name into the user's settings."""
     from hybrid.cli.config import write_setting
-    from hybrid.models.registry import load_embedder
+    from hybrid.models.registry import load_embedder, present_name
 
     if not args.name:
         raise ConfigError("`hybrid models use` needs the NAME of a model; `hybrid models` lists the known ones")
     workspace = workspace_of(args, is_strict=False)
     info = load_embedder(name, home=workspace.home, allow_download=True).info
-    write_setting(workspace.home / "config.toml", "model.name", name)
+    write_setting(workspace.home / "config.toml", "model.name", present_name(name))
     if not args.quiet:
-        say(f"using {info.name} ({info.dim} dimensions); run `hybrid reindex` in each project")
+        say(f"using {info.name} ({info.dim} dimensions)")
+        say("The service embeds each project anew when you work in it, `hybrid reindex` at once; until then the index")
+        say("answers with the model that it was made with.")
     return 0

@@ -52,11 +52,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def index_records(workspace: Workspace) -> None:
-    """Index lessons and lore as well, so that no prompt waits for it; what fails is told, and stops nothing."""
+    """Index lessons, lore and memory as well, so that no prompt waits; what fails is told, and stops nothing."""
     from hybrid.knowledge.open_kinds import OpenKinds
 
-    _, problems = OpenKinds().views(workspace)
-    for problem in problems:
+    kinds = OpenKinds()
+    for problem in (*kinds.views(workspace)[1], *kinds.memory(workspace)[1]):
         warn(problem)
 
 

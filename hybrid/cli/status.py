@@ -45,6 +45,7 @@ def rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
         ("Stale documents", str(index["stale_documents"])),
         ("Languages", ", ".join(f"{name} {count}" for name, count in list(index["languages"].items())[:8]) or "–"),
         ("Model", f"{figures['model']['name']}, {figures['model']['dim']} dimensions"),
+        *((("Re-embedding", _reembedding(index)),) if index["reembedding"] else ()),
         ("Gate", _gate(gate) if index["chunks"] else "closed: nothing is indexed"),
         ("Injections", f"{hooks['injection_count']}, last {local_time(hooks['last_injection_time'] or 'never')}"),
         ("Records", _records(figures["records"])),
@@ -64,6 +65,18 @@ def rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
     if set_aside:
         shown.append(("Set aside", ", ".join(set_aside)))
     return shown
+
+
+def _reembedding(index: dict[str, Any]) -> str:
+    """Return in words how far the embedding with another model is, and what answers until it is whole."""
+    told = index["reembedding"]
+    answers = (
+        f"{told['answers']} answers until it is whole"
+        if told["answers"]
+        else f"{told['from']} is gone: no prompt is answered until it is whole, and `hybrid search` finds by words"
+    )
+    begun = "" if index["state"] == "building" else "; the service does it at the next event, `hybrid reindex` at once"
+    return f"from {told['from']} to {told['to']}, {_percent(told['share'])} done; {answers}{begun}"
 
 
 def _paused(pause: dict[str, Any]) -> str:

@@ -17,10 +17,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from hybrid.base.errors import ModelError
 from hybrid.base.home import is_switched_off
 from hybrid.daemon.watching import Watcher
 from hybrid.daemon.worker import WorkerProcess, spawn_worker
 from hybrid.feedback.reasons import UNSEARCHABLE
+from hybrid.index.manifest import has_other_model
+from hybrid.models.registry import embedder_info
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -358,9 +361,10 @@ class Freshness:
             self._build(root, None)
 
     def after(self, turn: Turn, reply: Reply | None) -> None:
-        """Watch the project of an answered event and ask for a build when its index is missing, old or to be checked.
+        """Watch the project of an answered event and ask for a build when its index is missing or to be checked.
 
-        Nothing happens where hybrid is switched off or paused, or `index.auto` is off.
+        Also when the index is old or made with another model. Nothing happens where hybrid is switched off or paused,
+        or `index.auto` is off.
         """
         workspace, event = turn.workspace, turn.event
         if workspace.project is None or not workspace.config.index.auto:
@@ -393,8 +397,16 @@ class Freshness:
             ]
         if changed:
             self._build(root, changed)
-        elif is_due and event.event == "UserPromptSubmit" and not self._watcher.is_watching(root):
+        elif is_due and event.event == "UserPromptSubmit" and not self._is_kept_fresh(workspace):
             self._build(root, None)
+
+    def _is_kept_fresh(self, workspace: Workspace) -> bool:
+        """Return whether a project is watched and its index has the model of the settings."""
+        with contextlib.suppress(ModelError):  # What cannot be loaded embeds nothing: the prompt has told it.
+            wanted = embedder_info(workspace.config.model.name, workspace.home)
+            if has_other_model(workspace.place.folder, wanted.key):
+                return False
+        return self._watcher.is_watching(workspace.require_project().root)
 
     def tick(self) -> None:
         """Stop watching projects without an event or a sweep for half an hour."""

@@ -79,8 +79,8 @@ REASONS: dict[ReasonName, Reason] = {
         advice="Run `hybrid reindex`, which repairs the index; `hybrid doctor` looks for the cause.",
     ),
     "index_mismatch": Reason(
-        "The index is of another format or model.",
-        advice="Run `hybrid reindex`: the model or the format of the index changed.",
+        "The index is of another format, or its model is gone.",
+        advice="The service makes it anew by itself; `hybrid reindex` does it at once.",
     ),
     "gate": Reason("Nothing in the project is close enough to the prompt: the gate stayed closed."),
     "no_results": Reason("The gate was open, but no result reached the floor.", short="nothing close enough"),

@@ -211,9 +211,13 @@ def _settings(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Find
 
 
 def _model(workspace: Workspace) -> Iterator[Finding]:
-    from hybrid.models.registry import describe
+    from hybrid.models.registry import describe, present_name
 
-    name = workspace.config.model.name
+    given = workspace.config.model.name
+    name = present_name(given)
+    if name != given:
+        what = f"{given}, which the settings name, does not ship any more; {name} replaced it and is used"
+        yield Finding("warning", "model", what, f"hybrid models use {name}")
     model = describe(name)
     if model.manifest is not None and model.folder is not None:
         model.manifest.verify(model.folder)
@@ -244,6 +248,11 @@ def _index(workspace: Workspace) -> Iterator[Finding]:
 
 def _stale(index: Mapping[str, Any]) -> str:
     """Return in words what the next build brings up to date; empty when nothing."""
+    told = index["reembedding"]
+    if told:
+        gone = f"{told['from']} is gone and no prompt is answered"
+        answers = f"{told['answers']} answers" if told["answers"] else gone
+        return f"waits to be embedded with {told['to']}; {answers} until then"
     changed = f"{index['stale_documents']} changed since" if index["stale_documents"] else ""
     uncalibrated = "" if index["is_calibrated"] or not index["chunks"] else "not calibrated for the gate"
     return ", ".join(filter(None, (changed, uncalibrated)))

@@ -212,14 +212,12 @@ def _of_names(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Find
     from hybrid.index.snapshot import open_snapshot
     from hybrid.knowledge.collections import is_of_project
     from hybrid.knowledge.named_code import ProjectCode
-    from hybrid.models.registry import embedder_info
 
     if workspace.project is None:
         return
     stores, folder = RecordStores(environ), workspace.place.folder
-    model = embedder_info(workspace.config.model.name, home=workspace.home)
     try:
-        backend = open_snapshot(folder, model=model.key)
+        backend = open_snapshot(folder, model=None)
         records = [*stores.lessons(workspace).records, *stores.lore(workspace)]
     except (HybridError, OSError):
         return

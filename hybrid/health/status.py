@@ -21,7 +21,7 @@ from hybrid.index.manifest import FORMAT_VERSION, NAME
 from hybrid.ipc.control import daemon_status
 from hybrid.ipc.spool import Spool
 from hybrid.knowledge.record_figures import records_status
-from hybrid.models.registry import embedder_info
+from hybrid.models.registry import embedder_info, embedder_of_key
 from hybrid.render.numbers import LOWEST_BAR
 from hybrid.search.gate.threshold import fixed_threshold
 from hybrid.session.pauses import pauses_for
@@ -143,7 +143,9 @@ def hooks_status(workspace: Workspace, *, installed: Mapping[str, Any] | None = 
 def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], Calibration | None]:
     """Return the `index` part of the status, and the calibration of the snapshot, if it has one.
 
-    Without one, since an older version built it or `gate.hub` was switched, it is stale: the next build adds it.
+    Without one, since an older version built it or `gate.hub` was switched, it is stale: the next build adds it. Of an
+    index that waits to be embedded with another model, `reembedding` tells the state; its counts are those of what
+    answers meanwhile.
     """
     place = workspace.place
     index: dict[str, Any] = {
@@ -164,6 +166,7 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], C
         "chunks_without_vector": 0,
         "commits": 0,
         "is_calibrated": False,
+        "reembedding": None,
         "set_aside": sorted(path.name for path in place.catalog.parent.glob("*.corrupt-*")),
         "error": None,
     }
@@ -171,20 +174,27 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], C
         return index, None
     calibration: Calibration | None = None
     try:
-        index |= _catalog_part(workspace)
+        catalog, share = _catalog_part(workspace, model)
+        index |= catalog
         from hybrid.index.history import open_history
         from hybrid.index.snapshot import open_snapshot
 
-        snapshot = open_snapshot(place.folder, model=model.key)
+        snapshot = open_snapshot(place.folder, model=None)
+        key = snapshot.manifest.model
+        own = model if key == model.key else embedder_of_key(key, workspace.home)
+        if key != model.key:
+            index |= {"documents": len(snapshot.live_documents()), "chunks": snapshot.n_chunks}
+            told = {"from": key.rpartition("@")[0], "to": model.name, "answers": own.name if own else None}
+            index["reembedding"] = told | {"share": round(share, 3)}
         figures = snapshot.figures()
         index["generation"], index["segments"] = snapshot.generation, figures.n_segments
         index["truncated_chunks"], index["chunks_without_vector"] = figures.n_cut, figures.n_without_vector
         history = open_history(place.folder)
         index["commits"] = history.n_commits if history else 0
-        calibration = _calibration(workspace, snapshot)
+        calibration = _calibration(workspace, snapshot, own) if own else None
         index["is_calibrated"] = calibration is not None
-        is_uncalibrated = calibration is None and index["chunks"] > 0
-        index["state"] = "stale" if index["stale_documents"] or is_uncalibrated else "ready"
+        is_behind = index["stale_documents"] or index["reembedding"] or (calibration is None and index["chunks"] > 0)
+        index["state"] = "stale" if is_behind else "ready"
     except IndexMissingError:
         index["state"] = "missing"
     except (IndexUnavailableError, OSError) as error:
@@ -194,16 +204,17 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], C
     return index, calibration
 
 
-def _calibration(workspace: Workspace, backend: SearchBackend) -> Calibration | None:
+def _calibration(workspace: Workspace, backend: SearchBackend, model: EmbedderInfo) -> Calibration | None:
     from hybrid.models.registry import LazyEmbedder
     from hybrid.search.gate.verdict import open_gate
 
-    embedder = LazyEmbedder(workspace.config.model.name, workspace.home)
+    embedder = LazyEmbedder(model.name, workspace.home)
     gate = open_gate(backend, embedder, workspace.home, workspace.config.gate)
     return gate.calibration if gate else None
 
 
-def _catalog_part(workspace: Workspace) -> dict[str, Any]:
+def _catalog_part(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], float]:
+    """Return the figures of the catalog, and the share of the files, 0 to 1, that are embedded with a model."""
     from hybrid.index.catalog import Catalog
     from hybrid.knowledge.record_files import record_paths
     from hybrid.upkeep.indexing import file_source
@@ -212,6 +223,7 @@ def _catalog_part(workspace: Workspace) -> dict[str, Any]:
     try:
         with Catalog(place.catalog, tree=place.tree, root=place.root, is_read_only=True) as catalog:
             figures, known = catalog.figures(), catalog.known()
+            is_of_model = (catalog.recipe() or "").endswith(f"; model {model.key}")
     except sqlite3.DatabaseError as error:
         raise IndexCorruptError(f"{place.catalog} is damaged ({error}): run `hybrid reindex`") from error
     source = file_source(project.root, workspace.config.index, workspace.home, record_paths(workspace))
@@ -219,7 +231,8 @@ def _catalog_part(workspace: Workspace) -> dict[str, Any]:
     changed = sum(path not in known or known[path].stamp != stamp for path, stamp in stamps.items())
     for reason, count in source.skipped.items():
         figures["skipped"][reason] = figures["skipped"].get(reason, 0) + count
-    return figures | {"stale_documents": changed + len(known.keys() - stamps.keys())}
+    share = len(known.keys() & stamps.keys()) / max(len(stamps), 1) if is_of_model else 0.0
+    return figures | {"stale_documents": changed + len(known.keys() - stamps.keys())}, share
 
 
 def _is_building(lock: Path) -> bool:

@@ -9,7 +9,7 @@ from msgspec import MsgspecError, Struct, to_builtins
 from msgspec.json import decode
 
 from hybrid.base.atomic import write_atomic
-from hybrid.base.errors import IndexCorruptError, IndexMissingError
+from hybrid.base.errors import IndexCorruptError, IndexMissingError, IndexUnavailableError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,6 +78,17 @@ def read_manifest(folder: Path) -> Manifest:
         raise IndexMissingError("no index was built here yet: run `hybrid reindex`") from error
     except (OSError, MsgspecError, RecursionError) as error:
         raise IndexCorruptError(f"{path} is damaged: run `hybrid reindex`") from error
+
+
+def has_other_model(folder: Path, model: str) -> bool:
+    """Return whether the generation in a tree's folder holds vectors of another model than that of a key.
+
+    False too when there is none, or none that can be read.
+    """
+    try:
+        return read_manifest(folder).model != model
+    except IndexUnavailableError:
+        return False
 
 
 def is_untouched(folder: Path, manifest: Manifest) -> bool:

@@ -35,12 +35,12 @@ _OPEN_ATTEMPTS = 3
 _NAMES_SHOWN = 3
 
 
-def open_snapshot(folder: Path, *, model: str, k1: float = 1.5, b: float = 0.75) -> Snapshot:
+def open_snapshot(folder: Path, *, model: str | None, k1: float = 1.5, b: float = 0.75) -> Snapshot:
     """Open the current generation of a tree's folder.
 
     Args:
         folder: The folder with the manifest and the segments.
-        model: Key of the embedder that queries will be embedded with.
+        model: Key of the embedder that queries will be embedded with; None when none will be, for any model.
         k1: Okapi's term saturation.
         b: Okapi's length normalisation.
 
@@ -55,7 +55,7 @@ def open_snapshot(folder: Path, *, model: str, k1: float = 1.5, b: float = 0.75)
             raise IndexMismatchError(
                 f"the index has format {manifest.format_version}, not {FORMAT_VERSION}: run `hybrid reindex`"
             )
-        if manifest.model != model:
+        if model not in (None, manifest.model):
             raise IndexMismatchError(f"the index was built with {manifest.model}, not {model}: run `hybrid reindex`")
         try:
             segments = [open_segment(folder, entry) for entry in manifest.segments]

@@ -18,9 +18,10 @@ from msgspec.structs import replace
 
 from hybrid.base.atomic import write_atomic
 from hybrid.base.digest import sha256_hex
-from hybrid.base.errors import BusyError, HybridError, IndexUnavailableError
+from hybrid.base.errors import BusyError, HybridError, IndexMismatchError, IndexUnavailableError
+from hybrid.index.manifest import has_other_model
 from hybrid.knowledge.views import FOLDER, WAIT_S, WHOLE, gate_settings, place_of
-from hybrid.models.registry import LazyEmbedder
+from hybrid.models.registry import LazyEmbedder, embedder_info
 from hybrid.records.memory.showing import record_of, row_name
 from hybrid.records.memory.types import RowFilter
 from hybrid.search.gate.annotator import GateAnnotator
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 _MOST_OPEN = 8
 _CHANGES_KEPT = 10_000
 """Changes that the log of the store keeps after a build, for other indexes, which may lag behind."""
+_AS_IT_IS = -2
+"""The number of the last change of an open index of another model, which serves as it is."""
 _SEEN = "seen.json"
 """Name of the file beside the index that holds the number of the last change in the index."""
 
@@ -100,8 +103,8 @@ class MemoryViews:
         stores: Gives the store of a workspace.
         load: Gives the embedder of a name; by default it is loaded anew.
         most_new: The most rows that are indexed at once; for more `open` raises. None for any number.
-        is_lagging: True lets an open index serve although rows are new, and brings it up to date in another thread:
-            prompts of a service must not wait.
+        is_lagging: True lets an open index serve although rows are new, and one of another model as long as that model
+            is there; it is brought up to date in another thread: prompts of a service must not wait.
     """
 
     def __init__(
@@ -140,13 +143,17 @@ class MemoryViews:
         place = place_of(workspace.home, _name(store.path, own))
         key = (place.tree, config.search, config.ranking, config.gate, config.model, config.memory)
 
-        def opened() -> _Open:
-            return self._opened(MemoryIndex(workspace, place, MemorySource(store, own)), store, newest)
+        index = MemoryIndex(workspace, place, MemorySource(store, own))
 
-        found = self._open.get(key)
-        if found is not None and found.seen != newest and self._is_lagging:
+        def opened() -> _Open:
+            return self._opened(index, store, newest)
+
+        found = self._open.get(key) or self._as_it_is(key, index)
+        if self._is_lagging and (found.seen != newest if found else index.has_other_model()):
             self._catch_up(key, newest, opened)
-        elif found is None or found.seen != newest:
+            if found is None:
+                raise BusyError("the memory is being embedded anew")
+        elif found is None or found.seen not in (newest, _AS_IT_IS):
             if not self._lock.acquire(timeout=WAIT_S):
                 raise BusyError("the memory is being indexed")
             try:
@@ -154,6 +161,19 @@ class MemoryViews:
             finally:
                 self._lock.release()
         return MemoryView(found.searcher, RowsAt(store), store) if found.searcher.backend.n_chunks else None
+
+    def _as_it_is(self, key: Hashable, index: MemoryIndex) -> _Open | None:
+        """Return an index of another model than that of the settings as it is, where nobody can wait for a new one.
+
+        None for an index of that model, or one whose own model is gone.
+        """
+        if not (self._is_lagging or self._most_new is not None) or not index.has_other_model():
+            return None
+        try:
+            found = self._open[key] = _Open(_AS_IT_IS, index.searcher(self._load))
+        except IndexMismatchError:
+            return None
+        return found
 
     def _kept(self, key: Hashable, newest: int, opened: Callable[[], _Open]) -> _Open:
         """Return the open index if it holds the change `newest`, else open a new one; the caller holds the lock."""
@@ -182,7 +202,7 @@ class MemoryViews:
         threading.Thread(target=run, daemon=True).start()
 
     def _opened(self, index: MemoryIndex, store: MemoryStore, newest: int) -> _Open:
-        workspace, place, seen = index.workspace, index.place, newest
+        place, seen = index.place, newest
         try:
             self._build(index, store, newest)
         except (BusyError, OSError):
@@ -192,9 +212,7 @@ class MemoryViews:
                 raise
         except sqlite3.DatabaseError as error:
             raise IndexUnavailableError(f"{place.catalog}: {error}") from error
-        config = workspace.config
-        gate = replace(gate_settings(config.gate, config.memory), words=0.0)  # It does not compare word by word.
-        return _Open(seen, open_collection(place, config, workspace.home, gate=gate, load=self._load))
+        return _Open(seen, index.searcher(self._load))
 
     def _build(self, index: MemoryIndex, store: MemoryStore, newest: int) -> None:
         """Bring the index up to the change `newest`: by the changed rows if the store still knows them, else by all.
@@ -206,9 +224,10 @@ class MemoryViews:
         """
         place = index.place
         known = _read_seen(place)
-        if known == newest and (place.folder / "manifest.json").exists():
+        is_other = index.has_other_model()
+        if known == newest and not is_other and (place.folder / "manifest.json").exists():
             return
-        part = changed_part(place, store, index.source)
+        part = None if is_other else changed_part(place, store, index.source)
         n_new = _n_rows(store) if part is None else len(part.paths)
         if self._most_new is not None and n_new > self._most_new:
             raise BusyError(f"{n_new} rows of the memory are not indexed yet; the next prompt with the service does it")
@@ -241,6 +260,17 @@ class MemoryIndex(Struct, frozen=True):
     workspace: Workspace
     place: Place
     source: MemorySource
+
+    def has_other_model(self) -> bool:
+        """Return whether there is an index that another model than that of the settings has made."""
+        wanted = embedder_info(self.workspace.config.model.name, self.workspace.home)
+        return has_other_model(self.place.folder, wanted.key)
+
+    def searcher(self, load: Callable[[str, Path], Embedder] | None) -> Searcher:
+        """Open the index as it is; raises as `open_collection` does."""
+        config = self.workspace.config
+        gate = replace(gate_settings(config.gate, config.memory), words=0.0)  # It does not compare word by word.
+        return open_collection(self.place, config, self.workspace.home, gate=gate, load=load)
 
     def write(
         self,

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 _UNUSED_S = 600.0
 """Seconds without a search after which an index is closed; opening it again takes milliseconds."""
 
+_MOST_EMBEDDERS = 2
+
 
 class _OpenIndex(Struct):
     searcher: Searcher
@@ -61,10 +63,13 @@ class OpenFiles:
         self._open: OrderedDict[Hashable, _OpenIndex] = OrderedDict()
         self._lock = threading.Lock()
         self._opening = threading.Lock()
-        self._embedder: tuple[str, Embedder] | None = None
+        self._embedders: OrderedDict[str, Embedder] = OrderedDict()
+        self._loading: dict[str, threading.Thread] = {}
 
     def searcher(self, workspace: Workspace) -> Searcher:
         """Return the searcher of a workspace, of the generation that is on disk now.
+
+        When that was embedded with a model that is not loaded yet, the one that was open serves until it is.
 
         Raises:
             ProjectError: There is no project here.
@@ -84,6 +89,8 @@ class OpenFiles:
             known = self._fresh(key, folder)
             if known is not None:
                 return known
+            if (before := self._open.get(key)) is not None and self._is_loading(workspace):
+                return before.searcher
             stamp = _stamp(folder)
             searcher = open_searcher(workspace, load=self.load)
             size_bytes = searcher.backend.figures().size_bytes
@@ -94,7 +101,9 @@ class OpenFiles:
             return searcher
 
     def load(self, name: str, home: Path) -> Embedder:
-        """Return the embedder of a name; the last one is kept as long as its files are the same.
+        """Return the embedder of a name; the last two are kept as long as their files are the same.
+
+        Two, since an index of the model before answers until it was embedded with another one.
 
         Raises:
             ModelError: It cannot be loaded.
@@ -104,9 +113,34 @@ class OpenFiles:
         from hybrid.models.registry import embedder_info, load_embedder
 
         key = embedder_info(name, home=home).key
-        if self._embedder is None or self._embedder[0] != key:
-            self._embedder = (key, load_embedder(name, home=home))
-        return self._embedder[1]
+        embedder = self._embedders.get(key) or load_embedder(name, home=home)
+        with self._lock:
+            self._embedders[key] = embedder
+            self._embedders.move_to_end(key)
+            while len(self._embedders) > _MOST_EMBEDDERS:
+                self._embedders.popitem(last=False)
+        return embedder
+
+    def _is_loading(self, workspace: Workspace) -> bool:
+        """Return whether the model of the settings is being loaded in a thread of its own, which is started if needed.
+
+        False once it is loaded, or could not be.
+        """
+        from hybrid.models.registry import embedder_info
+
+        name, home = workspace.config.model.name, workspace.home
+        key = embedder_info(name, home=home).key
+        if self._load is not None or key in self._embedders:
+            return False
+
+        def load() -> None:
+            with contextlib.suppress(HybridError, OSError, ValueError):  # Whoever opens the index next meets it again.
+                self.load(name, home)
+
+        if key not in self._loading:
+            self._loading[key] = threading.Thread(target=load, daemon=True)
+            self._loading[key].start()
+        return self._loading[key].is_alive()
 
     def close_unused(self, older_than_s: float = _UNUSED_S) -> None:
         """Close the indexes that were not asked for longer than this."""
@@ -126,7 +160,6 @@ class OpenFiles:
             if entry is None:
                 return None
             if entry.stamp != _stamp(folder):
-                del self._open[key]
                 return None
             entry.used_s = time.monotonic()
             self._open.move_to_end(key)
@@ -159,7 +192,7 @@ class OpenKinds:
         environ: Environment variables; `LORE_DATA_DIR` names the user's lore.
         files: Indexes of files and the embedder; a service shares one among all environments.
         most_new: As of `views.RecordViews`.
-        is_lagging: As of `memory_views.MemoryViews`.
+        is_lagging: As of `views.RecordViews` and `memory_views.MemoryViews`.
 
     Attributes:
         stores: The stores of the records, which need no index.
@@ -189,7 +222,9 @@ class OpenKinds:
         from hybrid.knowledge.views import RecordViews  # Brings numpy: a session's start has no need of it.
 
         if self._views is None:
-            self._views = RecordViews(self.stores, self._files.load, most_new=self._most_new)
+            self._views = RecordViews(
+                self.stores, self._files.load, most_new=self._most_new, is_lagging=self._is_lagging
+            )
         return self._views.open_all(workspace)
 
     def memory(self, workspace: Workspace) -> tuple[MemoryView | None, Sequence[str]]:

@@ -7,6 +7,7 @@ at, and only when one changed are records read and built, so nothing that was wi
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 import threading
@@ -18,11 +19,11 @@ from msgspec.structs import replace
 
 from hybrid.base.atomic import write_atomic
 from hybrid.base.digest import sha256_hex
-from hybrid.base.errors import BusyError, HybridError, IndexUnavailableError
+from hybrid.base.errors import BusyError, HybridError, IndexMismatchError, IndexUnavailableError
 from hybrid.index.analysis import recipe
-from hybrid.index.manifest import FORMAT_VERSION, NAME, is_untouched, read_manifest
+from hybrid.index.manifest import FORMAT_VERSION, NAME, has_other_model, is_untouched, read_manifest
 from hybrid.index.place import Place
-from hybrid.models.registry import LazyEmbedder
+from hybrid.models.registry import LazyEmbedder, embedder_info
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.search.searcher import Searcher, open_collection
 from hybrid.sources.records import RECORDS_VERSION, RecordSource
@@ -70,12 +71,21 @@ class RecordView(Struct, frozen=True):
 
 
 class _Open(Struct):
-    """An open index and its records; one that is behind the records serves once and is not kept."""
+    """An open index and its records.
+
+    Attributes:
+        records: What was indexed, unless it is behind.
+        searcher: Of the index.
+        by_path: Path in the index → record.
+        is_behind: The index is behind the records; it serves once and is not kept.
+        is_of_other_model: The index is not embedded with the model of the settings yet.
+    """
 
     records: Sequence[Record]
     searcher: Searcher
     by_path: Mapping[str, Record]
     is_behind: bool = False
+    is_of_other_model: bool = False
 
 
 class RecordViews:
@@ -84,7 +94,10 @@ class RecordViews:
     Args:
         stores: Reads the record files.
         load: Gives the embedder of a name; by default it is loaded anew.
-        most_new: The most records that are indexed at once; for more `open` raises. None for any number.
+        most_new: The most records that are indexed at once; for more `open` raises. None for any number. With a number,
+            an index of another model serves as it is while that model is there.
+        is_lagging: True lets such an index serve too, and makes it anew in another thread: prompts of a service must
+            not wait.
     """
 
     def __init__(
@@ -93,10 +106,13 @@ class RecordViews:
         load: Callable[[str, Path], Embedder] | None = None,
         *,
         most_new: int | None = None,
+        is_lagging: bool = False,
     ) -> None:
         self._stores = stores
         self._load = load
         self._most_new = most_new
+        self._is_lagging = is_lagging
+        self._catching_up: set[Hashable] = set()
         self._open: OrderedDict[Hashable, _Open] = OrderedDict()
         self._lock = threading.Lock()
         self._opening: dict[Hashable, threading.Lock] = {}
@@ -121,11 +137,18 @@ class RecordViews:
             if not opening.acquire(timeout=WAIT_S):
                 raise BusyError(f"{len(records)} records are being indexed")
             try:
-                found = self._fresh(key, records) or self._opened(workspace, kind, name, records)
+                found = self._fresh(key, records) or self._at_once(workspace, kind, name, records)
+            except IndexMismatchError as error:
+                if not self._is_lagging:
+                    raise
+                self._catch_up(key, lambda: self._opened(workspace, kind, name, records))
+                raise BusyError(f"{len(records)} records are being embedded anew") from error
             finally:
                 opening.release()
             if not found.is_behind:
                 self._keep(key, found)
+        if found.is_of_other_model and self._is_lagging:
+            self._catch_up(key, lambda: self._opened(workspace, kind, name, records))
         return RecordView(kind, found.searcher, found.by_path, lessons)
 
     def _fresh(self, key: Hashable, records: Sequence[Record]) -> _Open | None:
@@ -144,6 +167,25 @@ class RecordViews:
             self._open.move_to_end(key)
             while len(self._open) > _MOST_OPEN:
                 self._opening.pop(self._open.popitem(last=False)[0], None)
+
+    def _catch_up(self, key: Hashable, opened: Callable[[], _Open]) -> None:
+        """Open an index in a thread of its own, and keep it, unless one is at it already; failures are passed over."""
+        with self._lock:
+            if key in self._catching_up:
+                return
+            self._catching_up.add(key)
+
+        def run() -> None:
+            try:
+                # What fails here is tried again for the next prompt.
+                with contextlib.suppress(HybridError, OSError, ValueError):
+                    found = opened()
+                    if not found.is_behind:
+                        self._keep(key, found)
+            finally:
+                self._catching_up.discard(key)
+
+        threading.Thread(target=run, daemon=True).start()
 
     def open_all(self, workspace: Workspace) -> tuple[list[RecordView], list[str]]:
         """Return the views of the kinds that have a record, and a sentence for each kind or file that failed."""
@@ -168,13 +210,31 @@ class RecordViews:
         lessons = self._stores.lessons(workspace)
         return lessons.records, lessons
 
+    def _at_once(self, workspace: Workspace, kind: RecordsKind, name: str, records: Sequence[Record]) -> _Open:
+        """Return an open view, with an index of another model as it is where nobody can wait for a new one.
+
+        Raises:
+            IndexMismatchError: There is such an index, its model is gone, and the view is `is_lagging`.
+        """
+        place = place_of(workspace.home, name)
+        if self._is_lagging or self._most_new is not None:
+            wanted = embedder_info(workspace.config.model.name, workspace.home)
+            if has_other_model(place.folder, wanted.key):
+                try:
+                    searcher = _searcher(workspace, kind, place, self._load)
+                    return _Open(records, searcher, RecordSource(records).by_path, is_of_other_model=True)
+                except IndexMismatchError:
+                    if self._is_lagging:
+                        raise
+        return self._opened(workspace, kind, name, records)
+
     def _opened(self, workspace: Workspace, kind: RecordsKind, name: str, records: Sequence[Record]) -> _Open:
+        """Return an open view, its index brought up to date before."""
         source = RecordSource(records)
         place = place_of(workspace.home, name)
-        config = workspace.config
-        gate = gate_settings(config.gate, config.lessons if kind == "lessons" else config.lore)
         is_behind = False
-        if self._most_new is not None and (n_new := len(records) - _n_indexed(place)) > self._most_new:
+        model = embedder_info(workspace.config.model.name, workspace.home)
+        if self._most_new is not None and (n_new := len(records) - _n_indexed(place, model.key)) > self._most_new:
             raise BusyError(f"{n_new} records are not indexed yet; `hybrid reindex` does it")
         try:
             self._build(workspace, place, source)
@@ -186,8 +246,7 @@ class RecordViews:
                 raise
         except sqlite3.DatabaseError as error:
             raise IndexUnavailableError(f"{place.catalog}: {error}") from error
-        searcher = open_collection(place, config, workspace.home, gate=gate, load=self._load)
-        return _Open(records, searcher, source.by_path, is_behind)
+        return _Open(records, _searcher(workspace, kind, place, self._load), source.by_path, is_behind)
 
     def _build(self, workspace: Workspace, place: Place, source: RecordSource) -> None:
         """Bring the index up to date with the records of a source; nothing happens if it holds just these."""
@@ -207,6 +266,14 @@ class RecordViews:
         how = Recipe(source.chunk, WHOLE, RECORDS_VERSION, RECORDS_VERSION)
         summary = build(place, BuildTools(source, embedder, how, annotator), BuildTask(wait_s=WAIT_S))
         _note_seen(place, digest, summary.generation)
+
+
+def _searcher(
+    workspace: Workspace, kind: RecordsKind, place: Place, load: Callable[[str, Path], Embedder] | None
+) -> Searcher:
+    config = workspace.config
+    gate = gate_settings(config.gate, config.lessons if kind == "lessons" else config.lore)
+    return open_collection(place, config, workspace.home, gate=gate, load=load)
 
 
 def gate_settings(gate: GateConfig, rates: LessonsConfig | LoreConfig | MemoryConfig) -> GateConfig:
@@ -234,10 +301,11 @@ def _note_seen(place: Place, digest: str, generation: int) -> None:
         write_atomic(place.folder / _SEEN, json.dumps(seen).encode(), durable=False)
 
 
-def _n_indexed(place: Place) -> int:
-    """Return the number of chunks in an index, about that of its records; 0 when no index can be read."""
+def _n_indexed(place: Place, model: str) -> int:
+    """Return the number of chunks in an index, about that of its records; 0 for none, or one of another model."""
     try:
-        return sum(entry.n_chunks for entry in read_manifest(place.folder).segments)
+        manifest = read_manifest(place.folder)
+        return sum(entry.n_chunks for entry in manifest.segments) if manifest.model == model else 0
     except (IndexUnavailableError, OSError):
         return 0
 

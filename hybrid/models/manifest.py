@@ -44,6 +44,7 @@ class ModelManifest(Struct, frozen=True):
         gate_threshold: Default threshold on the raw top cosine, or None if nobody measured one.
         expected_false_open_rate: Share of unfitting prompts that this threshold let pass when measured, or None.
         files: File name → SHA-256 in hex, for those that are known; every deciding file of a shipped model.
+        replaces: Names of models that shipped before and whose place it has taken: they mean this one now.
     """
 
     name: str
@@ -59,6 +60,7 @@ class ModelManifest(Struct, frozen=True):
     gate_threshold: float | None
     expected_false_open_rate: float | None
     files: Mapping[str, str]
+    replaces: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -155,6 +157,7 @@ def _parse(data: dict[str, Any]) -> ModelManifest:
         gate_threshold=_number(gate, "threshold", -1.0, 1.0),
         expected_false_open_rate=_number(gate, "expected_false_open_rate", 0.0, 1.0),
         files=MappingProxyType(files),
+        replaces=_texts(data, "replaces"),
     )
 
 
@@ -170,6 +173,13 @@ def _text(data: dict[str, Any], key: str, default: str | None = None) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{key} = {value!r}: must be text")
     return value
+
+
+def _texts(data: dict[str, Any], key: str) -> tuple[str, ...]:
+    value = data.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in cast("list[object]", value)):
+        raise TypeError(f"{key} = {value!r}: must be a list of texts")
+    return tuple(cast("list[str]", value))
 
 
 def _count(data: dict[str, Any], key: str, *, at_least: int) -> int:

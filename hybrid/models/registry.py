@@ -1,7 +1,8 @@
 """Finds an embedding model by its name and makes its embedder; the engine and the commands ask here.
 
 A name is `hashing` or `hashing-DIM`, a model of the shipped folder `models/` (by short name or hub id), a folder
-(absolute, or beginning with `.` or `~`), or a model on the hub. Loads no numpy until an embedder is made.
+(absolute, or beginning with `.` or `~`), or a model on the hub. The name of a model that shipped once stands for the
+one that replaced it. Loads no numpy until an embedder is made.
 """
 
 from __future__ import annotations
@@ -127,6 +128,22 @@ def embedder_info(name: str, home: Path, environ: Mapping[str, str] = os.environ
     return _info(_locate(name, environ), home)
 
 
+def present_name(name: str) -> str:
+    """Return the name of the model that replaced a retired one; any other name as it is."""
+    known = None if _is_path(name) else _known(name)
+    return known[0].name if known and name in known[0].replaces else name
+
+
+def embedder_of_key(key: str, home: Path, environ: Mapping[str, str] = os.environ) -> EmbedderInfo | None:
+    """Return the identity of the embedder of a key, `EmbedderInfo.key`; None when that very model is not there now."""
+    name = key.rpartition("@")[0]
+    try:
+        info = embedder_info(name, home, environ)
+    except ModelError:
+        return None
+    return info if info.key == key else None
+
+
 def model_folder(name: str, environ: Mapping[str, str] = os.environ) -> Path | None:
     """Return the folder of hybrid's own files of a model: manifest and probe; None for a model without a folder.
 
@@ -137,7 +154,7 @@ def model_folder(name: str, environ: Mapping[str, str] = os.environ) -> Path | N
     """
     if _hashing_dim(name):
         return None
-    known = None if Path(name).is_absolute() or name.startswith((".", "~")) else _known(name)
+    known = None if _is_path(name) else _known(name)
     return known[1] if known else _locate(name, environ).folder
 
 
@@ -181,11 +198,15 @@ def _hashing_dim(name: str) -> int:
 
 def _manifests() -> list[tuple[ModelManifest, Path]]:
     folders = sorted(path.parent for path in shipped("models").glob(f"*/{MANIFEST_NAME}"))
-    return [(read_manifest(folder), folder) for folder in folders]
+    return [(_shipped_manifest(folder), folder) for folder in folders]
+
+
+def _is_path(name: str) -> bool:
+    return name.startswith((".", "~")) or Path(name).is_absolute()
 
 
 def _locate(name: str, environ: Mapping[str, str]) -> _Located:
-    if name.startswith((".", "~")) or Path(name).is_absolute():
+    if _is_path(name):
         return _located_folder(name)
     repository = name if "/" in name else f"sentence-transformers/{name}"
     if not is_repository(repository):
@@ -193,6 +214,7 @@ def _locate(name: str, environ: Mapping[str, str]) -> _Located:
     known = _known(name)
     if known is not None:
         manifest, folder = known
+        name = manifest.name if name in manifest.replaces else name
         if (folder / _WEIGHTS).is_file():
             return _Located(name, manifest.id, manifest, folder, is_shipped=True)
         on_disk = downloaded(manifest.id, manifest.revision, environ)
@@ -216,11 +238,15 @@ _shipped_manifest = cache(read_manifest)
 
 
 def _known(name: str) -> tuple[ModelManifest, Path] | None:
-    """Return the manifest in `models/` of a short name (the folder's) or a hub id, and its folder; None without one."""
+    """Return the manifest in `models/` of a name, and its folder; None without one.
+
+    The name is that of the folder, one on the hub, or one that the model replaces.
+    """
     folder = shipped("models", name)
     if "/" not in name and (folder / MANIFEST_NAME).is_file():
         return _shipped_manifest(folder), folder
-    return next(((manifest, place) for manifest, place in _manifests() if manifest.id == name), None)
+    found = _manifests()
+    return next(((one, place) for one, place in found if name == one.id or name in one.replaces), None)
 
 
 def _fetched(located: _Located) -> _Located:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from copy import copy
 from typing import TYPE_CHECKING, Literal
@@ -10,19 +11,20 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from hybrid.base.errors import HybridError
+from hybrid.base.errors import HybridError, IndexMismatchError, ModelError
 from hybrid.base.tokens import query_tokens
 from hybrid.index.backend import EVERYTHING, Filter
 from hybrid.index.history import open_history
+from hybrid.index.manifest import read_manifest
 from hybrid.index.snapshot import open_snapshot
-from hybrid.models.registry import load_embedder
+from hybrid.models.registry import embedder_info, embedder_of_key, load_embedder
 from hybrid.prompting.query import narrowed
 from hybrid.search.floor import relevance
 from hybrid.search.fusion import Fused, fuse, one_of
 from hybrid.search.gate.verdict import open_gate
 from hybrid.search.ranking.asked import most_telling, take_apart
 from hybrid.search.ranking.ranker import Legs, Ranker
-from hybrid.types import Hit
+from hybrid.types import EmbedderInfo, Hit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from hybrid.search.gate.threshold import Verdict
     from hybrid.search.gate.verdict import Gate, PromptPieces
     from hybrid.search.ranking.ranker import RankedChunk
-    from hybrid.types import Embedder
+    from hybrid.types import Embedder, EmbedInput
     from hybrid.workspace import Workspace
 
 Mode = Literal["hybrid", "dense", "lexical"]
@@ -238,6 +240,48 @@ class Searcher:
         )
 
 
+class _NoModel(Struct, frozen=True):
+    """Stands for a model that is gone: no text has a vector, so that a search finds by words alone.
+
+    Attributes:
+        info: The identity of the model, as far as it is known.
+    """
+
+    info: EmbedderInfo
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Return zeros, shape (dim,), for any text."""
+        return self.embed_queries([text])[0][0]
+
+    def embed_queries(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], None]:
+        """Return zeros, shape (n_texts, dim), and no lengths."""
+        return np.zeros((len(texts), self.info.dim), np.float32), None
+
+    def embed_documents(self, inputs: Sequence[EmbedInput]) -> NDArray[np.float32]:
+        """Return zeros, shape (n_inputs, dim)."""
+        return np.zeros((len(inputs), self.info.dim), np.float32)
+
+    def truncated(self, inputs: Sequence[EmbedInput]) -> NDArray[np.bool_]:
+        """Return that no input is too long, shape (n_inputs,)."""
+        return np.zeros(len(inputs), np.bool_)
+
+
+def open_by_words(workspace: Workspace) -> Searcher:
+    """Open the index of a workspace for searching by words alone, whatever model it was built with; it has no gate.
+
+    For a person who searches while the index waits to be embedded with another model. No prompt is answered by it.
+
+    Raises:
+        ProjectError: There is no project here.
+        IndexUnavailableError: The index is missing, damaged, or of another format.
+    """
+    folder, search = workspace.place.folder, workspace.config.search
+    backend = open_snapshot(folder, model=None, k1=search.bm25_k1, b=search.bm25_b)
+    gone = EmbedderInfo(backend.manifest.model, backend.dim, "", 0, None, None)
+    searcher = Searcher(backend, _NoModel(gone), search, None, workspace.config.ranking)
+    return _told(searcher, folder, workspace.config)
+
+
 def open_searcher(workspace: Workspace, *, load: Callable[[str, Path], Embedder] | None = None) -> Searcher:
     """Open the index of a workspace for searching.
 
@@ -263,6 +307,9 @@ def open_collection(
 ) -> Searcher:
     """Open any collection for searching: the files of a project, or its records.
 
+    An index of another model than that of the settings is searched with its own model, as long as that very model can
+    be loaded: until a build has made the new one whole, the old one answers.
+
     Args:
         place: The paths of the collection's index.
         config: Settings in force.
@@ -274,15 +321,28 @@ def open_collection(
         ModelError: The embedder cannot be loaded.
         IndexUnavailableError: The index is missing, damaged, or of another format or model.
     """
-    from hybrid.models.registry import embedder_info
 
-    name, search = config.model.name, config.search
-    model = embedder_info(name, home=home)
-    backend = open_snapshot(place.folder, model=model.key, k1=search.bm25_k1, b=search.bm25_b)
-    embedder = load(name, home) if load else load_embedder(name, home=home)
-    if embedder.info.key != model.key:
-        raise HybridError(f"model {model.name} changed while it was loaded; try again")
-    opened = open_gate(backend, embedder, home, gate or config.gate)
+    def searcher(model: EmbedderInfo) -> Searcher:
+        search = config.search
+        backend = open_snapshot(place.folder, model=model.key, k1=search.bm25_k1, b=search.bm25_b)
+        embedder = load(model.name, home) if load else load_embedder(model.name, home=home)
+        if embedder.info.key != model.key:
+            raise HybridError(f"model {model.name} changed while it was loaded; try again")
+        opened = open_gate(backend, embedder, home, gate or config.gate)
+        return _told(Searcher(backend, embedder, search, opened, config.ranking), place.folder, config)
+
+    try:
+        return searcher(embedder_info(config.model.name, home=home))
+    except IndexMismatchError:
+        # A build that ends just now makes this the model of the settings: then this is the second try.
+        own = embedder_of_key(read_manifest(place.folder).model, home)
+        if own is not None:
+            with contextlib.suppress(ModelError):  # What it needs was uninstalled.
+                return searcher(own)
+        raise
+
+
+def _told(searcher: Searcher, folder: Path, config: Config) -> Searcher:
+    """Return a searcher with what earlier commits tell, if the settings weigh that."""
     is_told = config.ranking.history or config.ranking.changes_with
-    searcher = Searcher(backend, embedder, search, opened, config.ranking)
-    return searcher.with_history(open_history(place.folder)) if is_told else searcher
+    return searcher.with_history(open_history(folder)) if is_told else searcher

@@ -24,6 +24,7 @@ from hybrid.base.atomic import locked
 from hybrid.ipc.start import start_command
 from tests.compat.make_home import CLIENTS, FOLDER, QUERIES, RETRY, SHOWN, environment, event
 from tests.support.builders import CHECKOUT
+from tests.support.successors import SUCCESSOR, next_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,12 +59,12 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
         shutil.rmtree(FOLDER)
 
 
-def run(*args: str, stdin: bytes = b"") -> str:
-    """The output of a command of this version."""
+def run(*args: str, stdin: bytes = b"", version: Path = CHECKOUT) -> str:
+    """The output of a command of this version, or of another one in a folder."""
     done = subprocess.run(
         [sys.executable, "-m", "hybrid", *args],
         cwd=FOLDER / "shop",
-        env=environment() | {"PYTHONPATH": str(CHECKOUT)},
+        env=environment() | {"PYTHONPATH": str(version)},
         input=stdin,
         capture_output=True,
         check=True,
@@ -82,6 +83,34 @@ def test_everything_is_found_without_a_build(printed: dict[str, str]) -> None:
     assert {name: _hits(printed[name]) for name in searches} == {name: _hits(text) for name, text in searches.items()}
     assert printed["generation"] == str(index["generation"])
     assert "added 0, changed 4, removed 0; embedded 0, reused 5" in run("reindex")
+
+
+def test_a_version_with_another_model_takes_everything_over(printed: dict[str, str], tmp_path: Path) -> None:
+    """Where the model of before ships no more: words find, one build embeds files and records, lists stay as they were.
+
+    The gate stays closed until then: no prompt is answered by words alone.
+    """
+    version = next_version(tmp_path)
+    words = {query: _paths(run("search", query, "--json", version=version)) for query in QUERIES}
+    index = json.loads(run("status", "--json", version=version))["index"]
+    silent = run("hook", "inject-context", stdin=event("s8", prompt=RETRY), version=version)
+    built = run("reindex", version=version)
+    given = json.loads(run("hook", "inject-context", stdin=event("s9", prompt=RETRY), version=version))
+    shown = {name: _without_age(run(*args, version=version)) for name, args in SHOWN.items()}
+
+    assert all(set(paths) & set(_paths(printed[f"search {query}"])) for query, paths in words.items())
+    assert ("stale", SUCCESSOR, None) == (
+        index["state"],
+        index["reembedding"]["to"],
+        index["reembedding"]["answers"],
+    )
+    assert "[code]" not in silent
+    assert "embedded 5, reused 0" in built
+    assert (
+        _shown_files(given["hookSpecificOutput"]["additionalContext"])[:1]
+        == _shown_files(json.loads(printed["given"])["hookSpecificOutput"]["additionalContext"])[:1]
+    )
+    assert {name: _without_age(printed[name]) for name in shown} == shown
 
 
 def test_a_session_goes_on(printed: dict[str, str]) -> None:
@@ -160,6 +189,10 @@ def _without_age(text: str) -> str:
 def _hits(text: str) -> list[tuple[Any, ...]]:
     fields = ("rank", "kind", "path", "start_line", "end_line", "name", "text")
     return [tuple(hit[field] for field in fields) for hit in json.loads(text)["hits"]]
+
+
+def _paths(text: str) -> list[str]:
+    return [hit["path"] for hit in json.loads(text)["hits"]]
 
 
 def _shown_files(text: str) -> list[str]:

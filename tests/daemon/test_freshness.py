@@ -6,7 +6,8 @@ import shutil
 from typing import TYPE_CHECKING
 
 from tests.support.agent import Agent, until
-from tests.support.builders import PAYMENTS, git_project, new_shop
+from tests.support.builders import CHECKOUT, PAYMENTS, git_project, new_shop
+from tests.support.successors import SHIPPED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,3 +67,34 @@ def test_a_build_that_fails_is_told(served: Agent) -> None:
 
     assert "catalog.db" in served.shop.json("status")["health"]["last_error"]["message"]
     assert "src/payments/client.py" in answer
+
+
+def test_another_model_is_taken_up_while_the_old_one_answers(served: Agent) -> None:
+    """After `models use` prompts get what they got before, and without a command the index is embedded anew."""
+    before = served.prompt(RETRY).text
+    served.shop.out("models", "use", "hashing-256", "--quiet")
+    first = served.prompt(RETRY, "s2").text
+    until(lambda: served.shop.json("status")["index"]["reembedding"] is None and not _is_building(served))
+    log = [line for line in served.shop.reasons() if line != "injected"]
+
+    assert ("src/payments/client.py" in before, before) == (True, first)
+    assert "ready" == served.shop.json("status")["index"]["state"]
+    assert [] == log
+
+
+def test_an_index_whose_model_is_gone_is_made_anew_at_the_first_event(agent: Agent, tmp_path: Path) -> None:
+    """After an upgrade that took its model away the index is silent in prompts, and soon answers again by itself."""
+    folder = tmp_path / "model"
+    shutil.copytree(CHECKOUT / "models" / SHIPPED, folder)
+    agent.shop.out("reindex", "--quiet", HYBRID_MODEL_NAME=str(folder))
+    shutil.rmtree(folder)
+    agent.shop.out("daemon", "start", "--quiet")
+    silent = agent.prompt(RETRY).text
+    until(lambda: agent.shop.json("status")["index"]["reembedding"] is None)
+
+    assert "" == silent
+    assert "src/payments/client.py" in agent.prompt(RETRY, "s2").text
+
+
+def _is_building(agent: Agent) -> bool:
+    return any(found["is_building"] for found in agent.status().get("projects", ()))

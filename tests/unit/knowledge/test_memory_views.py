@@ -2,18 +2,21 @@ from __future__ import annotations
 
 import shutil
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from hybrid.ask import memory_lookup
 from hybrid.base.errors import BusyError
+from hybrid.base.resources import shipped
 from hybrid.knowledge.memory_collection import present_of
 from hybrid.knowledge.memory_views import MemoryViews
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.records.memory.types import Extracted, Owner, RowFilter
 from tests.support.agent import until
 from tests.support.records import Talk, new_talk
+from tests.support.successors import SHIPPED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -168,3 +171,38 @@ def test_an_index_that_was_deleted_is_made_again(talk: Talk) -> None:
     shutil.rmtree(talk.home / "records")
 
     assert ["Fix walrus in the harbour"] == found(talk, OpenKinds({}), "walrus")
+
+
+def test_a_memory_of_another_model_is_embedded_anew(talk: Talk) -> None:
+    """Without a new row too; a service answers with the old one meanwhile, and a hook alone leaves it as it is."""
+    add(talk, OpenKinds({}), "Fix walrus in the harbour")
+    _model(talk, OpenKinds({}))
+    other = replace(talk, flags={**talk.flags, "model.name": "hashing-32"})
+    alone, served = OpenKinds({}, most_new=300), OpenKinds({}, is_lagging=True)
+
+    assert [SHIPPED] * 2 == [_model(other, alone) for _ in range(2)]
+    assert (SHIPPED, ["Fix walrus in the harbour"]) == (_model(other, served), found(other, served, "walrus"))
+    until(lambda: _model(other, served) == "hashing-32")
+    assert ["Fix walrus in the harbour"] == found(other, served, "walrus")
+    assert "hashing-32" == _model(other, OpenKinds({}))
+
+
+def test_a_memory_whose_model_is_gone_keeps_no_prompt_waiting(talk: Talk, tmp_path: Path) -> None:
+    """A service leaves the memory out of an answer until it is embedded anew."""
+    model = tmp_path / "model"
+    shutil.copytree(shipped("models", SHIPPED), model)
+    add(talk, OpenKinds({}), "Fix walrus in the harbour")
+    _model(replace(talk, flags={**talk.flags, "model.name": str(model)}), OpenKinds({}))
+    shutil.rmtree(model)
+    served = OpenKinds({}, is_lagging=True)
+
+    assert (None, ("memory: the memory is being embedded anew",)) == served.memory(talk.workspace())
+    until(lambda: served.memory(talk.workspace())[0] is not None)
+    assert ["Fix walrus in the harbour"] == found(talk, served, "walrus")
+
+
+def _model(talk: Talk, kinds: OpenKinds) -> str:
+    """The model with which the memory is searched."""
+    view, _ = kinds.memory(talk.workspace())
+    assert view is not None
+    return view.searcher.embedder.info.name

@@ -9,16 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hybrid.base.errors import BusyError
+from hybrid.base.resources import shipped
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.knowledge.record_files import open_stores
 from hybrid.knowledge.stores import RecordStores
 from hybrid.knowledge.views import RecordViews
+from tests.support.agent import until
 from tests.support.records import DECISION, LESSONS, PATTERNS, RECORD_FILES, Talk, accept_tree, new_talk
+from tests.support.successors import SHIPPED
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.knowledge.views import RecordView
+    from hybrid.workspace import Workspace
 
 FILE = ".hybrid/LESSONS.md"
 
@@ -255,3 +260,56 @@ def test_a_record_that_changed_is_found_by_a_process_that_starts_anew(talk: Talk
     assert {"Git commit format", "Never touch an applied migration"} == {
         snapshot.get(row).name for row, _ in snapshot.live_terms()
     }
+
+
+def _of_model(talk: Talk, name: str) -> Workspace:
+    """The project as it is with another model in the settings."""
+    return replace(talk, flags={**talk.flags, "model.name": name}).workspace()
+
+
+def test_a_service_answers_with_the_model_before_and_catches_up(talk: Talk) -> None:
+    """A prompt does not wait until records are embedded with another model; soon after they are."""
+    _views().open(talk.workspace(), "lessons")
+    views, workspace = RecordViews(RecordStores({}), is_lagging=True), _of_model(talk, "hashing-32")
+    first = views.open(workspace, "lessons")
+
+    assert first is not None
+    assert "hashing" == first.searcher.embedder.info.name
+    assert ["L001", "L002"] == _indexed(first)
+    until(lambda: views.open(workspace, "lessons").searcher.embedder.info.name == "hashing-32")
+
+
+def test_a_hook_without_a_service_leaves_the_model_before(talk: Talk) -> None:
+    """It has no time to embed records anew: the index serves as it is, and is not written."""
+    _views().open(talk.workspace(), "lessons")
+    views = RecordViews(RecordStores({}), most_new=300)
+
+    for _ in range(2):
+        view = views.open(_of_model(talk, "hashing-32"), "lessons")
+        assert view is not None
+        assert "hashing" == view.searcher.embedder.info.name
+
+
+def test_where_the_model_before_is_gone_no_prompt_waits(talk: Talk, tmp_path: Path) -> None:
+    """A service says that records are embedded anew, and has them soon; a hook without one embeds a few at once."""
+    model = tmp_path / "model"
+    shutil.copytree(shipped("models", SHIPPED), model)
+    _views().open(_of_model(talk, str(model)), "lessons")
+    shutil.rmtree(model)
+    views = RecordViews(RecordStores({}), is_lagging=True)
+    with pytest.raises(BusyError, match="2 records are being embedded anew"):
+        views.open(talk.workspace(), "lessons")
+
+    until(lambda: views.open_all(talk.workspace())[1] == [])
+    assert ["L001", "L002"] == _indexed(RecordViews(RecordStores({}), most_new=2).open(talk.workspace(), "lessons"))
+
+
+def test_a_hook_alone_does_not_embed_many_records_of_a_model_that_is_gone(talk: Talk, tmp_path: Path) -> None:
+    """More of them than it may index are left to the service."""
+    model = tmp_path / "model"
+    shutil.copytree(shipped("models", SHIPPED), model)
+    _views().open(_of_model(talk, str(model)), "lessons")
+    shutil.rmtree(model)
+
+    with pytest.raises(BusyError, match="2 records are not indexed yet"):
+        RecordViews(RecordStores({}), most_new=1).open(talk.workspace(), "lessons")

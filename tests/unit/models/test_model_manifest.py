@@ -29,6 +29,7 @@ def test_what_is_left_out_is_empty_or_unknown(tmp_path: Path) -> None:
 
     assert ("tiny", 8, 5) == (manifest.name, manifest.dim, manifest.max_tokens)
     assert ("", "", "", "") == (manifest.id, manifest.revision, manifest.query_prefix, manifest.document_prefix)
+    assert () == manifest.replaces
     assert (None, None, {}) == (manifest.gate_threshold, manifest.expected_false_open_rate, dict(manifest.files))
 
 
@@ -56,6 +57,7 @@ def test_info_takes_over_the_gate(tmp_path: Path) -> None:
         pytest.param('"MIT"', "3", "licence = 3: must be text", id="wrong type"),
         pytest.param("dim = 8", "dim = 8\ngate = 1", "gate must be a table", id="no table"),
         pytest.param('"made for a test"', '"x"\n[gate]\nthreshold = 2', "threshold = 2: must be a number", id="gate"),
+        pytest.param("dim = 8", 'dim = 8\nreplaces = "v0"', "replaces = 'v0': must be a list of texts", id="no list"),
         pytest.param('"made for a test"', '"x"\n[files]\na = "12"', "files.a = '12': must be a SHA-256", id="digest"),
         pytest.param('"made for a test"', '"x', "cannot be read", id="no TOML"),
     ],

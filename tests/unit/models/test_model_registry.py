@@ -9,9 +9,20 @@ import pytest
 
 from hybrid.base.errors import ModelError
 from hybrid.base.resources import shipped
+from hybrid.models import registry
 from hybrid.models.folders import cache_folder
-from hybrid.models.registry import LazyEmbedder, describe, embedder_info, known_models, load_embedder, model_folder
+from hybrid.models.registry import (
+    LazyEmbedder,
+    describe,
+    embedder_info,
+    embedder_of_key,
+    known_models,
+    load_embedder,
+    model_folder,
+    present_name,
+)
 from hybrid.types import EmbedInput
+from tests.support.successors import SHIPPED, SUCCESSOR, write_successor
 
 
 def downloaded(cache: Path, repository: str, source: Path, revision: str = "a" * 40) -> dict[str, str]:
@@ -242,3 +253,39 @@ def _installed(name: str) -> bool:
     import importlib.util
 
     return importlib.util.find_spec(name) is not None
+
+
+@pytest.fixture
+def succeeded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of shipped models in which a successor took the place of the present one."""
+    write_successor(tmp_path / "models")
+    monkeypatch.setattr(registry, "shipped", lambda *parts: tmp_path.joinpath(*parts))
+    return tmp_path
+
+
+def test_a_retired_name_is_the_successors(succeeded: Path) -> None:
+    """Whoever names the model before gets the one that replaced it, under its own name: one model, one key."""
+    info = embedder_info(SHIPPED, succeeded)
+
+    assert (SUCCESSOR, "hashing", "./x") == tuple(present_name(name) for name in (SHIPPED, "hashing", "./x"))
+    assert (SUCCESSOR, 64) == (info.name, info.dim)
+    assert info == embedder_info(SUCCESSOR, succeeded) == load_embedder(SHIPPED, home=succeeded).info
+    assert describe(SUCCESSOR) == describe(SHIPPED)
+    assert model_folder(SUCCESSOR) == model_folder(SHIPPED)
+
+
+def test_a_key_finds_the_very_model_or_none(succeeded: Path) -> None:
+    """The embedder of a key is the one that made the vectors: a successor, or another digest, is not."""
+    info = embedder_info(SUCCESSOR, succeeded)
+
+    assert info == embedder_of_key(info.key, succeeded)
+    assert embedder_info("hashing-8", succeeded) == embedder_of_key(
+        embedder_info("hashing-8", succeeded).key, succeeded
+    )
+    for key in (f"{SHIPPED}@{'0' * 16}", f"{SUCCESSOR}@{'0' * 16}", "/no/such/folder@1", "someone/unheard-of@1", ""):
+        assert embedder_of_key(key, succeeded) is None
+
+
+def test_a_name_that_ships_is_its_own(tmp_path: Path) -> None:
+    """As long as a model ships, nothing stands in for it."""
+    assert SHIPPED == present_name(SHIPPED) == embedder_info(SHIPPED, tmp_path).name

@@ -1,0 +1,290 @@
+"""The settings name another model: the old index answers until the new one is whole, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hybrid.index.build import build
+from hybrid.index.manifest import read_manifest
+from hybrid.index.plan import BuildTools
+from hybrid.knowledge.open_kinds import OpenKinds
+from hybrid.models.registry import load_embedder
+from hybrid.search.gate.annotator import GateAnnotator
+from hybrid.upkeep.indexing import file_source, recipe_of
+from hybrid.workspace import open_workspace
+from tests.support.builders import CHECKOUT, Shop, hear_interrupts, new_shop, write_files
+from tests.support.successors import SHIPPED, SUCCESSOR, next_version
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hybrid.workspace import Workspace
+
+RETRY = "How does the payment client retry a request after a timeout?"
+OTHER = {"HYBRID_MODEL_NAME": "hashing"}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    """The payments project, indexed with the shipped model."""
+    return new_shop(tmp_path)
+
+
+def _workspace(shop: Shop, **environ: str) -> Workspace:
+    return open_workspace(shop.root, environ={"HYBRID_HOME": str(shop.home), **environ}, user_home=shop.home / "user")
+
+
+def _model(shop: Shop) -> str:
+    """The model whose vectors the index holds."""
+    return read_manifest(_workspace(shop).place.folder).model.partition("@")[0]
+
+
+def _share(shop: Shop, **environ: str) -> dict[str, Any]:
+    return shop.json("status", **environ)["index"]["reembedding"]
+
+
+def test_the_old_index_answers_until_the_new_one_is_whole(shop: Shop) -> None:
+    """After `models use` prompts and searches get what they got before; a build swaps, and nothing is told any more."""
+    before = shop.out("search", "retry a payment"), shop.hook(RETRY)
+    shop.out("models", "use", "hashing", "--quiet")
+    after = shop.out("search", "retry a payment"), shop.hook(RETRY, session="s2")
+    index, shown = shop.json("status")["index"], shop.out("status", "--table", COLUMNS="300")
+    shop.out("reindex", "--quiet")
+
+    assert before == after
+    assert ("src/payments/client.py" in before[1], SHIPPED) == (True, _model_told(index))
+    assert ("stale", 4, 5, True) == tuple(index[key] for key in ("state", "documents", "chunks", "is_calibrated"))
+    assert f"Re-embedding     from {SHIPPED} to hashing, 0 % done; {SHIPPED} answers until it is whole" in shown
+    assert (None, "ready", "hashing") == (_share(shop), shop.json("status")["index"]["state"], _model(shop))
+    assert "src/payments/client.py" in shop.out("search", "retry a payment")
+
+
+def _model_told(index: dict[str, Any]) -> str:
+    assert {"from": SHIPPED, "to": "hashing", "share": 0.0} == {
+        key: value for key, value in index["reembedding"].items() if key != "answers"
+    }
+    return index["reembedding"]["answers"]
+
+
+def test_what_answers_is_said(shop: Shop) -> None:
+    """`hybrid context` and `hybrid explain` name the model that answers and the one that will; `doctor` tells too."""
+    line = f"files: the index made with {SHIPPED} answers until it is embedded with hashing"
+    shop.hook(RETRY, **OTHER)
+
+    assert line in shop.out("context", RETRY, "--explain", **OTHER)
+    assert line in shop.out("explain", "--last", **OTHER)
+    assert (
+        f"waits to be embedded with hashing; {SHIPPED} answers until then"
+        in shop.run("doctor", **OTHER).stdout.decode()
+    )
+
+
+def test_another_environment_does_not_disturb(shop: Shop) -> None:
+    """Settings of one terminal change nothing for another: the index keeps its model until somebody builds."""
+    shop.out("search", "retry", **OTHER)
+
+    assert (None, SHIPPED) == (_share(shop), _model(shop))
+
+
+def test_chunks_are_reused(shop: Shop) -> None:
+    """Only vectors are made anew, and going back embeds nothing."""
+    there = shop.json("reindex", **OTHER)
+    back = shop.json("reindex")
+
+    assert (5, 0) == (there["embedded"], there["changed"] + there["added"])
+    assert 0 == back["embedded"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9 on Windows")
+def test_a_killed_embedding_goes_on(tmp_path: Path) -> None:
+    """Killed in the middle, the old model answers and status has the share done; the next build does only the rest."""
+    files = {f"src/part_{i:03}.py": f"def settle_{i}(invoice):\n    return invoice.total * {i}\n" for i in range(600)}
+    shop = new_shop(tmp_path, files)
+    command = [sys.executable, "-c", _SLOW, "reindex", "--quiet"]
+    environ = os.environ | {"HYBRID_HOME": str(shop.home), "PYTHONPATH": str(CHECKOUT), **OTHER}
+    running = subprocess.Popen(command, cwd=shop.root, env=environ, preexec_fn=hear_interrupts)
+    told = _share(shop, **OTHER)
+    for _ in range(600):
+        if told["share"] > 0:
+            break
+        time.sleep(0.05)
+        told = _share(shop, **OTHER)
+    state = shop.json("status", **OTHER)["index"]["state"]
+    running.send_signal(signal.SIGKILL)
+    running.wait(timeout=30)
+    found = shop.out("search", "settle_17", "--limit", "1", **OTHER)
+    left = _share(shop, **OTHER)
+    rest = shop.json("reindex", **OTHER)
+
+    assert ("building", SHIPPED) == (state, told["answers"])
+    assert 0 < left["share"] < 1
+    assert "src/part_017.py" in found
+    assert 0 < rest["embedded"] < 600
+    assert (None, "hashing") == (_share(shop, **OTHER), _model(shop))
+
+
+_SLOW = """
+import time
+from hybrid.models.hashing import HashingEmbedder
+embed = HashingEmbedder.embed_documents
+HashingEmbedder.embed_documents = lambda self, inputs: (time.sleep(1), embed(self, inputs))[1]
+from hybrid.__main__ import main
+raise SystemExit(main())
+"""
+"""Runs a command with a model that takes a second for each batch."""
+
+
+@dataclass
+class FullDisk:
+    """An embedder that finds the disk full at its second batch, as a build would when it stores the vectors."""
+
+    embedder: Any
+    n_batches: int = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.embedder, name)
+
+    def embed_documents(self, inputs: Any) -> Any:
+        """As of the real one, once."""
+        self.n_batches += 1
+        if self.n_batches > 1:
+            raise OSError(28, "No space left on device")
+        return self.embedder.embed_documents(inputs)
+
+
+def test_a_full_disk_leaves_the_old_index(tmp_path: Path) -> None:
+    """A build that cannot store what it embeds ends with an error, and prompts are answered as before."""
+    files = {f"src/part_{i:03}.py": f"def settle_{i}(invoice):\n    return invoice.total * {i}\n" for i in range(300)}
+    shop = new_shop(tmp_path, files)
+    workspace = _workspace(shop, **OTHER)
+    settings, embedder = workspace.config.index, load_embedder("hashing", home=shop.home)
+    source = file_source(shop.root, settings, shop.home)
+    annotator = GateAnnotator(embedder, shop.home, with_hub=True)
+    tools = BuildTools(source, FullDisk(embedder), recipe_of(settings), annotator)
+    with pytest.raises(OSError, match="No space left"):
+        build(workspace.place, tools)
+
+    assert "src/part_017.py" in shop.out("search", "settle_17", "--limit", "1", **OTHER)
+    assert (SHIPPED, 0.0) < (_model(shop), _share(shop, **OTHER)["share"])
+    assert shop.json("reindex", **OTHER)["embedded"] < 300
+
+
+@pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root writes into read-only folders")
+def test_a_read_only_home_answers(shop: Shop) -> None:
+    """Where nothing can be embedded, the old model answers searches for as long as that lasts."""
+    folder = _workspace(shop).place.folder
+    folder.chmod(0o500)
+    try:
+        found = shop.out("search", "retry a payment", **OTHER)
+    finally:
+        folder.chmod(0o700)
+
+    assert "src/payments/client.py" in found
+
+
+def test_two_at_once(shop: Shop) -> None:
+    """A search that opens the index just as a build replaces it gets one generation or the other, never a mixture."""
+    workspace, kinds = _workspace(shop, **OTHER), OpenKinds({})
+    old = kinds.searcher(workspace)
+    shop.out("reindex", "--quiet", **OTHER)
+    new = kinds.searcher(workspace)
+
+    assert (SHIPPED, "hashing") == (old.embedder.info.name, new.embedder.info.name)
+    assert (256, 64) == (old.backend.dim, new.backend.dim)
+
+
+# --- the model of the index is gone -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def orphaned(tmp_path: Path) -> Shop:
+    """A project that was indexed with a model in a folder, which was deleted since."""
+    shop = new_shop(tmp_path, is_indexed=False)
+    folder = tmp_path / "model"
+    shutil.copytree(CHECKOUT / "models" / SHIPPED, folder)
+    shop.out("reindex", "--quiet", HYBRID_MODEL_NAME=str(folder))
+    shutil.rmtree(folder)
+    return shop
+
+
+def test_without_its_model_an_index_finds_by_words(orphaned: Shop) -> None:
+    """A search says that it found by words alone and why; prompts are met with silence; a build mends it."""
+    done = orphaned.run("search", "retry after a timeout")
+    silent, index = orphaned.hook(RETRY), orphaned.json("status")["index"]
+    shown = orphaned.out("status", "--table", COLUMNS="300")
+    orphaned.out("reindex", "--quiet")
+
+    assert (0, True) == (done.returncode, b"src/payments/client.py" in done.stdout)
+    assert done.stderr.decode().startswith(
+        "hybrid: warning: files: found by words alone, for the index was built with "
+    )
+    assert ("", ["index_mismatch"]) == (silent, orphaned.reasons())
+    assert ("stale", None, 4) == (index["state"], index["reembedding"]["answers"], index["documents"])
+    assert "is gone: no prompt is answered until it is whole, and `hybrid search` finds by words" in shown
+    assert "src/payments/client.py" in orphaned.hook(RETRY, session="s2")
+    assert "" == orphaned.run("search", "retry").stderr.decode()
+
+
+def test_by_words_there_is_no_cosine(orphaned: Shop) -> None:
+    """No vector of the model before is compared with one of another model."""
+    found = orphaned.run("search", "retry after a timeout", "--json").stdout.decode()
+
+    assert '"cosine": null' in found
+    assert '"cosine": 0' not in found
+
+
+# --- an upgrade that ships a successor ---------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def upgraded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The product of the next version, which ships another model."""
+    return next_version(tmp_path_factory.mktemp("next"))
+
+
+def _upgraded(shop: Shop, version: Path, *args: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    settings = {name: value for name, value in os.environ.items() if not name.startswith("HYBRID_")}
+    settings |= {"HYBRID_HOME": str(shop.home), "PYTHONPATH": str(version), "HOME": str(shop.home / "user"), **environ}
+    command = [sys.executable, "-m", "hybrid", *args]
+    return subprocess.run(
+        command, cwd=shop.root, env=settings, capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+def test_an_upgrade_gives_everybody_the_new_model(shop: Shop, upgraded: Path) -> None:
+    """The index of the model before finds by words, and the next build embeds it without parsing a file again."""
+    words = _upgraded(shop, upgraded, "search", "retry a payment")
+    built = _upgraded(shop, upgraded, "reindex", "--json")
+    found = _upgraded(shop, upgraded, "search", "retry a payment")
+
+    assert f"found by words alone, for the index was built with {SHIPPED}@" in words.stderr
+    assert "src/payments/client.py" in words.stdout
+    assert '"embedded": 5' in built.stdout
+    assert ("", True) == (found.stderr, "src/payments/client.py" in found.stdout)
+    assert SUCCESSOR == _model(shop)
+
+
+def test_a_retired_name_stands_for_its_successor(shop: Shop, upgraded: Path) -> None:
+    """Settings that name the model before go on: its successor is used, `doctor` says so, and `models use` mends it."""
+    write_files(shop.home, {"config.toml": f'[model]\nname = "{SHIPPED}"\n'})
+    _upgraded(shop, upgraded, "reindex")
+    listed = _upgraded(shop, upgraded, "models").stdout
+    told = _upgraded(shop, upgraded, "doctor").stdout
+    _upgraded(shop, upgraded, "models", "use", SHIPPED)
+    after = _upgraded(shop, upgraded, "doctor").stdout
+
+    assert SUCCESSOR == _model(shop)
+    assert listed.startswith(f"* {SUCCESSOR} ")
+    assert f"{SHIPPED}, which the settings name, does not ship any more; {SUCCESSOR} replaced it and is used" in told
+    assert f"hybrid models use {SUCCESSOR}" in told
+    assert "replaced it" not in after
+    assert f'name = "{SUCCESSOR}"' in (shop.home / "config.toml").read_text()
