@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from hybrid.evaluation.decisions import MarkedReport
-    from hybrid.evaluation.own import Lines
     from hybrid.workspace import Workspace
 
 
@@ -121,7 +119,7 @@ def configure_run(parser: argparse.ArgumentParser) -> None:
 
 def run_init(args: argparse.Namespace) -> int:
     """Propose queries and write them to a file; when the project gives none, write nothing and return exit code 1."""
-    from hybrid.evaluation.own import propose, write_own
+    from hybrid.evaluation.own import lines_of, propose, write_own
     from hybrid.upkeep.indexing import chunk_limits, file_source
 
     workspace = _workspace(args)
@@ -132,7 +130,7 @@ def run_init(args: argparse.Namespace) -> int:
     source = file_source(project.root, settings, workspace.home)
     proposals = propose(source, chunk_limits(settings), n=args.limit, seed=args.seed)
     if proposals:
-        write_own(path, proposals, project.name, _lines_of(workspace), is_forced=args.force)
+        write_own(path, proposals, project.name, lines_of(workspace), is_forced=args.force)
     counts = {name: sum(each.category == name for each in proposals) for name in ("semantic", "heading", "symbol")}
     if args.json:
         print_json({"file": str(path) if proposals else None, "queries": len(proposals), "categories": counts})
@@ -148,7 +146,7 @@ def run_init(args: argparse.Namespace) -> int:
 
 def run_queries(args: argparse.Namespace) -> int:
     """Score the queries of the project's file, with held-out files hidden from the index; exit code as of `show`."""
-    from hybrid.evaluation.own import read_own
+    from hybrid.evaluation.own import inside, lines_of, read_own
     from hybrid.evaluation.retrieval import Plan
     from hybrid.evaluation.trees import IndexScope, Tree, settings_in_force
 
@@ -158,8 +156,8 @@ def run_queries(args: argparse.Namespace) -> int:
     path = args.queries or _default_file(workspace)
     if not path.exists():
         raise QrelsError(f"{path} is not there; `hybrid eval init` proposes one")
-    own = read_own(path, project.name, _lines_of(workspace))
-    scope = IndexScope(held_out=own.held_out, left_out=_inside(path, project.root))
+    own = read_own(path, project.name, lines_of(workspace))
+    scope = IndexScope(held_out=own.held_out, left_out=inside(path, project.root))
     folder = project.root / FOLDER_NAME if project.has_folder else None
 
     def load(assignments: Sequence[str]) -> Any:
@@ -197,26 +195,6 @@ def _default_file(workspace: Workspace) -> Path:
     if not project.has_folder:
         raise QrelsError(f"{project.root} has no {FOLDER_NAME} folder; run `hybrid init`, or name a file of your own")
     return project.root / FOLDER_NAME / FILE_NAME
-
-
-def _lines_of(workspace: Workspace) -> Lines:
-    """Return a function that gives the lines of a project's file, None for one not read; each file is read once."""
-    from hybrid.upkeep.indexing import file_source
-
-    source = file_source(workspace.require_project().root, workspace.config.index, workspace.home)
-
-    @cache
-    def lines(path: str) -> list[str] | None:
-        text = source.read_text(path)
-        return None if text is None else text.split("\n")
-
-    return lines
-
-
-def _inside(path: Path, root: Path) -> tuple[str, ...]:
-    """Return the path of the file of queries in the project, so that the index leaves it out; empty outside."""
-    resolved = path.resolve()
-    return (resolved.relative_to(root).as_posix(),) if root in resolved.parents else ()
 
 
 # --- the command ------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import itertools
 import json
 import re
 from collections import Counter, defaultdict
+from functools import cache
 from pathlib import PurePosixPath
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ from hybrid.evaluation.qrels import JudgedQuery, QrelsError, query_of, read_line
 from hybrid.index.roles import bit, roles
 from hybrid.redact import mask
 from hybrid.types import Skipped
+from hybrid.upkeep.indexing import file_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from hybrid.types import ChunkLimits, Definition, Document, LineSpan, Source
+    from hybrid.workspace import Workspace
 
     T = TypeVar("T")
     Lines = Callable[[str], Sequence[str] | None]
@@ -431,6 +434,24 @@ def _fields(passage: FilePassage, lines: Lines) -> dict[str, Any]:
 
 def _digest(lines: Sequence[str], start: int, end: int) -> str:
     return digest8(chunk_digest("\n".join(lines[start - 1 : end])))
+
+
+def lines_of(workspace: Workspace) -> Lines:
+    """Return a function that gives the lines of a project's file, None for one not read; each file is read once."""
+    source = file_source(workspace.require_project().root, workspace.config.index, workspace.home)
+
+    @cache
+    def lines(path: str) -> list[str] | None:
+        text = source.read_text(path)
+        return None if text is None else text.split("\n")
+
+    return lines
+
+
+def inside(path: Path, root: Path) -> tuple[str, ...]:
+    """Return the path of the file of queries in the project, so that the index leaves it out; empty outside."""
+    resolved = path.resolve()
+    return (resolved.relative_to(root).as_posix(),) if root in resolved.parents else ()
 
 
 # --- keeping up with edits ---------------------------------------------------------------------------------

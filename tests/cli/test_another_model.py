@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,10 +18,13 @@ from hybrid.index.build import build
 from hybrid.index.manifest import read_manifest
 from hybrid.index.plan import BuildTools
 from hybrid.knowledge.open_kinds import OpenKinds
+from hybrid.models import registry
 from hybrid.models.registry import load_embedder
+from hybrid.prompting.query import make_query
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.upkeep.indexing import file_source, recipe_of
 from hybrid.workspace import open_workspace
+from tests.support.agent import until
 from tests.support.builders import CHECKOUT, Shop, hear_interrupts, new_shop, write_files
 from tests.support.successors import SHIPPED, SUCCESSOR, next_version
 
@@ -119,6 +123,7 @@ def test_a_killed_embedding_goes_on(tmp_path: Path) -> None:
         time.sleep(0.05)
         told = _share(shop, **OTHER)
     state = shop.json("status", **OTHER)["index"]["state"]
+    busy = shop.error("reindex", "--wait", "0", **OTHER)
     running.send_signal(signal.SIGKILL)
     running.wait(timeout=30)
     found = shop.out("search", "settle_17", "--limit", "1", **OTHER)
@@ -126,6 +131,7 @@ def test_a_killed_embedding_goes_on(tmp_path: Path) -> None:
     rest = shop.json("reindex", **OTHER)
 
     assert ("building", SHIPPED) == (state, told["answers"])
+    assert f"another process is indexing this project (process {running.pid}" in busy
     assert 0 < left["share"] < 1
     assert "src/part_017.py" in found
     assert 0 < rest["embedded"] < 600
@@ -191,15 +197,24 @@ def test_a_read_only_home_answers(shop: Shop) -> None:
     assert "src/payments/client.py" in found
 
 
-def test_two_at_once(shop: Shop) -> None:
-    """A search that opens the index just as a build replaces it gets one generation or the other, never a mixture."""
+def test_a_reader_keeps_its_generation_until_the_new_model_is_loaded(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Prompts do not wait while a service loads another model, and get one generation or the other, never a mixture."""
     workspace, kinds = _workspace(shop, **OTHER), OpenKinds({})
     old = kinds.searcher(workspace)
     shop.out("reindex", "--quiet", **OTHER)
+    is_loaded, load = threading.Event(), registry.load_embedder
+    monkeypatch.setattr(registry, "load_embedder", lambda name, home: is_loaded.wait(60) and load(name, home=home))
+    meanwhile = kinds.searcher(workspace)
+    is_loaded.set()
+    until(lambda: kinds.searcher(workspace) is not old)
     new = kinds.searcher(workspace)
 
+    assert old is meanwhile
     assert (SHIPPED, "hashing") == (old.embedder.info.name, new.embedder.info.name)
-    assert (256, 64) == (old.backend.dim, new.backend.dim)
+    assert old.backend.dim != new.backend.dim == 64
+    assert old.search(make_query("retry a payment"), top_k=1).hits
 
 
 # --- the model of the index is gone -----------------------------------------------------------------------
