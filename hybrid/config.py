@@ -71,6 +71,7 @@ class SearchConfig(Struct, frozen=True):
     lexical_engine: Literal["postings", "rank_bm25"]
     min_cosine: Cosine
     titles: bool
+    languages: bool
 
 
 class GateConfig(Struct, frozen=True):

@@ -312,7 +312,7 @@ class _Injection:
             searcher = collection.searcher
             model = searcher.embedder.info.key
             if is_auto and searcher.gate and model not in asked:
-                asked[model] = searcher.gate.ask(self._query.text)
+                asked[model] = searcher.gate.ask(self._query.text, searcher.english(self._query))
             searched = searcher.search(
                 self._query,
                 top_k=RECORDS_CONSIDERED if isinstance(collection, RecordCollection) else CONSIDERED,

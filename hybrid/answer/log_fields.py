@@ -72,6 +72,16 @@ def prompt_part(cleaned: CleanedPrompt, decision: Decision, how: str) -> dict[st
     }
 
 
+def english_part(decision: Decision, how: str) -> dict[str, Any]:
+    """Return `english`: the English words that a prompt in another language was searched for with, without secrets.
+
+    It is None for an English prompt, and if the log does not keep the text of prompts (`how`, as of `prompt_part`).
+    """
+    said = decision.searched.query.english if decision.searched else ""
+    is_kept = said and how == "text"
+    return {"english": " ".join(redact(said[:_REDACTED_CHARS]).split())[:_PROMPT_CHARS] if is_kept else None}
+
+
 def passages_part(decision: Decision) -> dict[str, Any]:
     """Return `passages`: kind → number of the passages of a prompt that was searched for by its title, else None."""
     query = decision.searched.query if decision.searched else None

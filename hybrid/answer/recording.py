@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from hybrid.answer.log_fields import (
+    english_part,
     evidence_part,
     gate_part,
     item_part,
@@ -154,6 +155,7 @@ def _event_line(turn: Turn, decision: Decision, latency_ms: float) -> dict[str, 
         "is_report": decision.is_report,
         "need": decision.need or None,
         **prompt_part(turn.cleaned, decision, workspace.config.privacy.log_prompts),
+        **english_part(decision, workspace.config.privacy.log_prompts),
         **passages_part(decision),
         "reason": decision.reason,
         "detail": decision.detail or None,

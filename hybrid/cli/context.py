@@ -80,6 +80,8 @@ def explanation(decision: Decision) -> list[str]:
     lines = ["", f"reason      {decision.reason}{f' ({decision.detail})' if decision.detail else ''}"]
     if decision.query:
         lines.append(f"query       {decision.query}")
+    if decision.searched and decision.searched.query.english:
+        lines.append(f"in English  {' '.join(decision.searched.query.english.split())}")
     if decision.kinds:
         lines.append(f"topic id    {decision.topic_id or 'none'}")
     lines += [f"problem     {problem}" for problem in decision.problems]

@@ -340,6 +340,8 @@ def lines_of(event: dict[str, Any], titles: Mapping[str, str] = MappingProxyType
         f"  client     {event.get('client')} (session {event.get('session') or 'none'}){_event(event)}",
         f"  prompt     {_prompt(event)}",
     ]
+    if event.get("english"):
+        lines.append(f"  in English {event['english']}")
     if passages := event.get("passages"):
         found = ", ".join(f"{count} {kind}" for kind, count in passages.items())
         lines.append(f"  by title   its first line counts most; the prompt has {found}")

@@ -263,7 +263,7 @@ class RecordCollection(Collection):
     def _worth(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None) -> dict[int, float]:
         """Return row → relevance of the hit plus the evidence for it, without an evidence below 0."""
         gate = self.searcher.gate
-        own = rows if rows is not None or gate is None else gate.evidence(query.text)
+        own = rows if rows is not None or gate is None else gate.evidence(query.text, self.searcher.english(query))
         return {hit.row: hit.relevance + (max(own.get(hit.row, 0.0), 0.0) if own else 0.0) for hit in hits}
 
     def _lessons(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None) -> list[Hit]:

@@ -191,6 +191,10 @@ class FairSearcher(Searcher):
         self.embedder = searcher.embedder
         self.gate = searcher.gate
 
+    def english(self, query: Query) -> str:
+        """As `Searcher.english`."""
+        return self._inner.english(query)
+
     def search(
         self,
         query: Query,

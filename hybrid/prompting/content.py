@@ -110,6 +110,7 @@ _MAX_WORD = 40
 _FENCED = re.compile(r"^[ \t]*(```|~~~)[^`\n]*\n(.*?)(?:^[ \t]*\1|\Z)", re.DOTALL | re.MULTILINE)
 _TOKEN = re.compile(r"`[^`\n]*`|\S+")
 _EDGES = '.,;:!?¿¡()[]{}"“”„«»*_~'
+_ACCENTED = re.compile("[\u00c0-\u024f]")
 _APOSTROPHES = str.maketrans("", "", "'’‘ʼ´")
 _SENTENCES = re.compile(r"(?<=[.!?;。！？；])\s+|\n+|(?<=\w):\s+")
 _CLAUSES = re.compile(r",\s+|\s+[-–]{1,2}\s+|\s*—\s*|[\"“”„«»]|\s\(|\)\s|[、，]")
@@ -130,6 +131,18 @@ def content_words(text: str) -> str:
 def is_english(text: str) -> bool:
     """Return whether no other language has more of its function words in a text than English."""
     return _function_words([_plain(token) for token in _TOKEN.findall(text)]) is _sets()[0]
+
+
+def foreign_grammar(text: str) -> frozenset[str] | None:
+    """Return the function words of the language of a text, empty for an unknown one; None for English.
+
+    A language is unknown when no function word of any says it, and a letter has an accent.
+    """
+    words = [_plain(token) for token in _TOKEN.findall(text)]
+    language, english = _function_words(words), _sets()[0]
+    if language is not english:
+        return language
+    return None if text.isascii() or not english.isdisjoint(words) or not _ACCENTED.search(text) else frozenset()
 
 
 def pieces(text: str) -> tuple[str, ...]:

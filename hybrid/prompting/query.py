@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from hybrid.base.patterns import compiled
 from hybrid.base.tokens import query_tokens
 from hybrid.prompting import symbols, traces
+from hybrid.prompting.lexicon import in_english
 from hybrid.prompting.traces import SourceLine
 
 if TYPE_CHECKING:
@@ -290,6 +291,7 @@ class Query(Struct, frozen=True):
         passages: Passages of the text, with the weight of their words.
         focus: The part of the text that says most, to be embedded.
         title: First line of a bug report or another prompt with something pasted; empty for all others.
+        english: The text in English words; empty for an English one.
     """
 
     text: str
@@ -300,6 +302,7 @@ class Query(Struct, frozen=True):
     passages: tuple[Passage, ...] = ()
     focus: str = ""
     title: str = ""
+    english: str = ""
 
 
 def make_query(cleaned_text: str, limit_chars: int = 5_000) -> Query:
@@ -327,6 +330,25 @@ def make_query(cleaned_text: str, limit_chars: int = 5_000) -> Query:
         parts,
         _focus(text, parts),
         _title(text, parts),
+        in_english(text),
+    )
+
+
+def said_in_english(query: Query) -> Query:
+    """Return a query in another language as it is searched for: its English words, and those it was typed in.
+
+    What was typed counts as lower-case words: a project may be written in that language. An English query stays.
+    """
+    if not query.english:
+        return query
+    said = make_query(query.english)
+    return replace(
+        query,
+        text=f"{query.english}\n{query.text.lower()}",
+        passages=(*said.passages, Passage(query.text, 1.0)),
+        focus=said.focus,
+        title=said.title,
+        english="",
     )
 
 

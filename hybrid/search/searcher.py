@@ -18,7 +18,7 @@ from hybrid.index.history import open_history
 from hybrid.index.manifest import read_manifest
 from hybrid.index.snapshot import open_snapshot
 from hybrid.models.registry import embedder_info, embedder_of_key, load_embedder
-from hybrid.prompting.query import narrowed
+from hybrid.prompting.query import narrowed, said_in_english
 from hybrid.search.floor import relevance
 from hybrid.search.fusion import Fused, fuse, one_of
 from hybrid.search.gate.verdict import open_gate
@@ -138,12 +138,17 @@ class Searcher:
                 searched for: the rest is greetings, stories and deadlines. A prompt with a title is searched for whole.
         """
         settings = self._settings
+        if not settings.languages:
+            query = replace(query, english="")
+        asked, query = query, said_in_english(query)
         if not settings.titles:
             query = replace(query, title="")
         vector = self._vector(query)
-        dense, verdict = self._dense(query, vector, only, judging)
+        dense, verdict = self._dense(asked, vector, only, judging)
+        if asked.english and verdict is None:
+            dense = self._nearer(dense, asked, only)
         if judging and judging.stops_when_closed and verdict and not verdict.is_open:
-            return Searched(query, mode, 0, dense.top, 0.0, self._weights(query, mode), (), verdict)
+            return Searched(asked, mode, 0, dense.top, 0.0, self._weights(query, mode), (), verdict)
         subject = query
         if verdict and verdict.subject and not query.title:
             subject = narrowed(query, verdict.subject)
@@ -167,7 +172,7 @@ class Searcher:
             for rank, entry in enumerate(found[:top_k], 1)
         ]
         n_candidates = len({*(dense.ranks if weights[0] > 0 else ()), *(lexical.ranks if weights[1] > 0 else ())})
-        return Searched(query, mode, n_candidates, dense.top, lexical.best, weights, tuple(hits), verdict)
+        return Searched(asked, mode, n_candidates, dense.top, lexical.best, weights, tuple(hits), verdict)
 
     def term_weights(self, query: Query) -> dict[str, float]:
         """Return term of a query → its worth, above 0: how much the query says it, times its idf over the chunks.
@@ -175,8 +180,12 @@ class Searcher:
         Terms that no chunk holds are left out, and of a long query all but the most telling ones.
         """
         n_chunks, frequency = self.backend.n_chunks, self.backend.terms.document_frequency
-        asked = most_telling(take_apart(query), n_chunks, frequency)
+        asked = most_telling(take_apart(said_in_english(query) if self.english(query) else query), n_chunks, frequency)
         return {term: said * math.log(1 + n_chunks / n) for term, said in asked.terms.items() if (n := frequency(term))}
+
+    def english(self, query: Query) -> str:
+        """Return a query in English words, if it is in another language and the settings let it be searched so."""
+        return query.english if self._settings.languages else ""
 
     def _vector(self, query: Query) -> NDArray[np.float32]:
         """Return the vector of a query, of length 1 or 0: of its focus, and twice as much of its title, if it has one.
@@ -201,9 +210,14 @@ class Searcher:
         depth = self._settings.depth
         if self.gate is None or judging is None:
             return self.backend.dense(vector, depth, only), None
-        prompt = judging.prompt or self.gate.ask(query.text)
+        prompt = judging.prompt or self.gate.ask(query.text, self.english(query))
         leg, closest = self.backend.dense_with_pieces(vector, prompt.vectors, depth, only)
         return leg, self.gate.judge(prompt, closest, leg.top, judging.names_fitting)
+
+    def _nearer(self, dense: DenseLeg, asked: Query, only: Filter) -> DenseLeg:
+        """Return the leg of the words as they were typed, if they come nearer: a project may speak their language."""
+        typed = self.backend.dense(self._vector(asked), self._settings.depth, only)
+        return typed if (typed.top or 0.0) > (dense.top or 0.0) else dense
 
     def _weights(self, query: Query, mode: Mode) -> tuple[float, float]:
         settings = self._settings

@@ -15,6 +15,7 @@ import numpy as np
 from msgspec import Struct
 
 from hybrid.base.tokens import query_tokens
+from hybrid.prompting.content import content_words
 from hybrid.search.gate import parts
 from hybrid.search.gate.background import load_background
 from hybrid.search.gate.calibration import SILENT, Calibration, calibrate
@@ -97,17 +98,24 @@ class Gate:
     def _figures(self) -> BackgroundFigures:
         return self._backend.background.figures()
 
-    def ask(self, text: str) -> PromptPieces:
-        """Embed a cleaned prompt's pieces: the form in which `judge` takes the prompt."""
-        pieces = gate_pieces(text, self._settings.pieces)
+    def ask(self, text: str, english: str = "") -> PromptPieces:
+        """Embed a cleaned prompt's pieces: the form in which `judge` takes the prompt.
+
+        Args:
+            text: The prompt.
+            english: The prompt in English words, if it is in another language: these are compared, then what was typed.
+        """
+        pieces = gate_pieces(english or text, self._settings.pieces)
+        if english and pieces:
+            pieces = tuple(dict.fromkeys((*pieces, content_words(text))))
         vectors, lengths = self._embedder.embed_queries(pieces)
         return PromptPieces(pieces, vectors, parts.null_factors(lengths, len(pieces)), len(text.split()))
 
-    def evidence(self, text: str) -> Mapping[int, float]:
+    def evidence(self, text: str, english: str = "") -> Mapping[int, float]:
         """Return row → evidence that a cleaned prompt means that record; empty for a collection without records."""
         if not self._backend.background.has_records:
             return {}
-        asked = self.ask(text)
+        asked = self.ask(text, english)
         score = _added_up(self._columns(asked), len(asked.texts), self._backend.n_rows)
         best: list[float] = score.max(axis=0, initial=-math.inf).tolist()
         return dict(enumerate(best))

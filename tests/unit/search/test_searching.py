@@ -259,3 +259,32 @@ def test_a_prompt_without_a_title_is_searched_for_as_before(tmp_path: Path, text
         return [(h.key, h.cosine, h.bm25, h.relevance, of) for h, of in zip(searched.hits, pieces, strict=True)]
 
     assert numbers(off) == numbers(on)
+
+
+GERMAN = "Wo wird der abgelaufene Schlüssel gelöscht und wann?"
+
+
+def test_a_prompt_in_another_language_finds_english_code(tmp_path: Path) -> None:
+    """Its English words are searched for; without the setting it finds what shares its own words."""
+    files = {
+        "src/expire.py": "def delete_expired_keys(now):\n    return [key for key in keys if key.expired]\n",
+        "src/other.py": "def draw_picture(width):\n    return width * 2\n",
+    }
+    said = searcher(tmp_path / "on", files).search(make_query(GERMAN), top_k=2)
+    typed = searcher(tmp_path / "off", files, search_languages=False).search(make_query(GERMAN), top_k=2)
+
+    assert "src/expire.py" == said.hits[0].path
+    assert said.top_bm25 > typed.top_bm25 == 0.0
+    assert "key" in said.query.english
+    assert "" == typed.query.english
+
+
+def test_a_project_in_another_language_is_found_by_the_words_typed(tmp_path: Path) -> None:
+    """English words do not stand in the way of a text that is written as the prompt is."""
+    files = {
+        "anleitung.md": "# Ablauf\n\nWann ein abgelaufener Schlüssel gelöscht wird, und wo der Schlüssel liegt.\n",
+        "key.md": "# Notes\n\nA key of a song.\n",
+    }
+    searched = searcher(tmp_path, files).search(make_query(GERMAN), top_k=2)
+
+    assert "anleitung.md" == searched.hits[0].path
