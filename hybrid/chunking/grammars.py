@@ -251,6 +251,8 @@ def _tree_of(source: bytes, grammar: Grammar) -> Tree | None:
     """Return the tree of a text; None when it takes more reads, steps or time than the length allows."""
     from tree_sitter import Parser
 
+    if not source.endswith(b"\n"):
+        source += b"\n"  # A scanner of Kotlin never ends where a text ends inside an annotation.
     reads_left = _READS * (len(source) // _SLICE_BYTES + 1) + _LEAST_STEPS
     steps_left = _STEPS * len(source) // 100 + _LEAST_STEPS
     deadline_s = thread_time() + _LONGEST_S + _LONGEST_S_PER_BYTE * len(source)

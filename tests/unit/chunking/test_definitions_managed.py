@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from inspect import cleandoc
 
 import pytest
@@ -197,3 +199,16 @@ def test_no_definition_of_the_sample_is_a_local_value(name, sample_text):
     found = [definition for definition in parse(sample_text(name), language).definitions if definition.name == "local"]
 
     assert [] == found
+
+
+@pytest.mark.parametrize("end", ["@", '@Foo("x")', "@Foo(", "@a.B<C"])
+def test_text_that_ends_inside_an_annotation_is_parsed_to_its_end(end):
+    # The parser cannot be stopped from within: a process of its own can.
+    program = "import sys; from hybrid.chunking.definitions import parse; print(*(d.name for d in parse(sys.stdin.read(), 'kotlin').definitions))"
+    text = f"class Limits {{\n    val most = 1\n}}\nval least = 2\n{end}"
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], input=text, capture_output=True, text=True, timeout=60, check=True
+    )
+
+    assert {"Limits", "least"} <= set(done.stdout.split())
