@@ -25,7 +25,7 @@ from hybrid.models.static import StaticEmbedder
 from hybrid.prompting.content import MAX_PIECES, content_words
 from hybrid.search.gate.background import Prompt
 from hybrid.search.gate.pieces import gate_pieces
-from hybrid_lab.training.gate_terms import SHARDS, read_pairs
+from hybrid_lab.training.pairs import SHARDS, read_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

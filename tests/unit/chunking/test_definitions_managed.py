@@ -203,6 +203,8 @@ def test_no_definition_of_the_sample_is_a_local_value(name, sample_text):
 
 @pytest.mark.parametrize("end", ["@", '@Foo("x")', "@Foo(", "@a.B<C"])
 def test_text_that_ends_inside_an_annotation_is_parsed_to_its_end(end):
+    """The grammar's scanner looked for the end of the annotation for ever."""
+
     # The parser cannot be stopped from within: a process of its own can.
     program = "import sys; from hybrid.chunking.definitions import parse; print(*(d.name for d in parse(sys.stdin.read(), 'kotlin').definitions))"
     text = f"class Limits {{\n    val most = 1\n}}\nval least = 2\n{end}"
