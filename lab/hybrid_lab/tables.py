@@ -27,9 +27,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.config import IndexConfig
+    from hybrid.types import Embedder
 
 _LEAST_CHARS = 200
-"""A section with less text is not asked for."""
+"""A section with less text behind its first sentence is not asked for."""
+_LEAST_WORDS, _MOST_WORDS = 5, 40
+"""Words of a first sentence."""
 _LIMITS = ChunkLimits(max_chars=1_000_000, merge_chars=0, cut_chars=1_000_000)
 """A section is one chunk, however long."""
 
@@ -117,37 +120,55 @@ def _ndcg(form: Mapping[str, Any]) -> dict[str, float]:
 
 
 class Section(Struct, frozen=True):
-    """A section of documentation: its headings joined, and the text below the last one."""
+    """A section of documentation.
 
+    Attributes:
+        path: Of its file, relative to the folder.
+        heading: Its headings from the top, joined.
+        first: The first sentence below the last heading.
+        rest: What follows the first sentence.
+    """
+
+    path: str
     heading: str
-    text: str
+    first: str
+    rest: str
 
 
 def prose(model: str, folders: Sequence[Path], home: Path, index: IndexConfig) -> dict[str, float]:
-    """Return the mean reciprocal rank of sections for their own heading, among all sections of their folder.
+    """Return how well sections are found among all of their folder: mean reciprocal ranks of two ways to ask.
 
-    The text of a section is read without its heading. Headings that occur twice in a folder are not asked.
+    By heading: the text is read without it. By first sentence: the rest is read with path and headings as the head, as
+    the index does. A heading or sentence that occurs twice in a folder is not asked.
     """
     embedder = load_embedder(model, home=home)
-    ranks: list[float] = []
+    ranks: dict[str, list[float]] = {"heading": [], "sentence": []}
     for folder in folders:
         sections = list(sections_of(folder, index, home))
-        if not sections:
-            continue
-        documents = embedder.embed_documents([EmbedInput("", section.text) for section in sections])
-        counts = Counter(section.heading for section in sections)
-        asked = [row for row, section in enumerate(sections) if counts[section.heading] == 1]
-        queries, _ = embedder.embed_queries([sections[row].heading for row in asked])
-        cosines = queries @ documents.T
-        own = cosines[np.arange(len(asked)), asked]
-        ranks += (1 / (1 + (cosines > own[:, None]).sum(axis=1))).tolist()
-    if not ranks:
+        bare = [EmbedInput("", f"{section.first} {section.rest}") for section in sections]
+        whole = [EmbedInput(f"{section.path} {section.heading}", section.rest) for section in sections]
+        ranks["heading"] += _ranks(embedder, [section.heading for section in sections], bare)
+        ranks["sentence"] += _ranks(embedder, [section.first for section in sections], whole)
+    if not ranks["heading"]:
         raise HybridError("no folder holds documentation with headings")
-    return {"prose, MRR": float(np.mean(ranks)), "prose, sections": len(ranks)}
+    n_asked = {f"prose by {way}, asked": float(len(found)) for way, found in ranks.items()}
+    return {f"prose by {way}, MRR": float(np.mean(found)) for way, found in ranks.items()} | n_asked
+
+
+def _ranks(embedder: Embedder, texts: Sequence[str], documents: Sequence[EmbedInput]) -> list[float]:
+    """Return the reciprocal rank of each document for its own text; texts that occur twice are left out."""
+    counts = Counter(texts)
+    asked = [row for row, text in enumerate(texts) if counts[text] == 1]
+    if not asked:
+        return []
+    queries, _ = embedder.embed_queries([texts[row] for row in asked])
+    cosines = queries @ embedder.embed_documents(documents).T
+    own = cosines[np.arange(len(asked)), asked]
+    return (1 / (1 + (cosines > own[:, None]).sum(axis=1))).tolist()
 
 
 def sections_of(folder: Path, index: IndexConfig, home: Path) -> Iterator[Section]:
-    """Yield the English sections of the documents of a folder."""
+    """Yield the English sections of the documents of a folder that have a sentence and something behind it."""
     source = file_source(folder, index, home)
     for found in source.scan():
         document = source.read(found)
@@ -155,6 +176,8 @@ def sections_of(folder: Path, index: IndexConfig, home: Path) -> Iterator[Sectio
             continue
         lines = document.text.split("\n")
         for chunk in prose_chunks(document.text, document.language, _LIMITS):
-            text = "\n".join(lines[chunk.start_line : chunk.end_line]).strip("\n=-~^*# ")
-            if chunk.name and len(text) >= _LEAST_CHARS and text.isascii():
-                yield Section(f"{chunk.scope} {chunk.name}".replace(" > ", " "), text)
+            text = " ".join("\n".join(lines[chunk.start_line : chunk.end_line]).strip("\n=-~^*# ").split())
+            first, _, rest = text.partition(". ")
+            is_sentence = _LEAST_WORDS <= len(first.split()) <= _MOST_WORDS
+            if chunk.name and is_sentence and len(rest) >= _LEAST_CHARS and text.isascii():
+                yield Section(document.path, f"{chunk.scope} {chunk.name}".replace(" > ", " "), first, rest)

@@ -49,7 +49,7 @@ class Settings:
         patience: Looks without a gain after which training ends.
     """
 
-    steps: int = 500
+    steps: int = 400
     batch: int = 2_048
     block: int = 256
     rate: float = 3e-3
@@ -57,11 +57,11 @@ class Settings:
     scale: float = 20.0
     body_dropout: float = 0.1
     query_dropout: float = 0.05
-    no_head: float = 0.25
-    path_head: float = 0.25
+    no_head: float = 0.5
+    path_head: float = 0.5
     templates: float = 0.3
     distilled: int = 512
-    distil_weight: float = 1.0
+    distil_weight: float = 4.0
     talk: int = 256
     check_every: int = 50
     patience: int = 4
