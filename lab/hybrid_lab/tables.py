@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from hybrid.config import IndexConfig
     from hybrid.types import Embedder
 
@@ -162,9 +164,10 @@ def _ranks(embedder: Embedder, texts: Sequence[str], documents: Sequence[EmbedIn
     if not asked:
         return []
     queries, _ = embedder.embed_queries([texts[row] for row in asked])
-    cosines = queries @ embedder.embed_documents(documents).T
-    own = cosines[np.arange(len(asked)), asked]
-    return (1 / (1 + (cosines > own[:, None]).sum(axis=1))).tolist()
+    cosines: NDArray[np.float32] = queries @ np.transpose(embedder.embed_documents(documents))
+    own: NDArray[np.float32] = cosines[np.arange(len(asked)), asked]
+    n_better: list[int] = (cosines > own[:, np.newaxis]).sum(axis=1).tolist()
+    return [1 / (1 + n) for n in n_better]
 
 
 def sections_of(folder: Path, index: IndexConfig, home: Path) -> Iterator[Section]:

@@ -1,10 +1,10 @@
 """Makes the shipped model from training pairs, in stages that are kept: what is there is not made again.
 
-    python -m hybrid_lab.training.recipe PAIRS TEACHER WORK models/static-v1
+    python -m hybrid_lab.training.recipe PAIRS TEACHER WORK MODEL
 
 PAIRS is a folder as `pairs` reads it, TEACHER the folder of a sentence transformer. The stages stand in WORK: the
 vocabulary, the pairs as bags, the start, and one table a seed, named by the settings that made them; the mean of the
-tables goes into TARGET, whose `manifest.toml` gets the digests of its files. `gate_probe` is run after it, since the
+tables goes into MODEL, whose `manifest.toml` gets the digests of its files. `gate_probe` is run after it, since the
 probe is trained on the vectors of the product. Needs the extra `training`.
 """
 
@@ -229,7 +229,7 @@ def main() -> None:
     parser.add_argument("pairs", type=Path, help="folder of training pairs")
     parser.add_argument("teacher", type=Path, help="folder of a sentence transformer, for example all-MiniLM-L6-v2")
     parser.add_argument("work", type=Path, help="folder that keeps the stages")
-    parser.add_argument("target", type=Path, help="model folder to write, for example models/static-v1")
+    parser.add_argument("target", metavar="model", type=Path, help="model folder to write")
     parser.add_argument("--prompts", type=Path, default=Path("models/background/prompts.jsonl"))
     parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="another training setting")
