@@ -111,6 +111,7 @@ _FENCED = re.compile(r"^[ \t]*(```|~~~)[^`\n]*\n(.*?)(?:^[ \t]*\1|\Z)", re.DOTAL
 _TOKEN = re.compile(r"`[^`\n]*`|\S+")
 _EDGES = '.,;:!?¿¡()[]{}"“”„«»*_~'
 _ACCENTED = re.compile("[\u00c0-\u024f]")
+_SHORT_WORD = 2
 _APOSTROPHES = str.maketrans("", "", "'’‘ʼ´")
 _SENTENCES = re.compile(r"(?<=[.!?;。！？；])\s+|\n+|(?<=\w):\s+")
 _CLAUSES = re.compile(r",\s+|\s+[-–]{1,2}\s+|\s*—\s*|[\"“”„«»]|\s\(|\)\s|[、，]")
@@ -136,13 +137,15 @@ def is_english(text: str) -> bool:
 def foreign_grammar(text: str) -> frozenset[str] | None:
     """Return the function words of the language of a text, empty for an unknown one; None for English.
 
-    A language is unknown when no function word of any says it, and a letter has an accent.
+    A language is unknown when no function word of any says it, and a letter has an accent. One word of two letters says
+    nothing without an accent: `os` and `ai` stand in English prompts too.
     """
     words = [_plain(token) for token in _TOKEN.findall(text)]
     language, english = _function_words(words), _sets()[0]
-    if language is not english:
+    is_ascii = text.isascii()
+    if language is not english and not (is_ascii and sum(map(len, language.intersection(words))) <= _SHORT_WORD):
         return language
-    return None if text.isascii() or not english.isdisjoint(words) or not _ACCENTED.search(text) else frozenset()
+    return None if is_ascii or not english.isdisjoint(words) or not _ACCENTED.search(text) else frozenset()
 
 
 def pieces(text: str) -> tuple[str, ...]:

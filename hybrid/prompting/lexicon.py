@@ -225,4 +225,11 @@ def _is_code(part: re.Match[str]) -> bool:
     if word[0] == "`" or word[1:] != word[1:].lower():
         return True
     before, after = text[max(0, part.start() - 2) : part.start()], text[part.end() : part.end() + 2]
-    return before[-1:] in _JOINTS or before == "--" or after[:1] in _JOINTS or _DOTTED.match(after) is not None
+    is_suffix = before[-1:] == "." and before[:1].isalnum()
+    return (
+        is_suffix
+        or before[-1:] in _JOINTS
+        or before == "--"
+        or after[:1] in _JOINTS
+        or _DOTTED.match(after) is not None
+    )

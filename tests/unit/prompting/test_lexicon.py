@@ -130,7 +130,7 @@ def test_an_empty_lexicon_knows_nothing() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("Wie wird der Schlüssel aus dem Speicher gelöscht und wann?", {"key", "storage", "deleted"}),
+        ("Wie wird der Schlüssel aus dem Speicher gelöscht und wann?", {"key", "memory", "deleted"}),
         ("comment supprimer les clés de la mémoire quand elle est pleine ?", {"delete", "keys", "memory"}),
         ("¿dónde se eliminan las claves de la memoria cuando está llena?", {"keys", "memory"}),
         ("怎么删除缓存里的键？", {"delete", "cache", "key"}),
@@ -149,6 +149,8 @@ def test_the_words_of_a_prompt(text: str, words: set[str]) -> None:
         "where do we delete the key from the cache?",
         "please fix the naïve café parser for us",
         "the key of the map is called schlüssel",
+        "port the driver to the target os",
+        "new target os",
         "",
         "42",
     ],
