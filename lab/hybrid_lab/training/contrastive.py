@@ -62,7 +62,7 @@ class Settings:
     templates: float = 0.3
     distilled: int = 512
     distil_weight: float = 4.0
-    talk: int = 0
+    talk: int = 256
     check_every: int = 50
     patience: int = 4
 

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch", reason="needs the extra `training`")
 
 from hybrid_lab.training.contrastive import Material, Settings, Table, Trained, held_out_mrr, train  # noqa: E402
 from hybrid_lab.training.pairs import Pair, body_set, pair_set, query_set  # noqa: E402
-from hybrid_lab.training.recipe import mean, quantised, write  # noqa: E402
+from hybrid_lab.training.recipe import mean, quantised, with_best_head, write  # noqa: E402
 from hybrid_lab.training.start import Start  # noqa: E402
 
 LIMITS = Limits(query_words=16, body_words=32, head_words=8)
@@ -91,6 +91,20 @@ def test_quantised_model_gives_nearly_the_same_vectors(material, tmp_path):
     assert cosines.min() > 0.999
     assert model.head_weight == pytest.approx(trained.head_weight)
     assert "model.safetensors" in (tmp_path / "manifest.toml").read_text(encoding="utf-8")
+
+
+def test_head_weight_is_the_one_that_finds_most(material):
+    """Where only the head tells documents apart and the body misleads, the largest of those tried finds most."""
+    others = [*ASKED[1:], ASKED[0]]
+    pairs = [
+        Pair(asked, other, asked, "a", "markdown", "head2body") for asked, other in zip(ASKED, others, strict=True)
+    ]
+    start = material.start
+    trained = Trained(start.table, start.weights, start.weights, 0.5)
+
+    best = with_best_head(trained, pair_set(pairs, TOKENIZER, LIMITS))
+
+    assert best.head_weight > trained.head_weight
 
 
 def test_mean_of_equal_tables_is_the_table(material):
