@@ -47,6 +47,8 @@ Mode = Literal["hybrid", "dense", "lexical"]
 
 _BELOW_TITLE = 0.5
 """Weight of the focus of a prompt in its vector, beside 1 for its title. Chosen by hand: 0 to 1 do alike."""
+_CLEARLY = 1.5
+"""How many times as near as its English words a prompt must be as it was typed, to be searched for as typed."""
 
 
 class Searched(Struct, frozen=True):
@@ -215,9 +217,12 @@ class Searcher:
         return leg, self.gate.judge(prompt, closest, leg.top, judging.names_fitting)
 
     def _nearer(self, dense: DenseLeg, asked: Query, only: Filter) -> DenseLeg:
-        """Return the leg of the words as they were typed, if they come nearer: a project may speak their language."""
+        """Return the leg of the words as they were typed, if they come clearly nearer: a project may speak their language.
+
+        Loan words alone bring a prompt near to something in English code, too: so by half at least.
+        """
         typed = self.backend.dense(self._vector(asked), self._settings.depth, only)
-        return typed if (typed.top or 0.0) > (dense.top or 0.0) else dense
+        return typed if (typed.top or 0.0) > _CLEARLY * (dense.top or 0.0) else dense
 
     def _weights(self, query: Query, mode: Mode) -> tuple[float, float]:
         settings = self._settings
