@@ -217,7 +217,7 @@ class Searcher:
         return leg, self.gate.judge(prompt, closest, leg.top, judging.names_fitting)
 
     def _nearer(self, dense: DenseLeg, asked: Query, only: Filter) -> DenseLeg:
-        """Return the leg of the words as they were typed, if they come clearly nearer: a project may speak their language.
+        """Return the leg of the words as they were typed, if clearly nearer: a project may speak their language.
 
         Loan words alone bring a prompt near to something in English code, too: so by half at least.
         """
