@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from hybrid.answer.decide import NOTHING_FITS
+from hybrid.prompting.lexicon import in_english
 from hybrid.redact import redact
 from hybrid.sources.records import record_id
 
@@ -77,9 +78,12 @@ def english_part(decision: Decision, how: str) -> dict[str, Any]:
 
     It is None for an English prompt, and if the log does not keep the text of prompts (`how`, as of `prompt_part`).
     """
-    said = decision.searched.query.english if decision.searched else ""
-    is_kept = said and how == "text"
-    return {"english": " ".join(redact(said[:_REDACTED_CHARS]).split())[:_PROMPT_CHARS] if is_kept else None}
+    query = decision.searched.query if decision.searched else None
+    if query is None or not query.english or how != "text":
+        return {"english": None}
+    # Said anew without secrets: said in English, a secret has not the form by which it is known.
+    said = redact(in_english(redact(query.text[:_REDACTED_CHARS])))
+    return {"english": " ".join(said.split())[:_PROMPT_CHARS] or None}
 
 
 def passages_part(decision: Decision) -> dict[str, Any]:

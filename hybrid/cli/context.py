@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from hybrid.answer.log_fields import english_part
 from hybrid.cli.common import add_common, number_in, print_json, say, workspace_of
 from hybrid.cli.gate_words import gate_rows, kind_rows
 from hybrid.render.numbers import evidence_line
@@ -80,8 +81,8 @@ def explanation(decision: Decision) -> list[str]:
     lines = ["", f"reason      {decision.reason}{f' ({decision.detail})' if decision.detail else ''}"]
     if decision.query:
         lines.append(f"query       {decision.query}")
-    if decision.searched and decision.searched.query.english:
-        lines.append(f"in English  {' '.join(decision.searched.query.english.split())}")
+    if said := english_part(decision, "text")["english"]:
+        lines.append(f"in English  {said}")
     if decision.kinds:
         lines.append(f"topic id    {decision.topic_id or 'none'}")
     lines += [f"problem     {problem}" for problem in decision.problems]

@@ -112,6 +112,14 @@ _TOKEN = re.compile(r"`[^`\n]*`|\S+")
 _EDGES = '.,;:!?¿¡()[]{}"“”„«»*_~'
 _ACCENTED = re.compile("[\u00c0-\u024f]")
 _SHORT_WORD = 2
+_ENGLISH_TOO = frozenset(
+    """
+ben bin bon boa car chose com con cos cui dan das dat dem den der des dia die dim dos dove door em en era es fra han has
+hat hem las le les los mag mal man mas met min mir mis mit mon nas no non nor nos os par para pas per plus por pos pour
+pro sans se ser sie sim sin sol solo son sou sum sur tag tan ter tes ton tout tra uno van vers via vos war was wat wit
+""".split()
+)
+"""Function words of other languages that an English prompt about code may have: words, programs, abbreviations."""
 _APOSTROPHES = str.maketrans("", "", "'’‘ʼ´")
 _SENTENCES = re.compile(r"(?<=[.!?;。！？；])\s+|\n+|(?<=\w):\s+")
 _CLAUSES = re.compile(r",\s+|\s+[-–]{1,2}\s+|\s*—\s*|[\"“”„«»]|\s\(|\)\s|[、，]")
@@ -137,15 +145,18 @@ def is_english(text: str) -> bool:
 def foreign_grammar(text: str) -> frozenset[str] | None:
     """Return the function words of the language of a text, empty for an unknown one; None for English.
 
-    A language is unknown when no function word of any says it, and a letter has an accent. One word of two letters says
-    nothing without an accent: `os` and `ai` stand in English prompts too.
+    A language is unknown when no function word of any says it, and a letter has an accent. Without an accent two words
+    of two letters are asked for, or a longer one that English does not have: `os`, `io` and `man` stand in English
+    prompts too.
     """
     words = [_plain(token) for token in _TOKEN.findall(text)]
     language, english = _function_words(words), _sets()[0]
-    is_ascii = text.isascii()
-    if language is not english and not (is_ascii and sum(map(len, language.intersection(words))) <= _SHORT_WORD):
-        return language
-    return None if is_ascii or not english.isdisjoint(words) or not _ACCENTED.search(text) else frozenset()
+    has_accent = _ACCENTED.search(text) is not None
+    if language is not english:
+        telling = language.intersection(words) - _ENGLISH_TOO
+        if has_accent or any(len(word) > _SHORT_WORD for word in telling) or len(telling) > 1:
+            return language
+    return None if not has_accent or not english.isdisjoint(words) else frozenset()
 
 
 def pieces(text: str) -> tuple[str, ...]:

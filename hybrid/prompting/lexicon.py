@@ -24,13 +24,13 @@ ENGLISH = "="
 
 _LATIN = r"[^\W\d_\u0250-\U0010ffff]"
 _HAN = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-_SPACED = "\u0370-\u058f\u1100-\u11ff\uac00-\ud7af"
+_SPACED = "\u0400-\u058f\u1100-\u11ff\uac00-\ud7af"
 _OTHER_SCRIPT = re.compile(f"[{_SPACED}{_HAN}]")
 _IS_RUN = re.compile(f"[{_HAN}]")
 _JOINTS = frozenset("_/\\@$#0123456789")
 _DOTTED = re.compile(r"[.(:]\w|\(\)|::")
 _PARTS = re.compile(
-    rf"```.*?(?:```|\Z)|`[^`\n]*`|[{_HAN}]+|[{_SPACED}]+|{_LATIN}+['’]?|[。．！？；：、，・「」（）]",
+    rf"```.*?(?:```|\Z)|`[^`\n]*`|[{_HAN}]+|[{_SPACED}]+|{_LATIN}{{1,3}}['’](?={_LATIN})|{_LATIN}+|[。．！？；：、，・「」（）]",
     re.DOTALL,
 )
 """What a text is cut into: code, runs without spaces, words of other scripts, Latin words, full-width marks."""
@@ -44,6 +44,9 @@ _LONGEST_RUN = 8
 _SHORTEST_STEM = 4
 _MOST_ENDING = 3
 _LONGEST_WORD = 40
+_MOST_PARTS = 3
+_MOST_CHARS = 1_500
+"""Characters of a text that are said in English: the beginning asks, and looking words up takes time."""
 _SHORTEST_PART = 4
 """Letters of the shortest part of a compound."""
 _LINKS = ("", "s", "es", "n", "en", "e")
@@ -98,9 +101,14 @@ class Lexicon:
                 fitting.append((shared, of_one))
         return max(fitting, key=lambda pair: pair[0])[1] if fitting else ""
 
-    def compound(self, word: str) -> str:
-        """Return the English words of the parts of a folded compound, `schlusselname` → key name; empty for another."""
-        if len(word) > _LONGEST_WORD:
+    def compound(self, word: str, most: int = _MOST_PARTS) -> str:
+        """Return the English words of the parts of a folded compound, `schlusselname` → key name; empty for another.
+
+        Args:
+            word: Folded.
+            most: Number of parts at most.
+        """
+        if len(word) > _LONGEST_WORD or most < 2:
             return ""
         for end in range(len(word) - _SHORTEST_PART, _SHORTEST_PART - 1, -1):
             if not (first := self.find(word[:end])):
@@ -109,7 +117,7 @@ class Lexicon:
                 rest = word[end + len(link) :]
                 if not word.startswith(link, end) or len(rest) < _SHORTEST_PART:
                     continue
-                if second := self.nearest(rest) or self.compound(rest):
+                if second := self.nearest(rest) or self.compound(rest, most - 1):
                     return f"{_best(first, word[:end])} {_best(second, rest)}"
         return ""
 
@@ -184,8 +192,9 @@ def in_english(text: str) -> str:
     """Return a text with its words of other languages replaced by English ones; empty when there is none to replace.
 
     What is spelled as only code is stays, and so does a word that is not listed: loan words, names. Words of grammar
-    are left out.
+    are left out. Of a long text the beginning is said.
     """
+    text = text[:_MOST_CHARS]
     grammar = foreign_grammar(text)
     if grammar is None and (text.isascii() or not _OTHER_SCRIPT.search(text)):
         return ""
@@ -193,27 +202,39 @@ def in_english(text: str) -> str:
     if lexicon is None:
         return ""
     text = unicodedata.normalize("NFC", text)
+    is_said = False
 
     def said(part: re.Match[str]) -> str:
+        nonlocal is_said
         word = part.group()
         if (mark := _MARKS.get(word)) is not None:
             return mark
         if word[0] > "\u024f":
-            words = lexicon.run(word) if _IS_RUN.match(word) else (_of_word(lexicon, word),)
-            return f" {' '.join(words)} "
-        if grammar is None or _is_code(part):
+            words = " ".join(lexicon.run(word)) if _IS_RUN.match(word) else _of_word(lexicon, word)
+            is_said = is_said or (bool(words) and words != word)
+            return f" {words} "
+        if grammar is None or len(word) == 1 or _is_code(part):
             return word
         if word.rstrip("'’").lower() in grammar:
             return ""
-        return _of_word(lexicon, word)
+        words = _of_word(lexicon, word, is_exact=not grammar)
+        is_said = is_said or words.lower() != word.lower()
+        return words
 
-    return _PARTS.sub(said, text)
+    english = _PARTS.sub(said, text)
+    return english if is_said else ""
 
 
-def _of_word(lexicon: Lexicon, word: str) -> str:
-    """Return the English words of a word, or the word itself when it is English or not listed."""
+def _of_word(lexicon: Lexicon, word: str, *, is_exact: bool = False) -> str:
+    """Return the English words of a word, or the word itself when it is English or not listed.
+
+    Args:
+        lexicon: The words.
+        word: As it was typed.
+        is_exact: Take neither a word that only begins alike nor parts of a compound: the language is not known.
+    """
     folded = fold(word)
-    words = lexicon.nearest(folded) or lexicon.compound(folded)
+    words = lexicon.find(folded) if is_exact else lexicon.nearest(folded) or lexicon.compound(folded)
     if words and words != ENGLISH:
         return words
     return word.lower() if word.istitle() else word  # A German noun is no name.

@@ -5,9 +5,11 @@ import math
 
 import pytest
 
-from hybrid.answer.log_fields import gate_part, rounded
+from hybrid.answer.log_fields import english_part, gate_part, rounded
 from hybrid.answer.turn import Decision
+from hybrid.prompting.query import make_query
 from hybrid.search.gate.threshold import Verdict
+from hybrid.search.searcher import Searched
 
 
 @pytest.mark.parametrize(
@@ -60,3 +62,29 @@ def test_the_debug_line_says_what_was_compared(score: float | None, threshold: f
     said = Verdict(False, None, threshold, "auto", score=score, bar="tasks")
 
     assert f"hybrid: skipped ({expected})" == Decision("gate", verdict=said).debug_line
+
+
+@pytest.mark.parametrize(
+    ("prompt", "secret"),
+    [
+        ("Warum klappt die Anmeldung mit password: 'Hvqkq-Zzkfj-Baum' nicht?", "zzkfj"),
+        ("Warum liest er DB_PASSWORD=sonnenblume nicht aus der Datei?", "sun"),
+        ("Wieso geht `curl -u admin:sonnenschein` nicht und was ist zu tun?", "sonnenschein"),
+    ],
+    ids=["quoted", "assigned", "option"],
+)
+def test_a_secret_of_a_prompt_is_not_in_its_english_words(prompt: str, secret: str) -> None:
+    """A secret that is said in English word by word has not the form by which it is known."""
+    searched = Searched(make_query(prompt), "hybrid", 0, None, 0.0, (1.0, 1.0), ())
+
+    said = english_part(Decision(reason="no_results", query=prompt, searched=searched), "text")["english"]
+
+    assert said
+    assert secret not in said.lower()
+
+
+def test_english_words_are_not_kept_where_prompts_are_not() -> None:
+    """They are the prompt in other words."""
+    searched = Searched(make_query("Wo wird der Schlüssel gelöscht?"), "hybrid", 0, None, 0.0, (1.0, 1.0), ())
+
+    assert {"english": None} == english_part(Decision(reason="no_results", searched=searched), "digest")
