@@ -18,15 +18,17 @@ from hybrid.answer.select import Extent, Packer, Selection, gate_form, shown_wit
 from hybrid.answer.turn import Decision, KindSearch
 from hybrid.base.digest import topic_id
 from hybrid.base.errors import (
+    BusyError,
     HybridError,
     IndexCorruptError,
     IndexMismatchError,
     IndexMissingError,
     IndexUnavailableError,
+    ModelError,
 )
 from hybrid.knowledge.collections import FLOOR, FileCollection, RecordCollection, SpanReader
 from hybrid.knowledge.lessons_intake import is_capturing, without_captures
-from hybrid.models.registry import present_name
+from hybrid.models.registry import embedder_info, present_name
 from hybrid.prompting.clean import clean
 from hybrid.prompting.query import make_query
 from hybrid.prompting.rules import looks_back, prompt_verdict, refers_back
@@ -163,6 +165,8 @@ def _search(turn: Turn, lookup: _Lookup) -> Decision:
             collections.append(FileCollection(kinds.searcher(workspace), span_reader(workspace), config))
     except tuple(_WITHOUT_INDEX) as error:
         missing = Decision(_WITHOUT_INDEX[type(error)], str(error))
+    except BusyError as error:
+        missing = Decision("loading", str(error))
     views, problems = ((), ()) if lookup.need else kinds.views(workspace)
     if not lookup.is_searched:  # What was left off is what such a prompt asks for.
         views = [view for view in views if view.kind == "lore"]
@@ -181,7 +185,7 @@ def _search(turn: Turn, lookup: _Lookup) -> Decision:
 
         session = AskingSession(session_of(turn.event.session_id), int(ledger.starts.get("compact", 0.0) * 1000))
         collections.append(memory_collection(workspace, memory, session=session))
-    problems = (*problems, *_model_before(collections, config.model.name))
+    problems = (*problems, *_model_before(collections, workspace))
     if not collections:
         return missing or Decision("no_results")
     decision = _Injection(turn, lookup, collections, ledger).decide()
@@ -190,17 +194,22 @@ def _search(turn: Turn, lookup: _Lookup) -> Decision:
     return replace(decision, problems=problems)
 
 
-def _model_before(collections: Sequence[Collection], name: str) -> list[str]:
+def _model_before(collections: Sequence[Collection], workspace: Workspace) -> list[str]:
     """Return a sentence for each model other than that of the settings, whose index still answers."""
+    name = workspace.config.model.name
     wanted = present_name(name)
     kinds: dict[str, list[str]] = {}
     for collection in collections:
         kinds.setdefault(collection.searcher.embedder.info.name, []).append(collection.kind)
-    return [
-        f"{', '.join(of)}: the index made with {model} answers until it is embedded with {wanted}"
-        for model, of in kinds.items()
-        if model not in (wanted, name)
-    ]
+    before = {model: ", ".join(of) for model, of in kinds.items() if model not in (wanted, name)}
+    if not before:
+        return []
+    until = f" until it is embedded with {wanted}"
+    try:
+        embedder_info(name, workspace.home)
+    except ModelError as error:
+        until = f", since that of the settings cannot: {error}"
+    return [f"{of}: the index made with {model} answers{until}" for model, of in before.items()]
 
 
 def span_reader(workspace: Workspace) -> SpanReader:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from hybrid.answer.decide import CONSIDERED, span_reader
 from hybrid.answer.select import Selection, verdict_of
-from hybrid.base.errors import HybridError, IndexMismatchError, IndexUnavailableError
+from hybrid.base.errors import HybridError, IndexMismatchError, IndexUnavailableError, ModelError
 from hybrid.index.backend import Filter
 from hybrid.knowledge.collections import KINDS_OF, FileCollection, RecordCollection
 from hybrid.knowledge.memory_collection import memory_collection
@@ -126,7 +126,6 @@ def find(workspace: Workspace, query: Query, wanted: SearchRequest, kinds: OpenK
 
     Raises:
         ProjectError: There is no project here.
-        ModelError: The embedder cannot be loaded.
         IndexUnavailableError: The files cannot be searched, and no record was found.
         HybridError: The records cannot be searched, and nothing else was wanted.
     """
@@ -153,14 +152,14 @@ def find(workspace: Workspace, query: Query, wanted: SearchRequest, kinds: OpenK
 
 
 def _opened(workspace: Workspace, kinds: OpenKinds) -> tuple[Searcher, list[str]]:
-    """Return the searcher of the files; one by words, and a sentence that says so, when the index's model is gone.
+    """Return the searcher of the files; one by words, and a sentence that says so, when no model of it can be loaded.
 
     Raises:
         IndexUnavailableError: The files cannot be searched.
     """
     try:
         return kinds.searcher(workspace), []
-    except IndexMismatchError as error:
+    except (IndexMismatchError, ModelError) as error:
         return open_by_words(workspace), [f"files: found by words alone, for {error}"]
 
 

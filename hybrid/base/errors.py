@@ -9,7 +9,7 @@ HybridError
 │   ├── IndexMissingError      nothing was built yet
 │   ├── IndexCorruptError      files are damaged: rebuild
 │   └── IndexMismatchError     built by another format or model: rebuild
-└── BusyError              another process is building this index
+└── BusyError              another process builds this index, or a model is being loaded: try again
 """
 
 
@@ -50,4 +50,4 @@ class IndexMismatchError(IndexUnavailableError):
 
 
 class BusyError(HybridError):
-    """Another process is building this index."""
+    """Another process builds this index, or a model is being loaded; trying again a little later helps."""

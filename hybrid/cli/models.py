@@ -84,13 +84,15 @@ def form(model: ModelDescription) -> dict[str, Any]:
 def _use(args: argparse.Namespace, name: str) -> int:
     """Load the model, fetching it if need be, and write its name into the user's settings."""
     from hybrid.cli.config import write_setting
-    from hybrid.models.registry import load_embedder, present_name
+    from hybrid.models.registry import is_path, load_embedder, present_name
 
     if not args.names:
         raise ConfigError("`hybrid models use` needs the NAME of a model; `hybrid models` lists the known ones")
     workspace = workspace_of(args, is_strict=False)
     info = load_embedder(name, home=workspace.home, allow_download=True).info
-    write_setting(workspace.home / "config.toml", "model.name", present_name(name))
+    # A relative path would mean another folder in another working directory.
+    chosen = str(Path(name).expanduser().resolve()) if is_path(name) else present_name(name)
+    write_setting(workspace.home / "config.toml", "model.name", chosen)
     if not args.quiet:
         say(f"using {info.name} ({info.dim} dimensions)")
         say("The service embeds each project anew when you work in it, `hybrid reindex` at once; until then the index")

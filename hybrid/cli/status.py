@@ -44,8 +44,8 @@ def rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
         ("Last built", local_time(index["last_built_at"] or "never: run `hybrid reindex`")),
         ("Stale documents", str(index["stale_documents"])),
         ("Languages", ", ".join(f"{name} {count}" for name, count in list(index["languages"].items())[:8]) or "–"),
-        ("Model", f"{figures['model']['name']}, {figures['model']['dim']} dimensions"),
-        *((("Re-embedding", _reembedding(index)),) if index["reembedding"] else ()),
+        ("Model", _model(figures["model"])),
+        *((("Re-embedding", _reembedding(index, figures["model"])),) if index["reembedding"] else ()),
         ("Gate", _gate(gate) if index["chunks"] else "closed: nothing is indexed"),
         ("Injections", f"{hooks['injection_count']}, last {local_time(hooks['last_injection_time'] or 'never')}"),
         ("Records", _records(figures["records"])),
@@ -67,7 +67,12 @@ def rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
     return shown
 
 
-def _reembedding(index: dict[str, Any]) -> str:
+def _model(model: dict[str, Any]) -> str:
+    """Return in words the model of the settings, or why it cannot be used."""
+    return f"cannot be used: {model['error']}" if model["error"] else f"{model['name']}, {model['dim']} dimensions"
+
+
+def _reembedding(index: dict[str, Any], model: dict[str, Any]) -> str:
     """Return in words how far the embedding with another model is, and what answers until it is whole."""
     told = index["reembedding"]
     answers = (
@@ -75,6 +80,8 @@ def _reembedding(index: dict[str, Any]) -> str:
         if told["answers"]
         else f"{told['from']} is gone: no prompt is answered until it is whole, and `hybrid search` finds by words"
     )
+    if model["error"]:
+        return f"from {told['from']} to {told['to']} once that model is there; {answers}"
     begun = "" if index["state"] == "building" else "; the service does it at the next event, `hybrid reindex` at once"
     return f"from {told['from']} to {told['to']}, {_percent(told['share'])} done; {answers}{begun}"
 

@@ -19,6 +19,7 @@ import hybrid
 from hybrid.answer.events import answer, has_effects
 from hybrid.answer.recording import record_error
 from hybrid.answer.turn import Turn
+from hybrid.base.errors import BusyError
 from hybrid.base.home import is_switched_off
 from hybrid.daemon.freshness import Freshness
 from hybrid.daemon.worker import Cleaner
@@ -29,7 +30,7 @@ from hybrid.hooks.taking import Taker, environment, event_of_parts
 from hybrid.ipc.spool import is_key
 from hybrid.ipc.start import kept_environment
 from hybrid.knowledge.memory_intake import flush
-from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
+from hybrid.knowledge.open_kinds import LOAD_WAIT_S, OpenFiles, OpenKinds
 from hybrid.records.errors import MemoryBusyError
 from hybrid.workspace import keep_hook_settings, open_workspace
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from hybrid.daemon.http import HttpInterface
     from hybrid.daemon.http_routes import Routes
     from hybrid.ipc.wire import Connection
+    from hybrid.search.searcher import Searcher
     from hybrid.types import HookEvent
     from hybrid.workspace import Workspace
 
@@ -135,7 +137,7 @@ class Service:
         self._home = home
         self._environ = kept_environment(environ, str(home))
         self._is_reachable = is_reachable
-        self._files = OpenFiles()
+        self._files = OpenFiles(wait_s=LOAD_WAIT_S)
         self._kinds: dict[str, OpenKinds] = {}
         self._freshness = Freshness(home)
         self._cleaner = Cleaner(home, self._environ)
@@ -380,10 +382,17 @@ class Service:
             workspace = open_workspace(Path(project) if project else self._home, environ=self._own_environ())
             if project and workspace.project is not None:
                 self._freshness.begin(workspace, self._own_environ())
-                self._files.searcher(workspace).embedder.embed_query("warm up")
+                self._opened(workspace).embedder.embed_query("warm up")
                 self._records_ready(workspace, self._own_environ())
         except Exception:  # noqa: BLE001 - the first prompt meets the same, and says so
             pass
+
+    def _opened(self, workspace: Workspace) -> Searcher:
+        """Return the searcher of a project; waits until its model is loaded."""
+        while True:
+            with contextlib.suppress(BusyError):
+                return self._files.searcher(workspace)
+            time.sleep(LOAD_WAIT_S)
 
 
 class _Request:

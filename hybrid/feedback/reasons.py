@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         "no_index",
         "index_corrupt",
         "index_mismatch",
+        "loading",
         "gate",
         "no_results",
         "late",
@@ -81,6 +82,11 @@ REASONS: dict[ReasonName, Reason] = {
     "index_mismatch": Reason(
         "The index is of another format, or its model is gone.",
         advice="The service makes it anew by itself; `hybrid reindex` does it at once.",
+    ),
+    "loading": Reason(
+        "The model of the index was being loaded, and no prompt waits for that.",
+        short="the model is being loaded",
+        advice="Ask again: it is loaded in the background.",
     ),
     "gate": Reason("Nothing in the project is close enough to the prompt: the gate stayed closed."),
     "no_results": Reason("The gate was open, but no result reached the floor.", short="nothing close enough"),

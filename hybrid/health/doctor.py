@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from msgspec import Struct
 
 from hybrid import __version__
-from hybrid.base.errors import HybridError
+from hybrid.base.errors import HybridError, ModelError
 from hybrid.base.home import is_switched_off
 from hybrid.config import unknown_variables
 from hybrid.feedback.events import health
@@ -48,6 +48,7 @@ _OLDEST = (3, 10)
 _LITTLE_BYTES = 500_000_000
 _NOTHING_BYTES = 50_000_000
 _MANY_FAILURES = 3
+_ANOTHER_MODEL = "bring the model back, or `hybrid models use NAME`"
 _PRIVATE = ("log", "sessions", "run", "installs")
 """Folders whose files hold prompts, or tell how to reach the service, and must be the owner's alone."""
 _MOST_FILES = 20_000
@@ -218,7 +219,11 @@ def _model(workspace: Workspace) -> Iterator[Finding]:
     if name != given:
         what = f"{given}, which the settings name, does not ship any more; {name} replaced it and is used"
         yield Finding("warning", "model", what, f"hybrid models use {name}")
-    model = describe(name)
+    try:
+        model = describe(name)
+    except ModelError as error:
+        yield Finding("problem", "model", str(error), _ANOTHER_MODEL)
+        return
     if model.manifest is not None and model.folder is not None:
         model.manifest.verify(model.folder)
         yield Finding("ok", "model", f"{name}: every file has the digest of its manifest")
@@ -234,12 +239,15 @@ def _index(workspace: Workspace) -> Iterator[Finding]:
     if workspace.project is None:
         yield Finding("warning", "index", "no project here", "cd into a git working tree, or `hybrid init`")
         return
-    index = status(workspace)["index"]
+    figures = status(workspace)
+    index, error = figures["index"], figures["model"]["error"]
     state, size = index["state"], f"{amount(index['documents'], 'document')}, {amount(index['chunks'], 'chunk')}"
     if state == "error":
         yield Finding("problem", "index", str(index["error"]), "hybrid reindex --full")
     elif state == "missing":
         yield _missing(workspace, workspace.project.name)
+    elif error and index["reembedding"]:
+        yield Finding("problem", "index", f"{size}; {_stale(index)}", _ANOTHER_MODEL)
     elif state == "stale":
         yield Finding("warning", "index", f"{size}; {_stale(index)}", "hybrid reindex")
     else:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid import __version__
 from hybrid.base.atomic import locked
-from hybrid.base.errors import IndexCorruptError, IndexMissingError, IndexUnavailableError
+from hybrid.base.errors import IndexCorruptError, IndexMissingError, IndexUnavailableError, ModelError
 from hybrid.config import unknown_variables
 from hybrid.feedback.events import health
 from hybrid.feedback.state import is_corrupt, read_state
@@ -21,10 +21,11 @@ from hybrid.index.manifest import FORMAT_VERSION, NAME
 from hybrid.ipc.control import daemon_status
 from hybrid.ipc.spool import Spool
 from hybrid.knowledge.record_figures import records_status
-from hybrid.models.registry import embedder_info, embedder_of_key
+from hybrid.models.registry import embedder_info, embedder_of_key, present_name
 from hybrid.render.numbers import LOWEST_BAR
 from hybrid.search.gate.threshold import fixed_threshold
 from hybrid.session.pauses import pauses_for
+from hybrid.types import EmbedderInfo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
     from hybrid.index.backend import SearchBackend
     from hybrid.search.gate.calibration import Calibration
-    from hybrid.types import EmbedderInfo
     from hybrid.workspace import Workspace
 
 
@@ -51,10 +51,9 @@ def status(
 
     Raises:
         ProjectError: There is no project here.
-        ModelError: The configured model is unknown or incomplete.
     """
     project = workspace.require_project()
-    model = embedder_info(workspace.config.model.name, home=workspace.home)
+    model, error = _model(workspace)
     index, calibration = _index(workspace, model)
     return {
         "version": __version__,
@@ -65,7 +64,7 @@ def status(
             "worktree": project.worktree,
         },
         "index": index,
-        "model": {"name": model.name, "dim": model.dim, "sha256": model.sha256},
+        "model": {"name": model.name, "dim": model.dim or None, "sha256": model.sha256 or None, "error": error},
         "gate": _gate(workspace, model, calibration),
         "hooks": hooks_status(workspace, installed=installed),
         "records": records_status(workspace),
@@ -76,6 +75,15 @@ def status(
         "config_problems": [*workspace.loaded.problems, *unknown_variables(environ)],
         "config_waiting": dict(workspace.loaded.waiting),
     }
+
+
+def _model(workspace: Workspace) -> tuple[EmbedderInfo, str | None]:
+    """Return the model of the settings, and why it cannot be used: then only its name is known."""
+    name = workspace.config.model.name
+    try:
+        return embedder_info(name, home=workspace.home), None
+    except ModelError as error:
+        return EmbedderInfo(present_name(name), 0, "", 0, None, None), str(error)
 
 
 def _gate(workspace: Workspace, model: EmbedderInfo, calibration: Calibration | None) -> dict[str, Any]:
@@ -223,7 +231,7 @@ def _catalog_part(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, 
     try:
         with Catalog(place.catalog, tree=place.tree, root=place.root, is_read_only=True) as catalog:
             figures, known = catalog.figures(), catalog.known()
-            is_of_model = (catalog.recipe() or "").endswith(f"; model {model.key}")
+            is_of_model = catalog.model() == model.key
     except sqlite3.DatabaseError as error:
         raise IndexCorruptError(f"{place.catalog} is damaged ({error}): run `hybrid reindex`") from error
     source = file_source(project.root, workspace.config.index, workspace.home, record_paths(workspace))

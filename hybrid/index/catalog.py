@@ -65,6 +65,15 @@ class KnownDocument(Struct, frozen=True):
         return self.stamp == stamp and self.stamp.mtime_ns < self.checked_ns - _RACY_NS
 
 
+_MODEL = "; model "
+"""Separates the recipe of the documents from the key of the model."""
+
+
+def recipe_of_tree(of_documents: str, model: str) -> str:
+    """Return what a tree's documents were made by, as `Catalog.require_recipe` takes it: recipe and key of a model."""
+    return f"{of_documents}{_MODEL}{model}"
+
+
 def encode_path(path: str) -> bytes:
     """A path as the catalog stores it."""
     return path.encode("utf-8", "surrogatepass")
@@ -213,6 +222,10 @@ class Catalog:
     def recipe(self) -> str:
         """The recipe by which this tree's documents were read, chunked and embedded; empty before the first build."""
         return self._of_tree("recipe")
+
+    def model(self) -> str:
+        """The key of the model that this tree's documents are embedded with; empty before the first build."""
+        return (self.recipe() or "").rpartition(_MODEL)[2]
 
     def require_recipe(self, recipe: str) -> bool:
         """Store the recipe of this tree, and forget its documents when they were made by another one.

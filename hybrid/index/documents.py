@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 from hybrid.index.analysis import chunk_text, head_line, input_key
+from hybrid.index.catalog import recipe_of_tree
 from hybrid.index.reading import Reader, Task
 from hybrid.index.workers import are_worth_it, automatic_workers, look_in_processes
 from hybrid.redact import mask
@@ -73,7 +74,7 @@ class DocumentUpdate:
             part: Look at this part only, unless the recipe changed or `Part.scan` asks for a full scan by None.
         """
         catalog = self._catalog
-        recipe_key = f"{self._how.of_documents}; model {self._embedder.info.key}"
+        recipe_key = recipe_of_tree(self._how.of_documents, self._embedder.info.key)
         part = None if catalog.recipe() != recipe_key else part
         known, found = self._look(part)
         catalog.begin(is_durable=False)

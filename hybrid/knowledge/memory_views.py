@@ -21,7 +21,7 @@ from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import BusyError, HybridError, IndexMismatchError, IndexUnavailableError
 from hybrid.index.manifest import has_other_model
 from hybrid.knowledge.views import FOLDER, WAIT_S, WHOLE, gate_settings, place_of
-from hybrid.models.registry import LazyEmbedder, embedder_info
+from hybrid.models.registry import LazyEmbedder, embedder_key
 from hybrid.records.memory.showing import record_of, row_name
 from hybrid.records.memory.types import RowFilter
 from hybrid.search.gate.annotator import GateAnnotator
@@ -163,11 +163,12 @@ class MemoryViews:
         return MemoryView(found.searcher, RowsAt(store), store) if found.searcher.backend.n_chunks else None
 
     def _as_it_is(self, key: Hashable, index: MemoryIndex) -> _Open | None:
-        """Return an index of another model than that of the settings as it is, where nobody can wait for a new one.
+        """Return an index of another model than that of the settings as it is, where no new one can be made or awaited.
 
         None for an index of that model, or one whose own model is gone.
         """
-        if not (self._is_lagging or self._most_new is not None) or not index.has_other_model():
+        is_hurried = self._is_lagging or self._most_new is not None
+        if not (is_hurried or not index.wanted) or not index.has_other_model():
             return None
         try:
             found = self._open[key] = _Open(_AS_IT_IS, index.searcher(self._load))
@@ -261,10 +262,14 @@ class MemoryIndex(Struct, frozen=True):
     place: Place
     source: MemorySource
 
+    @property
+    def wanted(self) -> str:
+        """Key of the model of the settings; empty when that model is not there."""
+        return embedder_key(self.workspace.config.model.name, self.workspace.home)
+
     def has_other_model(self) -> bool:
         """Return whether there is an index that another model than that of the settings has made."""
-        wanted = embedder_info(self.workspace.config.model.name, self.workspace.home)
-        return has_other_model(self.place.folder, wanted.key)
+        return has_other_model(self.place.folder, self.wanted)
 
     def searcher(self, load: Callable[[str, Path], Embedder] | None) -> Searcher:
         """Open the index as it is; raises as `open_collection` does."""

@@ -14,9 +14,9 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from hybrid.base.errors import HybridError
+from hybrid.base.errors import BusyError, HybridError
 from hybrid.knowledge.stores import RecordStores
 from hybrid.records.errors import LessonsError
 from hybrid.records.memory.showing import record_of as record_of_row
@@ -41,12 +41,31 @@ _UNUSED_S = 600.0
 
 _MOST_EMBEDDERS = 2
 
+LOAD_WAIT_S = 0.5
+"""Seconds that prompts of a service wait for a model: the shipped one takes a tenth of it, a transformer many times."""
+
 
 class _OpenIndex(Struct):
     searcher: Searcher
     stamp: tuple[int, ...]
     size_bytes: int
     used_s: float
+
+
+class _Loading(Struct):
+    """A model that is being loaded in a thread of its own.
+
+    Attributes:
+        until_s: Monotonic time up to which it is waited for.
+        is_over: Set once there is an embedder or an error.
+        embedder: The embedder; None before, and when it could not be loaded.
+        error: The reason why it could not be loaded.
+    """
+
+    until_s: float
+    is_over: threading.Event = field(default_factory=threading.Event)
+    embedder: Embedder | None = None
+    error: Exception | None = None
 
 
 class OpenFiles:
@@ -56,15 +75,18 @@ class OpenFiles:
 
     Args:
         load: Loads the embedder of a name, from `$HYBRID_HOME`.
+        wait_s: Seconds to wait for a model, from when it began to be loaded; it goes on in a thread of its own. None
+            waits until it is loaded.
     """
 
-    def __init__(self, load: Callable[[str, Path], Embedder] | None = None) -> None:
+    def __init__(self, load: Callable[[str, Path], Embedder] | None = None, *, wait_s: float | None = None) -> None:
         self._load = load
+        self._wait_s = wait_s
         self._open: OrderedDict[Hashable, _OpenIndex] = OrderedDict()
         self._lock = threading.Lock()
         self._opening = threading.Lock()
         self._embedders: OrderedDict[str, Embedder] = OrderedDict()
-        self._loading: dict[str, threading.Thread] = {}
+        self._loading: dict[str, _Loading] = {}
 
     def searcher(self, workspace: Workspace) -> Searcher:
         """Return the searcher of a workspace, of the generation that is on disk now.
@@ -75,6 +97,7 @@ class OpenFiles:
             ProjectError: There is no project here.
             IndexUnavailableError: The index is missing, damaged, or of another format or model.
             ModelError: The embedder cannot be loaded.
+            BusyError: It is being loaded, and no generation of the index is open.
         """
         # Brings numpy, 120 ms: a prompt that is not searched never pays for it.
         from hybrid.search.searcher import open_searcher
@@ -89,10 +112,13 @@ class OpenFiles:
             known = self._fresh(key, folder)
             if known is not None:
                 return known
-            if (before := self._open.get(key)) is not None and self._is_loading(workspace):
-                return before.searcher
             stamp = _stamp(folder)
-            searcher = open_searcher(workspace, load=self.load)
+            try:
+                searcher = open_searcher(workspace, load=self.load)
+            except BusyError:
+                if (before := self._open.get(key)) is None:
+                    raise
+                return before.searcher
             size_bytes = searcher.backend.figures().size_bytes
             with self._lock:
                 self._open[key] = _OpenIndex(searcher, stamp, size_bytes, time.monotonic())
@@ -107,40 +133,51 @@ class OpenFiles:
 
         Raises:
             ModelError: It cannot be loaded.
+            BusyError: It is being loaded, and the wait for it is over.
         """
         if self._load is not None:
             return self._load(name, home)
         from hybrid.models.registry import embedder_info, load_embedder
 
         key = embedder_info(name, home=home).key
-        embedder = self._embedders.get(key) or load_embedder(name, home=home)
+        with self._lock:
+            if (known := self._embedders.get(key)) is not None:
+                self._embedders.move_to_end(key)
+                return known
+            loading = None if self._wait_s is None else self._loading.get(key) or self._begin(key, name, home)
+        if loading is None:
+            return self._keep(key, load_embedder(name, home=home))
+        loading.is_over.wait(max(loading.until_s - time.monotonic(), 0.0))
+        if loading.error is not None:
+            raise loading.error
+        if loading.embedder is None:
+            raise BusyError(f"the model {name} is being loaded")
+        return loading.embedder
+
+    def _begin(self, key: str, name: str, home: Path) -> _Loading:
+        """Begin to load a model in a thread, which is forgotten when it ends; the caller holds the lock."""
+        loading = self._loading[key] = _Loading(time.monotonic() + (self._wait_s or 0.0))
+
+        def load() -> None:
+            from hybrid.models.registry import load_embedder
+
+            try:
+                loading.embedder = self._keep(key, load_embedder(name, home=home))
+            except Exception as error:  # noqa: BLE001 - whoever waits for the model raises it
+                loading.error = error
+            with self._lock:
+                del self._loading[key]
+            loading.is_over.set()
+
+        threading.Thread(target=load, name="hybrid-model", daemon=True).start()
+        return loading
+
+    def _keep(self, key: str, embedder: Embedder) -> Embedder:
         with self._lock:
             self._embedders[key] = embedder
-            self._embedders.move_to_end(key)
             while len(self._embedders) > _MOST_EMBEDDERS:
                 self._embedders.popitem(last=False)
         return embedder
-
-    def _is_loading(self, workspace: Workspace) -> bool:
-        """Return whether the model of the settings is being loaded in a thread of its own, which is started if needed.
-
-        False once it is loaded, or could not be.
-        """
-        from hybrid.models.registry import embedder_info
-
-        name, home = workspace.config.model.name, workspace.home
-        key = embedder_info(name, home=home).key
-        if self._load is not None or key in self._embedders:
-            return False
-
-        def load() -> None:
-            with contextlib.suppress(HybridError, OSError, ValueError):  # Whoever opens the index next meets it again.
-                self.load(name, home)
-
-        if key not in self._loading:
-            self._loading[key] = threading.Thread(target=load, daemon=True)
-            self._loading[key].start()
-        return self._loading[key].is_alive()
 
     def close_unused(self, older_than_s: float = _UNUSED_S) -> None:
         """Close the indexes that were not asked for longer than this."""

@@ -23,7 +23,7 @@ from hybrid.base.errors import BusyError, HybridError, IndexMismatchError, Index
 from hybrid.index.analysis import recipe
 from hybrid.index.manifest import FORMAT_VERSION, NAME, has_other_model, is_untouched, read_manifest
 from hybrid.index.place import Place
-from hybrid.models.registry import LazyEmbedder, embedder_info
+from hybrid.models.registry import LazyEmbedder, embedder_info, embedder_key
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.search.searcher import Searcher, open_collection
 from hybrid.sources.records import RECORDS_VERSION, RecordSource
@@ -211,21 +211,20 @@ class RecordViews:
         return lessons.records, lessons
 
     def _at_once(self, workspace: Workspace, kind: RecordsKind, name: str, records: Sequence[Record]) -> _Open:
-        """Return an open view, with an index of another model as it is where nobody can wait for a new one.
+        """Return an open view, with an index of another model as it is where no new one can be made or waited for.
 
         Raises:
             IndexMismatchError: There is such an index, its model is gone, and the view is `is_lagging`.
         """
         place = place_of(workspace.home, name)
-        if self._is_lagging or self._most_new is not None:
-            wanted = embedder_info(workspace.config.model.name, workspace.home)
-            if has_other_model(place.folder, wanted.key):
-                try:
-                    searcher = _searcher(workspace, kind, place, self._load)
-                    return _Open(records, searcher, RecordSource(records).by_path, is_of_other_model=True)
-                except IndexMismatchError:
-                    if self._is_lagging:
-                        raise
+        wanted = embedder_key(workspace.config.model.name, workspace.home)
+        if (self._is_lagging or self._most_new is not None or not wanted) and has_other_model(place.folder, wanted):
+            try:
+                searcher = _searcher(workspace, kind, place, self._load)
+                return _Open(records, searcher, RecordSource(records).by_path, is_of_other_model=True)
+            except IndexMismatchError:
+                if self._is_lagging:
+                    raise
         return self._opened(workspace, kind, name, records)
 
     def _opened(self, workspace: Workspace, kind: RecordsKind, name: str, records: Sequence[Record]) -> _Open:

@@ -128,9 +128,17 @@ def embedder_info(name: str, home: Path, environ: Mapping[str, str] = os.environ
     return _info(_locate(name, environ), home)
 
 
+def embedder_key(name: str, home: Path, environ: Mapping[str, str] = os.environ) -> str:
+    """Return the key of the embedder of a name, `EmbedderInfo.key`; empty when that model is not there, or damaged."""
+    try:
+        return embedder_info(name, home, environ).key
+    except ModelError:
+        return ""
+
+
 def present_name(name: str) -> str:
     """Return the name of the model that replaced a retired one; any other name as it is."""
-    known = None if _is_path(name) else _known(name)
+    known = None if is_path(name) else _known(name)
     return known[0].name if known and name in known[0].replaces else name
 
 
@@ -154,7 +162,7 @@ def model_folder(name: str, environ: Mapping[str, str] = os.environ) -> Path | N
     """
     if _hashing_dim(name):
         return None
-    known = None if _is_path(name) else _known(name)
+    known = None if is_path(name) else _known(name)
     return known[1] if known else _locate(name, environ).folder
 
 
@@ -201,12 +209,13 @@ def _manifests() -> list[tuple[ModelManifest, Path]]:
     return [(_shipped_manifest(folder), folder) for folder in folders]
 
 
-def _is_path(name: str) -> bool:
+def is_path(name: str) -> bool:
+    """Return whether a name of a model is the path of a folder."""
     return name.startswith((".", "~")) or Path(name).is_absolute()
 
 
 def _locate(name: str, environ: Mapping[str, str]) -> _Located:
-    if _is_path(name):
+    if is_path(name):
         return _located_folder(name)
     repository = name if "/" in name else f"sentence-transformers/{name}"
     if not is_repository(repository):

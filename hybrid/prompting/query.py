@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -339,15 +339,20 @@ def said_in_english(query: Query) -> Query:
 
     What was typed counts as lower-case words: a project may be written in that language. An English query stays.
     """
-    if not query.english:
-        return query
-    said = make_query(query.english)
+    return _said(query) if query.english else query
+
+
+@lru_cache(maxsize=4)
+def _said(query: Query) -> Query:
+    """Return a query in its English words; remembered, since files and each kind of records ask for the same."""
+    text = query.english
+    parts = passages(text)
     return replace(
         query,
-        text=f"{query.english}\n{query.text.lower()}",
-        passages=(*said.passages, Passage(query.text, 1.0)),
-        focus=said.focus,
-        title=said.title,
+        text=f"{text}\n{query.text.lower()}",
+        passages=(*parts, Passage(query.text, 1.0)),
+        focus=_focus(text, parts),
+        title=_title(text, parts),
         english="",
     )
 

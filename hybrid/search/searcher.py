@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from hybrid.base.errors import HybridError, IndexMismatchError, ModelError
+from hybrid.base.errors import HybridError, IndexMismatchError, IndexMissingError, ModelError
 from hybrid.base.tokens import query_tokens
 from hybrid.index.backend import EVERYTHING, Filter
 from hybrid.index.history import open_history
@@ -327,7 +327,7 @@ def open_collection(
     """Open any collection for searching: the files of a project, or its records.
 
     An index of another model than that of the settings is searched with its own model, as long as that very model can
-    be loaded: until a build has made the new one whole, the old one answers.
+    be loaded: until a build has made the new one whole, the old one answers, also when the new one is not there.
 
     Args:
         place: The paths of the collection's index.
@@ -352,11 +352,12 @@ def open_collection(
 
     try:
         return searcher(embedder_info(config.model.name, home=home))
-    except IndexMismatchError:
-        # A build that ends just now makes this the model of the settings: then this is the second try.
-        own = embedder_of_key(read_manifest(place.folder).model, home)
-        if own is not None:
-            with contextlib.suppress(ModelError):  # What it needs was uninstalled.
+    except (IndexMismatchError, ModelError):
+        # What the own model needs may be uninstalled, too; and without an index nothing can be searched.
+        with contextlib.suppress(ModelError, IndexMissingError):
+            # A build that ends just now makes this the model of the settings: then this is the second try.
+            own = embedder_of_key(read_manifest(place.folder).model, home)
+            if own is not None:
                 return searcher(own)
         raise
 

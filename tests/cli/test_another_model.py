@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -14,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hybrid.base.errors import BusyError
 from hybrid.index.build import build
 from hybrid.index.manifest import read_manifest
 from hybrid.index.plan import BuildTools
-from hybrid.knowledge.open_kinds import OpenKinds
+from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
 from hybrid.models import registry
 from hybrid.models.registry import load_embedder
 from hybrid.prompting.query import make_query
@@ -201,7 +203,8 @@ def test_a_reader_keeps_its_generation_until_the_new_model_is_loaded(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Prompts do not wait while a service loads another model, and get one generation or the other, never a mixture."""
-    workspace, kinds = _workspace(shop, **OTHER), OpenKinds({})
+    workspace, kinds = _workspace(shop, **OTHER), OpenKinds({}, OpenFiles(wait_s=0.0))
+    until(lambda: _opened(kinds, workspace))
     old = kinds.searcher(workspace)
     shop.out("reindex", "--quiet", **OTHER)
     is_loaded, load = threading.Event(), registry.load_embedder
@@ -215,6 +218,69 @@ def test_a_reader_keeps_its_generation_until_the_new_model_is_loaded(
     assert (SHIPPED, "hashing") == (old.embedder.info.name, new.embedder.info.name)
     assert old.backend.dim != new.backend.dim == 64
     assert old.search(make_query("retry a payment"), top_k=1).hits
+
+
+def _opened(kinds: OpenKinds, workspace: Workspace) -> bool:
+    with contextlib.suppress(BusyError):
+        return bool(kinds.searcher(workspace))
+    return False
+
+
+# --- the model of the settings is not there ----------------------------------------------------------------
+
+TYPO = {"HYBRID_MODEL_NAME": "static-vO"}
+MISSING = "model static-vO is not on this machine"
+
+
+def test_a_model_that_is_not_there_silences_nothing(shop: Shop) -> None:
+    """With a misspelt name the old index answers prompts and searches, as if its own model were that of the settings."""
+    before = shop.out("search", "retry a payment"), shop.hook(RETRY)
+    after = shop.run("search", "retry a payment", **TYPO), shop.hook(RETRY, session="s2", **TYPO)
+
+    assert before == (after[0].stdout.decode(), after[1])
+    assert "src/payments/client.py" in after[1]
+    assert MISSING in shop.error("reindex", **TYPO)
+
+
+def test_a_model_that_is_not_there_is_a_problem(shop: Shop) -> None:
+    """Status, doctor, log and `explain` say what is missing, what answers meanwhile, and what to do."""
+    shop.hook(RETRY, **TYPO)
+    told, shown = shop.json("status", **TYPO), shop.out("status", "--table", COLUMNS="300", **TYPO)
+    doctor = shop.run("doctor", **TYPO).stdout.decode()
+
+    assert ("stale", "static-vO", None) == (told["index"]["state"], told["model"]["name"], told["model"]["dim"])
+    assert told["model"]["error"].startswith(MISSING)
+    assert f"Model            cannot be used: {MISSING}" in shown
+    assert f"from {SHIPPED} to static-vO once that model is there; {SHIPPED} answers until it is whole" in shown
+    assert f"waits to be embedded with static-vO; {SHIPPED} answers until then" in doctor
+    assert "bring the model back, or `hybrid models use NAME`" in doctor
+    assert f"files: the index made with {SHIPPED} answers, since that of the settings cannot: {MISSING}" in shop.out(
+        "explain", "--last", **TYPO
+    )
+    assert None is shop.json("status")["model"]["error"]
+
+
+def test_without_any_model_a_search_finds_by_words(shop: Shop, tmp_path: Path) -> None:
+    """When the folder of the one model is gone and the settings still name it, a search says why it found by words."""
+    folder = tmp_path / "model"
+    shutil.copytree(CHECKOUT / "models" / SHIPPED, folder)
+    shop.out("models", "use", str(folder), "--quiet")
+    shop.out("reindex", "--quiet")
+    shutil.rmtree(folder)
+    done = shop.run("search", "retry after a timeout")
+
+    assert (0, True) == (done.returncode, b"src/payments/client.py" in done.stdout)
+    assert f"files: found by words alone, for model {folder}: there is no such folder" in done.stderr.decode()
+    assert f"model {folder}: there is no such folder" in shop.run("doctor").stdout.decode()
+
+
+def test_a_relative_folder_is_written_whole(shop: Shop) -> None:
+    """`models use ./folder` means this folder in every working directory."""
+    folder = shop.root.parent / "mymodel"
+    shutil.copytree(CHECKOUT / "models" / SHIPPED, folder)
+    shop.out("models", "use", "../mymodel", "--quiet")
+
+    assert str(folder.resolve()) == shop.json("status")["model"]["name"]
 
 
 # --- the model of the index is gone -----------------------------------------------------------------------

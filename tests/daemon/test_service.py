@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 import stat
@@ -58,7 +59,8 @@ def test_a_first_answer_that_nobody_reads_was_not_given(agent: Agent) -> None:
 
 
 def test_the_service_starts_although_the_first_answer_fails(agent: Agent) -> None:
-    """A setting that no engine can work with leaves the prompt without an answer, and the service comes all the same."""
+    """Without index and model a prompt has no answer, and the service comes all the same."""
+    shutil.rmtree(agent.shop.home / "projects")
     broken = Agent(agent.shop, environ={"HYBRID_MODEL_NAME": "no-such-model"})
     answer = broken.prompt(RETRY, "a")
 

@@ -236,6 +236,13 @@ def test_an_english_query_is_not_changed() -> None:
     assert query is said_in_english(query)
 
 
+def test_a_query_is_said_once() -> None:
+    """Files and each kind of records that are searched for one prompt share what was made of it."""
+    query = make_query("Warum wird der Schlüssel nicht gelöscht?")
+
+    assert said_in_english(query) is said_in_english(make_query("Warum wird der Schlüssel nicht gelöscht?"))
+
+
 # --- the file --------------------------------------------------------------------------------------------------
 
 
