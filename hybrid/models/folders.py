@@ -150,6 +150,8 @@ def _engine(modules: list[dict[str, Any]], config: dict[str, Any]) -> Engine:
     rest_is_plain = all(name == "Normalize" for name in types[1:])
     if types[:1] == ["WeightedBag"] and rest_is_plain:
         return "weighted-bag"
+    if types == ["SentenceEncoder"]:
+        return "sentence-encoder"
     is_model2vec = config.get("model_type") == "model2vec" or "StaticModel" in config.get("architectures", [])
     if (types[:1] == ["StaticEmbedding"] and rest_is_plain) or (not types and is_model2vec):
         return "static-embedding"
@@ -196,7 +198,7 @@ def _table_dim(folder: Path) -> int:
     try:
         with path.open("rb") as file:
             header = json.loads(file.read(min(int.from_bytes(file.read(8), "little"), 1 << 24)))
-        for name in ("table", "embedding.weight", "embeddings"):
+        for name in ("table", "embedding.weight", "embeddings", "words"):
             if name in header:
                 return int(header[name]["shape"][1])
     except (OSError, ValueError, KeyError, IndexError, TypeError) as error:
@@ -209,6 +211,8 @@ def _max_tokens(folder: Path, engine: Engine, config: dict[str, Any]) -> int:
         return _number(config, "body_words")
     if engine == "static-embedding":
         return 0
+    if engine == "sentence-encoder":
+        return _number(config, "max_tokens")
     settings = _json(folder / "sentence_bert_config.json")
     limits = (
         _number(settings, "max_seq_length"),

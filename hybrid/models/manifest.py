@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 MANIFEST_NAME = "manifest.toml"
 
-Engine = Literal["weighted-bag", "static-embedding", "sentence-transformers"]
-"""The engine that runs a model: our own numpy code for the first two, torch for the last."""
+Engine = Literal["weighted-bag", "static-embedding", "sentence-encoder", "sentence-transformers"]
+"""The engine that runs a model: our own numpy code for all but the last, which needs torch."""
 
 _READ_BYTES = 1 << 20
 

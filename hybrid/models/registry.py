@@ -110,6 +110,10 @@ def load_embedder(
         from hybrid.models.token_table import TokenTableEmbedder
 
         return TokenTableEmbedder(facts.place, info, **prefixes)
+    if facts.engine == "sentence-encoder":
+        from hybrid.models.sentence_encoder import SentenceEncoder
+
+        return SentenceEncoder(facts.place, info, **prefixes)
     from hybrid.models.transformer import SentenceTransformerEmbedder
 
     return SentenceTransformerEmbedder(folder, info, similarity=facts.similarity, **prefixes)
@@ -193,9 +197,10 @@ def describe(name: str, environ: Mapping[str, str] = os.environ) -> ModelDescrip
 
 
 def known_models(environ: Mapping[str, str] = os.environ) -> list[ModelDescription]:
-    """Return the models with a manifest in `models/`: shipped ones first, then by name."""
-    described = [describe(manifest.name, environ) for manifest, _ in _manifests()]
-    return sorted(described, key=lambda model: (not model.is_shipped, model.name.lower()))
+    """Return the models with a manifest in `models/`: shipped ones first, those for an index before others; by name."""
+    readers = {manifest.name: manifest.engine == "sentence-encoder" for manifest, _ in _manifests()}
+    described = [describe(name, environ) for name in readers]
+    return sorted(described, key=lambda model: (not model.is_shipped, readers[model.name], model.name.lower()))
 
 
 def _hashing_dim(name: str) -> int:

@@ -152,6 +152,7 @@ def test_known_models_begin_with_the_shipped_one(tmp_path: Path) -> None:
 
     assert [
         ("static-v0", True, True, ""),
+        ("all-MiniLM-L6-v2-int8", True, True, ""),
         ("all-MiniLM-L6-v2", False, False, "transformers"),
         ("bge-small-en-v1.5", False, False, "transformers"),
         ("CodeRankEmbed", False, False, "transformers"),
