@@ -94,6 +94,8 @@ class GateConfig(Struct, frozen=True):
     hinge: Share
     trigger: Share
     file: Share
+    reader: Annotated[float, (0, 10)]
+    reader_rate: Share
     least: Share
 
 
@@ -220,6 +222,7 @@ class ModelConfig(Struct, frozen=True):
     """The `[model]` section."""
 
     name: str
+    reader: str
 
 
 class PrivacyConfig(Struct, frozen=True):
@@ -282,6 +285,7 @@ class Loaded(Struct, frozen=True):
 _SECTIONS: dict[str, type[Any]] = Config.__annotations__
 _MODEL_NAMES_A_PROJECT_MAY_USE = ("static-v0", "hashing")
 """Names besides that of the shipped model: no model at all, and models that shipped once and have a successor."""
+_READERS_A_PROJECT_MAY_USE = ("all-MiniLM-L6-v2-int8", "")
 _PROJECT_MAY_NOT = (
     "daemon.",
     "hooks.deadline_ms",
@@ -377,7 +381,7 @@ def _hints(section: str) -> dict[str, Any]:
 
 
 _SHOWN_CHARS = 200
-_MAY_BE_EMPTY = ("lore.data_dir", "memory.path")
+_MAY_BE_EMPTY = ("lore.data_dir", "memory.path", "model.reader")
 
 
 def _checked_text(key: str, value: object) -> str:
@@ -580,6 +584,8 @@ def _reason_against(key: str, value: Any, below: Any) -> str:
         return "is not a project's to choose"
     if key == "model.name" and value not in (*_MODEL_NAMES_A_PROJECT_MAY_USE, _defaults(shipped("config.toml"))[key]):
         return "a project may only name a model that ships with hybrid"
+    if key == "model.reader" and value not in _READERS_A_PROJECT_MAY_USE:
+        return "a project may only name a reader that ships with hybrid, or none"
     if key == "search.depth" and value > below:
         return f"a project may search less deep, not deeper than {below}"
     if key == "privacy.redact":

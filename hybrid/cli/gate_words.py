@@ -21,6 +21,7 @@ _EVIDENCE = {
     "names": "identifiers known here",
     "words": "words of this record",
     "hinge": "hangs on one word",
+    "reader": "as the reader understands both",
     "trigger": "a trigger of it",
     "file": "names a file that fits",
     "absent": "words unknown here",

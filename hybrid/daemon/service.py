@@ -22,7 +22,7 @@ from hybrid.answer.turn import Turn
 from hybrid.base.errors import BusyError
 from hybrid.base.home import is_switched_off
 from hybrid.daemon.freshness import Freshness
-from hybrid.daemon.worker import Cleaner
+from hybrid.daemon.worker import Cleaner, RecordsReader
 from hybrid.hooks.answer import SEND_S, deliver, printed_answer
 from hybrid.hooks.event import EventError
 from hybrid.hooks.keeping import keep_event
@@ -141,6 +141,7 @@ class Service:
         self._kinds: dict[str, OpenKinds] = {}
         self._freshness = Freshness(home)
         self._cleaner = Cleaner(home, self._environ)
+        self._reader = RecordsReader()
         self._engine = threading.BoundedSemaphore(max(os.cpu_count() or 1, 2))
         self._code = _code_stamp()
         self._active_s = time.monotonic()
@@ -288,6 +289,7 @@ class Service:
         if http is not None:
             http.close()
         self._cleaner.close()
+        self._reader.close()
         self._freshness.close()
 
     def _start_http(self) -> None:
@@ -362,6 +364,8 @@ class Service:
         with contextlib.suppress(Exception):
             kinds = self._open_kinds(environ)
             kinds.views(workspace)
+            if not kinds.is_read(workspace):
+                self._reader.read(str(workspace.project.root), environ)
             kinds.memory(workspace)
             self._keep_memory_small(workspace, kinds)
 

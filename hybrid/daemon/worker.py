@@ -1,4 +1,4 @@
-"""The service's two processes for background work: one builds indexes, one cleans what older versions stored.
+"""The service's processes for background work: builds of indexes, cleaning of what older versions stored, reading.
 
 Requests for builds are JSON lines on stdin, the answers are lines on stdout. The process of builds ends by itself: when
 stdin closes, even in the middle of a build (a build can be killed at any byte), and after a minute without a request.
@@ -314,6 +314,60 @@ class Cleaner:
         from hybrid.workspace import open_workspace
 
         return is_due(open_workspace(self._home, environ=self._environ | {"HYBRID_HOME": str(self._home)}))
+
+
+# --- reading ----------------------------------------------------------------------------------------------
+
+
+_NEXT_READING_S = 60.0
+"""Seconds after the start of a reading before another one of the same tree."""
+
+
+class RecordsReader:
+    """Starts a process in which a sentence transformer reads the records of a tree, one process at a time."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+        self._next_s: dict[str, float] = {}
+        self._is_over = False
+
+    def read(self, root: str, environ: Mapping[str, str]) -> None:
+        """Start a reading of the records of a tree and return at once.
+
+        Nothing happens while another one runs, or within `_NEXT_READING_S` after one of the same tree: the end of the
+        next turn asks again.
+        """
+        now_s = time.monotonic()
+        with self._lock:
+            is_running = self._process is not None and self._process.poll() is None
+            if self._is_over or is_running or now_s < self._next_s.get(root, 0.0):
+                return
+            self._next_s[root] = now_s + _NEXT_READING_S
+            with contextlib.suppress(OSError):
+                self._process = spawn_python("read_and_end", {**environ, "READ_TREE": root})
+
+    def close(self) -> None:
+        """Kill a reading that runs and start no other; the next service begins it again."""
+        with self._lock:
+            self._is_over = True
+            process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+
+
+def read_and_end() -> None:
+    """Read the records of the tree in `READ_TREE`, at the lowest priority."""
+    from hybrid.knowledge.open_kinds import OpenKinds
+    from hybrid.workspace import open_workspace
+
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError):
+            os.nice(19)
+    environ = dict(os.environ)
+    root = Path(environ.pop("READ_TREE"))
+    OpenKinds(environ).read_records(open_workspace(root, environ=environ))
 
 
 def clean_and_end() -> None:

@@ -75,6 +75,7 @@ def check_records(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[
         *_of_folders(workspace, environ),
         *_of_records_index(workspace),
         *_of_names(workspace, environ),
+        *_of_reader(workspace),
         *_of_rerank(workspace, environ),
     ]
     yield from findings or [Finding("ok", _AREA, _summary(lessons, lores))]
@@ -228,6 +229,20 @@ def _of_names(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Find
         more = f"; and {len(noted) - _MOST_NAMED:,} more" if len(noted) > _MOST_NAMED else ""
         what = f"code that moved or is not there is named by {amount(len(noted), 'record')} ({shown}{more})"
         yield Finding("warning", _AREA, what, "hybrid lessons edit ID, or hybrid lore supersede OLD NEW")
+
+
+def _of_reader(workspace: Workspace) -> Iterator[Finding]:
+    """Warn when the model that is to read the records is not on this machine."""
+    from hybrid.models.registry import embedder_info
+
+    name = workspace.config.model.reader
+    if not name or not workspace.config.gate.reader:
+        return
+    try:
+        embedder_info(name, home=workspace.home)
+    except HybridError as error:
+        what = f"lessons and lore are judged without a reader (model.reader): {error}"
+        yield Finding("warning", _AREA, what, "hybrid config unset model.reader --user, or name one that is there")
 
 
 def _of_rerank(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _UNUSED_S = 600.0
 """Seconds without a search after which an index is closed; opening it again takes milliseconds."""
 
-_MOST_EMBEDDERS = 2
+_MOST_EMBEDDERS = 3
 
 LOAD_WAIT_S = 0.5
 """Seconds that prompts of a service wait for a model: the shipped one takes a tenth of it, a transformer many times."""
@@ -127,9 +127,9 @@ class OpenFiles:
             return searcher
 
     def load(self, name: str, home: Path) -> Embedder:
-        """Return the embedder of a name; the last two are kept as long as their files are the same.
+        """Return the embedder of a name; the last three are kept as long as their files are the same.
 
-        Two, since an index of the model before answers until it was embedded with another one.
+        Three, since an index of the model before answers until it was embedded with another one, and one reads records.
 
         Raises:
             ModelError: It cannot be loaded.
@@ -256,13 +256,24 @@ class OpenKinds:
 
     def views(self, workspace: Workspace) -> tuple[Sequence[RecordView], Sequence[str]]:
         """Return lessons and lore, open for searching, and a sentence for each failure; see `RecordViews.open_all`."""
+        return self._record_views().open_all(workspace)
+
+    def read_records(self, workspace: Workspace) -> Sequence[str]:
+        """Have a sentence transformer read the records of a workspace; see `RecordViews.read`."""
+        return self._record_views().read(workspace)
+
+    def is_read(self, workspace: Workspace) -> bool:
+        """Return whether the records of a workspace were read; see `RecordViews.is_read`."""
+        return self._record_views().is_read(workspace)
+
+    def _record_views(self) -> RecordViews:
         from hybrid.knowledge.views import RecordViews  # Brings numpy: a session's start has no need of it.
 
         if self._views is None:
             self._views = RecordViews(
                 self.stores, self._files.load, most_new=self._most_new, is_lagging=self._is_lagging
             )
-        return self._views.open_all(workspace)
+        return self._views
 
     def memory(self, workspace: Workspace) -> tuple[MemoryView | None, Sequence[str]]:
         """Return the memory, open for searching, and a sentence when that failed; None too when it is off or empty."""

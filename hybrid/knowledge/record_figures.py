@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from hybrid.knowledge.record_files import COUNTERS, open_stores, tree_files
+from hybrid.knowledge.record_files import COUNTERS, open_stores, reading_of, tree_files
 from hybrid.knowledge.stores import RecordStores
 from hybrid.project.places import project_folder
 from hybrid.project.trust import is_accepted
@@ -118,6 +118,10 @@ def records_status(workspace: Workspace) -> dict[str, Any]:
             "enabled": config.lore.enabled,
             **lore_counts(lores),
             "folders": [str(store.folder.path) for store in shelf.stores],
+        },
+        "reader": {
+            "model": config.model.reader or None,
+            "read": [kind for kind in ("lessons", "lore") if reading_of(home, kind, project.tree).exists()],
         },
         "problems": sum(len(one.problems) for one in (*read.values(), *lores)),
     }

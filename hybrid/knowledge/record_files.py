@@ -84,6 +84,11 @@ def open_stores(workspace: Workspace, *, lock_s: float = _LOCK_S) -> Stores:
     return Stores(LessonStore(ours, counters, level="project", keeps_inline=False, lock_s=lock_s), system)
 
 
+def reading_of(home: Path, kind: str, tree: str) -> Path:
+    """Return the file of what the reader read of a kind of records of a working tree; see `reading`."""
+    return home / "records" / "views" / f"{kind}-{tree}" / "reading.safetensors"
+
+
 def tree_files(project: Project) -> tuple[Path, Path]:
     """Return the paths of the lesson files of a working tree, ours and that of an older tool; neither need exist."""
     return project.root / FOLDER_NAME / FILE, project.root / OLDER_FOLDER / FILE

@@ -23,6 +23,7 @@ from hybrid.base.errors import BusyError, HybridError, IndexMismatchError, Index
 from hybrid.index.analysis import recipe
 from hybrid.index.manifest import FORMAT_VERSION, NAME, has_other_model, is_untouched, read_manifest
 from hybrid.index.place import Place
+from hybrid.knowledge.reading import open_reading, read_view, reader_of, stamp_of
 from hybrid.models.registry import LazyEmbedder, embedder_info, embedder_key
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.search.searcher import Searcher, open_collection
@@ -86,6 +87,7 @@ class _Open(Struct):
     by_path: Mapping[str, Record]
     is_behind: bool = False
     is_of_other_model: bool = False
+    stamp: tuple[int, int] = (0, 0)
 
 
 class RecordViews:
@@ -130,14 +132,15 @@ class RecordViews:
         name = f"{kind}-{workspace.require_project().tree}"
         config = workspace.config
         key = (name, config.search, config.ranking, config.gate, config.model, config.lessons, config.lore)
-        found = self._fresh(key, records)
+        folder = place_of(workspace.home, name).folder
+        found = self._fresh(key, records, folder)
         if found is None:
             # One after the other: prompts that wait for one view build it once, and not for long.
             opening = self._opening.setdefault(key, threading.Lock())
             if not opening.acquire(timeout=WAIT_S):
                 raise BusyError(f"{len(records)} records are being indexed")
             try:
-                found = self._fresh(key, records) or self._at_once(workspace, kind, name, records)
+                found = self._fresh(key, records, folder) or self._at_once(workspace, kind, name, records)
             except IndexMismatchError as error:
                 if not self._is_lagging:
                     raise
@@ -151,11 +154,15 @@ class RecordViews:
             self._catch_up(key, lambda: self._opened(workspace, kind, name, records))
         return RecordView(kind, found.searcher, found.by_path, lessons)
 
-    def _fresh(self, key: Hashable, records: Sequence[Record]) -> _Open | None:
+    def _fresh(self, key: Hashable, records: Sequence[Record], folder: Path) -> _Open | None:
         """Return the open view of equal records, None if there is none; mostly they are the very same object."""
         with self._lock:
             found = self._open.get(key)
-            if found is None or (found.records is not records and found.records != records):
+            if (
+                found is None
+                or found.stamp != stamp_of(folder)
+                or (found.records is not records and found.records != records)
+            ):
                 return None
             found.records = records
             self._open.move_to_end(key)
@@ -202,6 +209,29 @@ class RecordViews:
                 problems += [f"{kind}: {problem}" for problem in (view.lessons.problems if view.lessons else ())]
         return opened, problems
 
+    def read(self, workspace: Workspace) -> list[RecordsKind]:
+        """Have the reader of the settings read the records that it has not read; returns the kinds that were new.
+
+        Raises:
+            HybridError: An index, or the model that reads, cannot be used.
+            OSError: A disk is full or read-only.
+        """
+        reader = reader_of(workspace, self._load)
+        found: list[RecordsKind] = []
+        for kind in KINDS if reader is not None and workspace.project is not None else ():
+            view = self.open(workspace, kind)
+            folder = place_of(workspace.home, f"{kind}-{workspace.require_project().tree}").folder
+            if view is not None and reader is not None and read_view(workspace, view, folder, reader):
+                found.append(kind)
+        return found
+
+    def is_read(self, workspace: Workspace) -> bool:
+        """Return whether the reader has read all records of a workspace, or there is nothing for it to read."""
+        if reader_of(workspace, self._load) is None:
+            return True
+        gates = [view.searcher.gate for view in self.open_all(workspace)[0]]
+        return all(gate is None or not gate.judges_records or gate.reader is not None for gate in gates)
+
     def _records(self, workspace: Workspace, kind: RecordsKind) -> tuple[Sequence[Record], ActiveLessons | None]:
         if kind == "lore":
             return (self._stores.lore(workspace) if workspace.config.lore.enabled else ()), None
@@ -220,8 +250,9 @@ class RecordViews:
         wanted = embedder_key(workspace.config.model.name, workspace.home)
         if (self._is_lagging or self._most_new is not None or not wanted) and has_other_model(place.folder, wanted):
             try:
-                searcher = _searcher(workspace, kind, place, self._load)
-                return _Open(records, searcher, RecordSource(records).by_path, is_of_other_model=True)
+                stamp, searcher = stamp_of(place.folder), _searcher(workspace, kind, place, self._load)
+                by_path = RecordSource(records).by_path
+                return _Open(records, searcher, by_path, is_of_other_model=True, stamp=stamp)
             except IndexMismatchError:
                 if self._is_lagging:
                     raise
@@ -245,7 +276,8 @@ class RecordViews:
                 raise
         except sqlite3.DatabaseError as error:
             raise IndexUnavailableError(f"{place.catalog}: {error}") from error
-        return _Open(records, _searcher(workspace, kind, place, self._load), source.by_path, is_behind)
+        stamp = stamp_of(place.folder)
+        return _Open(records, _searcher(workspace, kind, place, self._load), source.by_path, is_behind, stamp=stamp)
 
     def _build(self, workspace: Workspace, place: Place, source: RecordSource) -> None:
         """Bring the index up to date with the records of a source; nothing happens if it holds just these."""
@@ -272,7 +304,8 @@ def _searcher(
 ) -> Searcher:
     config = workspace.config
     gate = gate_settings(config.gate, config.lessons if kind == "lessons" else config.lore)
-    return open_collection(place, config, workspace.home, gate=gate, load=load)
+    searcher, reader = open_collection(place, config, workspace.home, gate=gate, load=load), reader_of(workspace, load)
+    return searcher if reader is None else searcher.with_reader(open_reading(place.folder, searcher, reader, config))
 
 
 def gate_settings(gate: GateConfig, rates: LessonsConfig | LoreConfig | MemoryConfig) -> GateConfig:

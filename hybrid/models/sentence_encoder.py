@@ -1,7 +1,7 @@
 """Embeds with a BERT-like sentence transformer in numpy alone: six layers of int8 weights, made by `registry`.
 
-It reads records and the prompts that are compared with them, a few short texts at a time. The words' vectors stay mapped
-and int8; the layers become float32 with the first text, which takes about 30 ms and 43 MB.
+It reads records and the prompts that are compared with them, a few short texts at a time. The words' vectors stay
+mapped and int8; the layers become float32 with the first text, which takes about 30 ms and 43 MB.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _without_control(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(
-        " " if char in "\t\n\r" or char.isspace() and unicodedata.category(char)[0] == "Z" else char
+        " " if char in "\t\n\r" or (char.isspace() and unicodedata.category(char)[0] == "Z") else char
         for char in text
         if char in "\t\n\r" or (unicodedata.category(char)[0] != "C" and char != "\ufffd")
     )
@@ -155,13 +155,13 @@ class _Layer(Struct, frozen=True):
         """Return the token vectors of one text after this layer, shape (n_tokens, width)."""
         n, width = rows.shape
         parts = (rows @ self.qkv + self.biases["qkv"]).reshape(n, 3, n_heads, width // n_heads)
-        query, key, value = np.ascontiguousarray(parts.transpose(1, 2, 0, 3))
-        weights = query @ key.swapaxes(1, 2)
+        query, key, value = (np.swapaxes(parts[:, number], 0, 1) for number in range(3))
+        weights: NDArray[Any] = query @ np.swapaxes(key, 1, 2)
         weights *= np.float32((width // n_heads) ** -0.5)
         weights -= weights.max(axis=2, keepdims=True)
         np.exp(weights, out=weights)
         weights /= weights.sum(axis=2, keepdims=True)
-        seen = (weights @ value).swapaxes(0, 1).reshape(n, width)
+        seen: NDArray[Any] = np.swapaxes(weights @ value, 0, 1).reshape(n, width)
         rows = _normed(rows + (seen @ self.out + self.biases["out"]), self.norms[0])
         inner = _gelu(rows @ self.up + self.biases["up"])
         return _normed(rows + (inner @ self.down + self.biases["down"]), self.norms[1])
@@ -187,6 +187,7 @@ class SentenceEncoder:
         self.info = info
         self._prefixes = (query_prefix, document_prefix)
         self._loading = threading.Lock()
+        self._last: tuple[str, NDArray[np.float32]] | None = None
         try:
             config = json.loads((folder / CONFIG).read_bytes())
             self._limit, self._n_heads = int(config["max_tokens"]), int(config["heads"])
@@ -204,8 +205,11 @@ class SentenceEncoder:
         return self._embed([_joined(text) for text in inputs], self._prefixes[1])
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Return a unit vector, shape (dim,); all zeros when the text is empty."""
-        return self._embed([text], self._prefixes[0])[0]
+        """Return a unit vector, shape (dim,); all zeros when the text is empty. That of the last text is kept."""
+        last = self._last  # Each kind of records asks for the same prompt.
+        if last is None or last[0] != text:
+            last = self._last = (text, self._embed([text], self._prefixes[0])[0])
+        return last[1]
 
     def embed_queries(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
         """As `Embedder.embed_queries`, with None for the lengths: that of a transformer's vector says nothing."""
@@ -247,15 +251,17 @@ class SentenceEncoder:
     def _layer(self, name: str) -> _Layer:
         arrays = self._arrays
         biases = {part: arrays[f"{name}{part}_bias"] for part in LAYER}
-        matrices = [np.multiply(arrays[name + part], arrays[f"{name}{part}_scale"], dtype=np.float32) for part in LAYER]
-        return _Layer(*matrices, biases, (arrays[f"{name}norm1"], arrays[f"{name}norm2"]))
+        matrices = {
+            part: np.multiply(arrays[name + part], arrays[f"{name}{part}_scale"], dtype=np.float32) for part in LAYER
+        }
+        return _Layer(**matrices, biases=biases, norms=(arrays[f"{name}norm1"], arrays[f"{name}norm2"]))
 
 
 def _joined(text: EmbedInput) -> str:
     return f"{text.head}\n{text.body}" if text.head else text.body
 
 
-def _normed(rows: NDArray[np.float32], norm: NDArray[np.float32]) -> NDArray[np.float32]:
+def _normed(rows: NDArray[Any], norm: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return rows with mean 0 and variance 1, times `norm[0]`, plus `norm[1]`; `norm` has the shape (2, width)."""
     rows = rows - rows.mean(axis=1, keepdims=True)
     variance: NDArray[Any] = np.einsum("ij,ij->i", rows, rows)[:, np.newaxis] / np.float32(rows.shape[1])

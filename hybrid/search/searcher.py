@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from hybrid.index.history import History
     from hybrid.index.place import Place
     from hybrid.prompting.query import Query
+    from hybrid.search.gate.reader import RecordReader
     from hybrid.search.gate.threshold import Verdict
     from hybrid.search.gate.verdict import Gate, PromptPieces
     from hybrid.search.ranking.ranker import RankedChunk
@@ -120,6 +121,14 @@ class Searcher:
         other._ranker = self._ranker.with_history(history) if self._ranker else None
         return other
 
+    def with_reader(self, reader: RecordReader | None) -> Searcher:
+        """Return a searcher whose gate counts what a sentence transformer read of the records; as it is with None."""
+        if reader is None or self.gate is None:
+            return self
+        other = copy(self)
+        other.gate = self.gate.with_reader(reader)
+        return other
+
     def search(
         self,
         query: Query,
@@ -169,9 +178,15 @@ class Searcher:
                 (dense.ranking, lexical.ranking), weights=weights, rrf_k=settings.rrf_k, tie_key=self.backend.tie_key
             )
             found += [entry for entry in fused if entry.row not in evidence]
+        found = found[:top_k]
+        if verdict and verdict.rows:  # What opened the gate is a hit, whether a leg ranked it or not.
+            known = {entry.row for entry in found}
+            both = dense.ranks, lexical.ranks
+            more = (row for row in verdict.rows if row not in known)
+            found += [one_of(both, row, weights=weights, rrf_k=settings.rrf_k) for row in more]
         hits = [
             self._hit(entry, rank, legs, evidence.get(entry.row), is_ranked=bool(chunks))
-            for rank, entry in enumerate(found[:top_k], 1)
+            for rank, entry in enumerate(found, 1)
         ]
         n_candidates = len({*(dense.ranks if weights[0] > 0 else ()), *(lexical.ranks if weights[1] > 0 else ())})
         return Searched(asked, mode, n_candidates, dense.top, lexical.best, weights, tuple(hits), verdict)

@@ -55,6 +55,14 @@ def _settings(shop: Shop) -> Path:
     return shop.home / "user" / ".claude" / "settings.json"
 
 
+def test_a_reader_that_is_not_there_is_told(own_shop: Shop) -> None:
+    """Records are judged without it, and the message names the setting."""
+    told = [what for _, what, _ in _of("records", _findings(own_shop, HYBRID_MODEL_READER="/nowhere/model"))]
+
+    assert any("judged without a reader (model.reader)" in what and "/nowhere/model" in what for what in told)
+    assert not any("reader" in what for _, what, _ in _of("records", _findings(own_shop, HYBRID_MODEL_READER="")))
+
+
 def test_a_whole_installation_has_no_problem(own_shop: Shop) -> None:
     """Every area is looked at; the installed command answers a sample prompt; nothing of the user is changed by it."""
     own_shop.out("hook", "install", "--client", "claude", "--scope", "user")

@@ -49,6 +49,8 @@ SETTINGS = GateConfig(
     words=0.0,
     hinge=0.0,
     trigger=0.0,
+    reader=0.0,
+    reader_rate=1.0,
     file=0.0,
     least=0.0,
 )

@@ -209,6 +209,7 @@ def test_a_folder_in_place_of_the_file_is_a_problem(tmp_path: Path) -> None:
     ("text", "key"),
     [
         ("[model]\nname = '/etc/model'", "model.name"),
+        ("[model]\nreader = '/etc/model'", "model.reader"),
         ("[model]\nname = './model'", "model.name"),
         ("[model]\nname = 'someone/model'", "model.name"),
         ("[log]\nmax_bytes = 20000", "log.max_bytes"),

@@ -270,10 +270,13 @@ class RecordEvidence:
         """Return the hinge of each piece for some records of the block, weighted, at most 0, (n_pieces, n_rows)."""
         return _hinges(pieces.sums, pieces.typed, self._rows(rows), settings)
 
-    def top_evidence(self, pieces: MeantPieces, settings: GateConfig) -> NDArray[np.float32]:
+    def top_evidence(
+        self, pieces: MeantPieces, settings: GateConfig, added: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
         """Return the largest evidence of each piece for any one record, shape (n_pieces,); −∞ without a record.
 
-        Pieces are compared block by block, so that memory stays bounded.
+        Pieces are compared block by block, so that memory stays bounded. `added` is another part of the evidence, shape
+        (n_pieces, n_records).
         """
         n_pieces, starts = len(pieces.sums), pieces.typed.starts
         found = np.full(n_pieces, -np.inf, np.float32)
@@ -286,6 +289,8 @@ class RecordEvidence:
             sums, typed = pieces.sums[first:last], pieces.typed.between(first, last)
             evidence = sum(self._parts(sums, scores.between(first, last), settings).values())
             evidence += _hinges(sums, typed, self._rows(every), settings)
+            if added is not None:
+                evidence += added[first:last]
             found[first:last] = evidence.max(axis=1, initial=-np.inf)
             first = last
         return found

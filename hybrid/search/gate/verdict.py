@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hybrid.base.tokens import query_tokens
 from hybrid.prompting.content import content_words
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from hybrid.index.backend import BackgroundFigures, Closest, SearchBackend
     from hybrid.search.gate.background import Background
     from hybrid.search.gate.meant import MeantPieces
+    from hybrid.search.gate.reader import RecordReader
     from hybrid.search.gate.terms import PieceTerms
     from hybrid.types import Embedder
 
@@ -55,12 +57,14 @@ class PromptPieces(Struct, frozen=True):
         vectors: Unit vectors of the pieces, shape (n_pieces, dim); zeros where the model knows no word.
         null: Null factor of each piece, shape (n_pieces,).
         n_words: Number of words of the cleaned prompt.
+        text: The cleaned prompt.
     """
 
     texts: tuple[str, ...]
     vectors: NDArray[np.float32]
     null: NDArray[np.float32]
     n_words: int
+    text: str = ""
 
 
 class Gate:
@@ -71,6 +75,9 @@ class Gate:
         embedder: The embedder of the index's model.
         load_background: Returns the background; called when the first prompt is judged.
         settings: Rates and weights.
+
+    Attributes:
+        reader: The sentence transformer that read the records of the corpus; None for files, and until it did.
     """
 
     def __init__(
@@ -84,6 +91,15 @@ class Gate:
         self._embedder = embedder
         self._load_background = load_background
         self._settings = settings
+        self.reader: RecordReader | None = None
+
+    def with_reader(self, reader: RecordReader) -> Gate:
+        """Return a gate that counts what a sentence transformer read of the records of the corpus."""
+        rate = self._settings.max_other_task_rate * self._settings.reader_rate
+        settings = replace(self._settings, max_other_task_rate=rate)
+        other = Gate(self._backend, self._embedder, self._load_background, settings)
+        other.reader = reader
+        return other
 
     @cached_property
     def _background(self) -> Background:
@@ -96,7 +112,13 @@ class Gate:
 
     @cached_property
     def _figures(self) -> BackgroundFigures:
-        return self._backend.background.figures()
+        found = self._backend.background.figures()
+        return replace(found, records=self.reader.reading.background) if self.reader else found
+
+    @property
+    def judges_records(self) -> bool:
+        """Whether each record of the corpus is judged by itself."""
+        return self._backend.background.has_records
 
     def ask(self, text: str, english: str = "") -> PromptPieces:
         """Embed a cleaned prompt's pieces: the form in which `judge` takes the prompt.
@@ -109,7 +131,7 @@ class Gate:
         if english and pieces:
             pieces = tuple(dict.fromkeys((*pieces, content_words(text))))
         vectors, lengths = self._embedder.embed_queries(pieces)
-        return PromptPieces(pieces, vectors, parts.null_factors(lengths, len(pieces)), len(text.split()))
+        return PromptPieces(pieces, vectors, parts.null_factors(lengths, len(pieces)), len(text.split()), text)
 
     def evidence(self, text: str, english: str = "") -> Mapping[int, float]:
         """Return row → evidence that a cleaned prompt means that record; empty for a collection without records."""
@@ -252,6 +274,9 @@ class Gate:
         columns["names"] = settings.names * self._named(terms)
         columns["trigger"] = settings.trigger * self._triggered(asked.texts)
         columns["length"] = np.full(shape, -settings.length * parts.length_penalty(asked.n_words))
+        if self.reader:
+            read = settings.reader * self.reader.evidence(asked.text)
+            columns["reader"] = np.broadcast_to(np.asarray(read, np.float64), shape)
         columns["null"][~asked.vectors.any(axis=1)] = -math.inf  # A piece that the model does not know means nothing.
         best = _added_up(columns, *shape).max(axis=0)
         columns["hinge"] = self._hinges(records, pieces, best)

@@ -1,0 +1,201 @@
+"""A sentence transformer reads the records of a view: what that changes, and when it reads anew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from hybrid.daemon.worker import RecordsReader
+from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
+from hybrid.knowledge.record_figures import records_status
+from hybrid.knowledge.record_files import reading_of
+from hybrid.models.hashing import HashingEmbedder
+from hybrid.models.registry import load_embedder
+from tests.support.records import LESSONS, RECORD_FILES, Talk, new_talk
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from hybrid.types import Embedder, EmbedInput
+
+READER = "hashing-128"
+PROMPT = "write a new migration instead of an edit of the applied one"
+FILE = ".hybrid/LESSONS.md"
+
+
+class Counting(HashingEmbedder):
+    """A reader that notes the texts of records that it was given."""
+
+    def __init__(self) -> None:
+        super().__init__(128)
+        self.texts: list[str] = []
+
+    def embed_documents(self, inputs: Sequence[EmbedInput]) -> NDArray[np.float32]:
+        """As the hashing embedder."""
+        self.texts += [one.body for one in inputs]
+        return super().embed_documents(inputs)
+
+
+@pytest.fixture
+def reader() -> Counting:
+    """The reader of the talk."""
+    return Counting()
+
+
+@pytest.fixture
+def talk(tmp_path: Path, reader: Counting) -> Talk:
+    """A project with records, and a quick reader beside the shipped model."""
+
+    def load(name: str, home: Path) -> Embedder:
+        return reader if name == READER else load_embedder(name, home=home)
+
+    talk = new_talk(tmp_path, {FILE: LESSONS}, model_reader=READER)
+    return Talk(talk.root, talk.home, flags=talk.flags, kinds=OpenKinds({}, OpenFiles(load)))
+
+
+def _parts(talk: Talk) -> set[str]:
+    """The parts of the lessons' score for the prompt."""
+    kinds = talk.reply("UserPromptSubmit", prompt=PROMPT).decision.kinds
+    [lessons] = [one for one in kinds if one.kind == "lessons"]
+    return set(lessons.verdict.parts)
+
+
+def _reading(talk: Talk) -> Path:
+    return reading_of(talk.home, "lessons", talk.workspace().require_project().tree)
+
+
+def test_records_that_were_read_have_one_more_part(talk: Talk) -> None:
+    """Until the reader has read them, records are judged as without it; afterwards the next prompt counts it."""
+    before, is_read = _parts(talk), talk.kinds.is_read(talk.workspace())
+    read = talk.kinds.read_records(talk.workspace())
+
+    assert ("reader" in before, is_read) == (False, False)
+    assert ["lessons"] == read
+    assert {"reader"} == _parts(talk) - before
+    assert talk.kinds.is_read(talk.workspace())
+    assert [] == talk.kinds.read_records(talk.workspace())
+    assert {"model": READER, "read": ["lessons"]} == records_status(talk.workspace())["reader"]
+
+
+def test_the_reader_finds_what_the_table_alone_does_not(talk: Talk) -> None:
+    """Bars and evidence move together, and the prompt's record gets the reader's cosine."""
+    [view] = talk.kinds.views(talk.workspace())[0]
+    assert view.searcher.gate is not None
+    plain = view.searcher.gate.evidence(PROMPT)
+    talk.kinds.read_records(talk.workspace())
+    [view] = talk.kinds.views(talk.workspace())[0]
+    gate = view.searcher.gate
+
+    assert gate is not None
+    assert gate.reader is not None
+    added = 1.5 * gate.reader.evidence(PROMPT)
+    assert [plain[row] + float(added[row]) for row in plain] == pytest.approx(
+        [*gate.evidence(PROMPT).values()], abs=1e-4
+    )
+    assert 0.4 * 0.125 == gate.calibration.task_rate
+
+
+def test_only_new_records_are_read(talk: Talk, reader: Counting) -> None:
+    """Without a new record's vector the view answers as before any reading; then that one record is read."""
+    talk.kinds.read_records(talk.workspace())
+    n_read = len(reader.texts)
+    talk.write(
+        FILE,
+        LESSONS.replace(
+            "### [L003]", "### [L004] Pin the base image\n- **Learned**: 2026-01-05\n> By digest\n\n### [L003]"
+        ),
+    )
+    parts = _parts(talk)
+    talk.kinds.read_records(talk.workspace())
+
+    assert 2 == n_read
+    assert "reader" not in parts
+    assert ["Pin the base image\nBy digest"] == reader.texts[n_read:]
+    assert "reader" in _parts(talk)
+
+
+def test_a_removed_record_leaves_the_reading(talk: Talk, reader: Counting) -> None:
+    """What is left is known: nothing is embedded, and the bars are those of the records that are there."""
+    talk.kinds.read_records(talk.workspace())
+    n_read = len(reader.texts)
+    talk.write(FILE, LESSONS[: LESSONS.index("### [L002]")])
+    parts = _parts(talk)
+    talk.kinds.read_records(talk.workspace())
+
+    assert "reader" not in parts
+    assert n_read == len(reader.texts)
+    assert "reader" in _parts(talk)
+
+
+def test_copies_are_read_once(tmp_path: Path) -> None:
+    """Two records with one text share a vector, and are both known."""
+    twin = LESSONS[LESSONS.index("### [L002]") : LESSONS.index("### [L003]")].replace("L002", "L005")
+    talk = new_talk(tmp_path, {FILE: LESSONS.replace("### [L003]", f"{twin}### [L003]")}, model_reader=READER)
+    talk.kinds.read_records(talk.workspace())
+
+    assert talk.kinds.is_read(talk.workspace())
+
+
+@pytest.mark.parametrize("flags", [{"model_reader": ""}, {"gate_reader": 0.0}, {"model_reader": "./nowhere"}])
+def test_without_a_reader_nothing_is_read(tmp_path: Path, flags: dict[str, object]) -> None:
+    """Switched off, or named and not on this machine, it leaves no file, and records are judged as without it."""
+    talk = new_talk(tmp_path, **flags)
+
+    assert [] == talk.kinds.read_records(talk.workspace())
+    assert talk.kinds.is_read(talk.workspace())
+    assert not _reading(talk).exists()
+    assert "reader" not in _parts(talk)
+
+
+def test_another_reader_or_weight_reads_anew(talk: Talk) -> None:
+    """A reading belongs to its model and to the weight of its part."""
+    talk.kinds.read_records(talk.workspace())
+    other = Talk(talk.root, talk.home, flags=talk.flags | {"model.reader": "hashing-64"})
+    heavier = Talk(talk.root, talk.home, flags=talk.flags | {"gate.reader": 2.0})
+
+    assert not other.kinds.is_read(other.workspace())
+    assert not heavier.kinds.is_read(heavier.workspace())
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0" * 64])
+def test_a_damaged_reading_is_made_again(talk: Talk, damage: bytes) -> None:
+    """It is passed over as if it were not there."""
+    talk.kinds.read_records(talk.workspace())
+    _reading(talk).write_bytes(damage)
+    parts = _parts(talk)
+
+    assert "reader" not in parts
+    assert ["lessons"] == talk.kinds.read_records(talk.workspace())
+    assert "reader" in _parts(talk)
+
+
+def test_records_for_a_model_without_lengths_are_not_read(tmp_path: Path) -> None:
+    """They are judged as files are, with no part for each record."""
+    talk = new_talk(tmp_path, model_name="hashing", model_reader=READER)
+
+    assert [] == talk.kinds.read_records(talk.workspace())
+    assert talk.kinds.is_read(talk.workspace())
+
+
+def test_the_service_reads_in_a_process_of_its_own(tmp_path: Path) -> None:
+    """The process writes what it read; a second one of the same tree does not follow at once."""
+    talk = new_talk(tmp_path, RECORD_FILES)
+    started = RecordsReader()
+    environ = {"HYBRID_HOME": str(talk.home), "HYBRID_MODEL_READER": READER, "LORE_DATA_DIR": ""}
+    started.read(str(talk.root), environ)
+    process = started._process
+    assert process is not None
+    process.wait()
+    started.read(str(talk.root), environ)
+
+    assert 0 == process.returncode
+    assert started._process is process
+    assert _reading(talk).exists()
+    started.close()
+    started.read(str(tmp_path), environ)
+    assert started._process is None
