@@ -102,8 +102,9 @@ def _records(records: dict[str, Any]) -> str:
     off = [f"{name} {verb} switched off" for name, verb in verbs.items() if not records[name]["enabled"]]
     waiting = in_words(records["waiting"] or {})
     parts = [counts or "none", *off]
-    if counts and records["reader"]["model"] and not records["reader"]["read"]:
-        parts.append(f"not read by {records['reader']['model']} yet")
+    reader = records["reader"]
+    if counts and reader["model"] and not reader["read"]:
+        parts.append(f"judged without a reader: {reader['problem']}" if reader["problem"] else "not read yet")
     if waiting:
         parts.append(f"{waiting} in the tree not accepted: `hybrid trust`")
     if records["problems"]:

@@ -364,10 +364,11 @@ class Service:
         with contextlib.suppress(Exception):
             kinds = self._open_kinds(environ)
             kinds.views(workspace)
-            if not kinds.is_read(workspace):
-                self._reader.read(str(workspace.project.root), environ)
             kinds.memory(workspace)
             self._keep_memory_small(workspace, kinds)
+            if not kinds.is_read(workspace):
+                self._reader.read(str(workspace.project.root), environ)
+            kinds.warm_reader(workspace)
 
     def _keep_memory_small(self, workspace: Workspace, kinds: OpenKinds) -> None:
         """Once a day, remove rows of the memory that are older or more than the settings allow."""

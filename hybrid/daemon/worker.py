@@ -321,6 +321,8 @@ class Cleaner:
 
 _NEXT_READING_S = 60.0
 """Seconds after the start of a reading before another one of the same tree."""
+_AFTER_FAILURE_S = 3600.0
+"""As `_NEXT_READING_S`, after a reading that failed: what is wrong with the model or the disk seldom mends itself."""
 
 
 class RecordsReader:
@@ -328,6 +330,7 @@ class RecordsReader:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._root = ""
         self._lock = threading.Lock()
         self._next_s: dict[str, float] = {}
         self._is_over = False
@@ -335,15 +338,17 @@ class RecordsReader:
     def read(self, root: str, environ: Mapping[str, str]) -> None:
         """Start a reading of the records of a tree and return at once.
 
-        Nothing happens while another one runs, or within `_NEXT_READING_S` after one of the same tree: the end of the
-        next turn asks again.
+        Nothing happens while another one runs, or soon after one of the same tree: the end of the next turn asks again.
         """
         now_s = time.monotonic()
         with self._lock:
             is_running = self._process is not None and self._process.poll() is None
+            if self._process is not None and self._process.returncode:
+                self._next_s[self._root] = now_s + _AFTER_FAILURE_S
+                self._process = None
             if self._is_over or is_running or now_s < self._next_s.get(root, 0.0):
                 return
-            self._next_s[root] = now_s + _NEXT_READING_S
+            self._root, self._next_s[root] = root, now_s + _NEXT_READING_S
             with contextlib.suppress(OSError):
                 self._process = spawn_python("read_and_end", {**environ, "READ_TREE": root})
 

@@ -232,17 +232,20 @@ def _of_names(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Find
 
 
 def _of_reader(workspace: Workspace) -> Iterator[Finding]:
-    """Warn when the model that is to read the records is not on this machine."""
-    from hybrid.models.registry import embedder_info
+    """Warn when the model that is to read the records is not on this machine, or damaged."""
+    from hybrid.models.registry import describe, load_embedder
 
     name = workspace.config.model.reader
     if not name or not workspace.config.gate.reader:
         return
     try:
-        embedder_info(name, home=workspace.home)
+        model = describe(name)
+        if model.manifest is not None and model.folder is not None:
+            model.manifest.verify(model.folder)
+        load_embedder(name, home=workspace.home)
     except HybridError as error:
         what = f"lessons and lore are judged without a reader (model.reader): {error}"
-        yield Finding("warning", _AREA, what, "hybrid config unset model.reader --user, or name one that is there")
+        yield Finding("warning", _AREA, what, "hybrid config unset model.reader --user, or install hybrid again")
 
 
 def _of_rerank(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:

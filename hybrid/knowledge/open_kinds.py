@@ -180,11 +180,18 @@ class OpenFiles:
         return embedder
 
     def close_unused(self, older_than_s: float = _UNUSED_S) -> None:
-        """Close the indexes that were not asked for longer than this."""
+        """Close the indexes that were not asked for longer than this, and let a reader not used for so long rest."""
         limit_s = time.monotonic() - older_than_s
         with self._lock:
             for key in [key for key, entry in self._open.items() if entry.used_s < limit_s]:
                 del self._open[key]
+            embedders = list(self._embedders.values())
+        if embedders:
+            from hybrid.models.sentence_encoder import SentenceEncoder  # Brings numpy, which is there with any of them.
+
+            for embedder in embedders:
+                if isinstance(embedder, SentenceEncoder):
+                    embedder.rest(older_than_s)
 
     def figures(self) -> dict[str, Any]:
         """Return the figures of the open indexes: `open`, their number, and `size_bytes`, the bytes of their files."""
@@ -265,6 +272,16 @@ class OpenKinds:
     def is_read(self, workspace: Workspace) -> bool:
         """Return whether the records of a workspace were read; see `RecordViews.is_read`."""
         return self._record_views().is_read(workspace)
+
+    def warm_reader(self, workspace: Workspace) -> None:
+        """Load what reads a prompt beside the records, before the first prompt pays for it.
+
+        Raises:
+            ModelError: It cannot be loaded.
+        """
+        for view in self.views(workspace)[0]:
+            if view.searcher.gate and view.searcher.gate.reader:
+                view.searcher.gate.reader.embedder.embed_query("warm up")
 
     def _record_views(self) -> RecordViews:
         from hybrid.knowledge.views import RecordViews  # Brings numpy: a session's start has no need of it.

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from hybrid.base.errors import HybridError
 from hybrid.knowledge.record_files import COUNTERS, open_stores, reading_of, tree_files
 from hybrid.knowledge.stores import RecordStores
+from hybrid.models.registry import embedder_info
 from hybrid.project.places import project_folder
 from hybrid.project.trust import is_accepted
 from hybrid.records.errors import LessonsError
@@ -119,12 +121,23 @@ def records_status(workspace: Workspace) -> dict[str, Any]:
             **lore_counts(lores),
             "folders": [str(store.folder.path) for store in shelf.stores],
         },
-        "reader": {
-            "model": config.model.reader or None,
-            "read": [kind for kind in ("lessons", "lore") if reading_of(home, kind, project.tree).exists()],
-        },
+        "reader": _reader_status(workspace),
         "problems": sum(len(one.problems) for one in (*read.values(), *lores)),
     }
+
+
+def _reader_status(workspace: Workspace) -> dict[str, Any]:
+    """Return the name of the reader, None without one; why it cannot be used; and the kinds that it has read."""
+    config, tree = workspace.config, workspace.require_project().tree
+    name = config.model.reader if config.gate.reader else ""
+    problem = None
+    if name:
+        try:
+            embedder_info(name, workspace.home)
+        except HybridError as error:
+            problem = str(error)
+    read = [kind for kind in ("lessons", "lore") if reading_of(workspace.home, kind, tree).exists()]
+    return {"model": name or None, "problem": problem, "read": read if name and not problem else []}
 
 
 def _lesson_files(project: Project, home: Path) -> list[RecordFile]:

@@ -97,7 +97,8 @@ class RecordViews:
         stores: Reads the record files.
         load: Gives the embedder of a name; by default it is loaded anew.
         most_new: The most records that are indexed at once; for more `open` raises. None for any number. With a number,
-            an index of another model serves as it is while that model is there.
+            an index of another model serves as it is while that model is there, and nothing is read by a transformer:
+            a hook on its own would load it for one prompt.
         is_lagging: True lets such an index serve too, and makes it anew in another thread: prompts of a service must
             not wait.
     """
@@ -216,7 +217,7 @@ class RecordViews:
             HybridError: An index, or the model that reads, cannot be used.
             OSError: A disk is full or read-only.
         """
-        reader = reader_of(workspace, self._load)
+        reader = self._reader(workspace)
         found: list[RecordsKind] = []
         for kind in KINDS if reader is not None and workspace.project is not None else ():
             view = self.open(workspace, kind)
@@ -227,10 +228,13 @@ class RecordViews:
 
     def is_read(self, workspace: Workspace) -> bool:
         """Return whether the reader has read all records of a workspace, or there is nothing for it to read."""
-        if reader_of(workspace, self._load) is None:
+        if self._reader(workspace) is None:
             return True
         gates = [view.searcher.gate for view in self.open_all(workspace)[0]]
         return all(gate is None or not gate.judges_records or gate.reader is not None for gate in gates)
+
+    def _reader(self, workspace: Workspace) -> LazyEmbedder | None:
+        return reader_of(workspace, self._load) if self._most_new is None else None
 
     def _records(self, workspace: Workspace, kind: RecordsKind) -> tuple[Sequence[Record], ActiveLessons | None]:
         if kind == "lore":
@@ -250,7 +254,7 @@ class RecordViews:
         wanted = embedder_key(workspace.config.model.name, workspace.home)
         if (self._is_lagging or self._most_new is not None or not wanted) and has_other_model(place.folder, wanted):
             try:
-                stamp, searcher = stamp_of(place.folder), _searcher(workspace, kind, place, self._load)
+                stamp, searcher = stamp_of(place.folder), self._searcher(workspace, kind, place)
                 by_path = RecordSource(records).by_path
                 return _Open(records, searcher, by_path, is_of_other_model=True, stamp=stamp)
             except IndexMismatchError:
@@ -277,7 +281,16 @@ class RecordViews:
         except sqlite3.DatabaseError as error:
             raise IndexUnavailableError(f"{place.catalog}: {error}") from error
         stamp = stamp_of(place.folder)
-        return _Open(records, _searcher(workspace, kind, place, self._load), source.by_path, is_behind, stamp=stamp)
+        return _Open(records, self._searcher(workspace, kind, place), source.by_path, is_behind, stamp=stamp)
+
+    def _searcher(self, workspace: Workspace, kind: RecordsKind, place: Place) -> Searcher:
+        config = workspace.config
+        gate = gate_settings(config.gate, config.lessons if kind == "lessons" else config.lore)
+        searcher = open_collection(place, config, workspace.home, gate=gate, load=self._load)
+        reader = self._reader(workspace)
+        if reader is None:
+            return searcher
+        return searcher.with_reader(open_reading(place.folder, searcher, reader, config))
 
     def _build(self, workspace: Workspace, place: Place, source: RecordSource) -> None:
         """Bring the index up to date with the records of a source; nothing happens if it holds just these."""
@@ -297,15 +310,6 @@ class RecordViews:
         how = Recipe(source.chunk, WHOLE, RECORDS_VERSION, RECORDS_VERSION)
         summary = build(place, BuildTools(source, embedder, how, annotator), BuildTask(wait_s=WAIT_S))
         _note_seen(place, digest, summary.generation)
-
-
-def _searcher(
-    workspace: Workspace, kind: RecordsKind, place: Place, load: Callable[[str, Path], Embedder] | None
-) -> Searcher:
-    config = workspace.config
-    gate = gate_settings(config.gate, config.lessons if kind == "lessons" else config.lore)
-    searcher, reader = open_collection(place, config, workspace.home, gate=gate, load=load), reader_of(workspace, load)
-    return searcher if reader is None else searcher.with_reader(open_reading(place.folder, searcher, reader, config))
 
 
 def gate_settings(gate: GateConfig, rates: LessonsConfig | LoreConfig | MemoryConfig) -> GateConfig:

@@ -1,7 +1,7 @@
 """Embeds with a BERT-like sentence transformer in numpy alone: six layers of int8 weights, made by `registry`.
 
 It reads records and the prompts that are compared with them, a few short texts at a time. The words' vectors stay
-mapped and int8; the layers become float32 with the first text, which takes about 30 ms and 43 MB.
+mapped and int8; the layers become float32 with the first text, which takes about 30 ms and 43 MB, until `rest`.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+import time
 import unicodedata
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -187,6 +188,7 @@ class SentenceEncoder:
         self.info = info
         self._prefixes = (query_prefix, document_prefix)
         self._loading = threading.Lock()
+        self._used_s = time.monotonic()
         self._last: tuple[str, NDArray[np.float32]] | None = None
         try:
             config = json.loads((folder / CONFIG).read_bytes())
@@ -195,6 +197,7 @@ class SentenceEncoder:
             self._pieces = WordPieces((folder / VOCABULARY).read_text(encoding="utf-8"))
             self._arrays: Arrays = read_arrays(folder / WEIGHTS)
             shape = self._arrays["words"].shape
+            self._check_layers()
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ModelError(f"the model in {folder} cannot be read: {error}") from error
         if shape != (len(self._pieces), info.dim):
@@ -221,6 +224,12 @@ class SentenceEncoder:
         cut = (len(self._pieces.numbers(prefix + _joined(text), limit + 1)) > limit for text in inputs)
         return np.fromiter(cut, np.bool_, len(inputs))
 
+    def rest(self, unused_s: float) -> None:
+        """Give the memory of the layers back if no text was embedded for so many seconds."""
+        with self._loading:
+            if time.monotonic() - self._used_s >= unused_s:
+                self.__dict__.pop("_layers", None)
+
     def _embed(self, texts: Sequence[str], prefix: str) -> NDArray[np.float32]:
         vectors = np.zeros((len(texts), self.info.dim), np.float32)
         for vector, text in zip(vectors, texts, strict=True):
@@ -232,12 +241,20 @@ class SentenceEncoder:
     def _mean(self, numbers: list[int]) -> NDArray[np.float32]:
         """Return the mean of the token vectors of one text, shape (dim,)."""
         with self._loading:
+            self._used_s = time.monotonic()
             layers, (positions, norm) = self._layers, self._beginning
         rows = self._arrays["words"][numbers] * self._arrays["words_scale"][numbers, np.newaxis]
         rows = _normed(rows + positions[: len(numbers)], norm)
         for layer in layers:
             rows = layer.apply(rows, self._n_heads)
         return rows.mean(axis=0)
+
+    def _check_layers(self) -> None:
+        """Raise `KeyError` or `ValueError` for an array that is missing or damaged; their data wait for a text."""
+        parts = [f"{part}{ending}" for part in LAYER for ending in ("", "_scale", "_bias")]
+        named = [f"layer{number}_{part}" for number in range(self._n_layers) for part in (*parts, "norm1", "norm2")]
+        for name in (*named, "words_scale", "positions", "norm"):
+            self._arrays.described(name)
 
     @cached_property
     def _beginning(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

@@ -179,7 +179,7 @@ class Searcher:
             )
             found += [entry for entry in fused if entry.row not in evidence]
         found = found[:top_k]
-        if verdict and verdict.rows:  # What opened the gate is a hit, whether a leg ranked it or not.
+        if verdict and verdict.rows and only == EVERYTHING:  # What opened the gate is a hit, ranked by a leg or not.
             known = {entry.row for entry in found}
             both = dense.ranks, lexical.ranks
             more = (row for row in verdict.rows if row not in known)

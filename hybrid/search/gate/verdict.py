@@ -15,6 +15,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hybrid.base.errors import ModelError
 from hybrid.base.tokens import query_tokens
 from hybrid.prompting.content import content_words
 from hybrid.search.gate import parts
@@ -92,13 +93,17 @@ class Gate:
         self._load_background = load_background
         self._settings = settings
         self.reader: RecordReader | None = None
+        self._without_reader: Gate | None = None
 
     def with_reader(self, reader: RecordReader) -> Gate:
-        """Return a gate that counts what a sentence transformer read of the records of the corpus."""
+        """Return a gate that counts what a sentence transformer read of the records of the corpus.
+
+        It judges as this one does when that model cannot be loaded.
+        """
         rate = self._settings.max_other_task_rate * self._settings.reader_rate
         settings = replace(self._settings, max_other_task_rate=rate)
         other = Gate(self._backend, self._embedder, self._load_background, settings)
-        other.reader = reader
+        other.reader, other._without_reader = reader, self
         return other
 
     @cached_property
@@ -138,7 +143,13 @@ class Gate:
         if not self._backend.background.has_records:
             return {}
         asked = self.ask(text, english)
-        score = _added_up(self._columns(asked), len(asked.texts), self._backend.n_rows)
+        try:
+            columns = self._columns(asked)
+        except ModelError:
+            if self._without_reader is None:
+                raise
+            return self._without_reader.evidence(text, english)
+        score = _added_up(columns, len(asked.texts), self._backend.n_rows)
         best: list[float] = score.max(axis=0, initial=-math.inf).tolist()
         return dict(enumerate(best))
 
@@ -158,7 +169,12 @@ class Gate:
             names_fitting: Returns whether the record of a row names a file that fits the prompt; None when none does.
         """
         if self._backend.background.has_records:
-            return self._judge_records(asked, top_cosine, names_fitting)
+            try:
+                return self._judge_records(asked, top_cosine, names_fitting)
+            except ModelError:
+                if self._without_reader is None:
+                    raise
+                return self._without_reader.judge(asked, closest, top_cosine, names_fitting)
         bars = self.calibration
         rows = [row for row in range(len(asked.texts)) if closest.rows[row] >= 0]
         if not rows:

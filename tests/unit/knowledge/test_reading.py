@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from hybrid.base.errors import ModelError
 from hybrid.daemon.worker import RecordsReader
 from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
 from hybrid.knowledge.record_figures import records_status
@@ -79,7 +80,7 @@ def test_records_that_were_read_have_one_more_part(talk: Talk) -> None:
     assert {"reader"} == _parts(talk) - before
     assert talk.kinds.is_read(talk.workspace())
     assert [] == talk.kinds.read_records(talk.workspace())
-    assert {"model": READER, "read": ["lessons"]} == records_status(talk.workspace())["reader"]
+    assert {"model": READER, "problem": None, "read": ["lessons"]} == records_status(talk.workspace())["reader"]
 
 
 def test_the_reader_finds_what_the_table_alone_does_not(talk: Talk) -> None:
@@ -174,6 +175,49 @@ def test_a_damaged_reading_is_made_again(talk: Talk, damage: bytes) -> None:
     assert "reader" in _parts(talk)
 
 
+def test_a_reader_that_is_not_there_is_told(tmp_path: Path) -> None:
+    """The status says why records are judged without it."""
+    talk = new_talk(tmp_path, model_reader="/nowhere/model")
+
+    told = records_status(talk.workspace())["reader"]
+    assert "/nowhere/model" in told["problem"]
+    assert [] == told["read"]
+
+
+def test_a_reader_that_cannot_be_loaded_changes_nothing(talk: Talk) -> None:
+    """What was read before its files were damaged does not count: the verdict is that without a reader."""
+
+    def load(name: str, home: Path) -> Embedder:
+        if name == READER:
+            raise ModelError("damaged")
+        return load_embedder(name, home=home)
+
+    plain = talk.reply("UserPromptSubmit", prompt=PROMPT).decision.kinds
+    talk.kinds.read_records(talk.workspace())
+    broken = Talk(talk.root, talk.home, flags=talk.flags, kinds=OpenKinds({}, OpenFiles(load)))
+    [view] = broken.kinds.views(broken.workspace())[0]
+    [unread] = Talk(talk.root, talk.home, flags=talk.flags | {"model.reader": ""}).kinds.views(talk.workspace())[0]
+
+    assert view.searcher.gate is not None
+    assert view.searcher.gate.reader is not None
+    assert [one.verdict for one in plain] == [
+        one.verdict for one in broken.reply("UserPromptSubmit", prompt=PROMPT).decision.kinds
+    ]
+    assert unread.searcher.gate is not None
+    assert unread.searcher.gate.evidence(PROMPT).keys() == view.searcher.gate.evidence(PROMPT).keys()
+    with pytest.raises(ModelError):
+        broken.kinds.warm_reader(broken.workspace())
+
+
+def test_a_hook_without_the_service_has_no_reader(talk: Talk) -> None:
+    """It would load the weights for one prompt."""
+    talk.kinds.read_records(talk.workspace())
+    alone = Talk(talk.root, talk.home, flags=talk.flags, kinds=OpenKinds({}, most_new=100))
+
+    assert "reader" not in _parts(alone)
+    assert alone.kinds.is_read(alone.workspace())
+
+
 def test_records_for_a_model_without_lengths_are_not_read(tmp_path: Path) -> None:
     """They are judged as files are, with no part for each record."""
     talk = new_talk(tmp_path, model_name="hashing", model_reader=READER)
@@ -199,3 +243,24 @@ def test_the_service_reads_in_a_process_of_its_own(tmp_path: Path) -> None:
     started.close()
     started.read(str(tmp_path), environ)
     assert started._process is None
+
+
+def test_a_reading_that_failed_is_not_begun_again_soon(tmp_path: Path) -> None:
+    """Its tree waits an hour; another tree is read at once."""
+    talk = new_talk(tmp_path, RECORD_FILES)
+    started = RecordsReader()
+    environ = {"HYBRID_HOME": str(talk.home), "HYBRID_MODEL_READER": READER, "LORE_DATA_DIR": ""}
+    _reading(talk).mkdir(parents=True)
+    started.read(str(talk.root), environ)
+    failed = started._process
+    assert failed is not None
+    assert failed.wait() != 0
+    started._next_s[str(talk.root)] = 0.0
+    started.read(str(talk.root), environ)
+    is_waiting = started._process is None
+    started.read(str(tmp_path), environ)
+    other = started._process
+    started.close()
+
+    assert is_waiting
+    assert other is not None

@@ -108,6 +108,20 @@ def test_the_manifest_describes_the_files(tmp_path: Path) -> None:
     assert 384 == embedder_info(NAME, tmp_path).dim
 
 
+def test_a_reader_at_rest_reads_the_same(tmp_path: Path) -> None:
+    """Its layers are gone from memory until the next text; one that was used a moment ago keeps them."""
+    embedder = load_embedder(NAME, home=tmp_path)
+    assert isinstance(embedder, SentenceEncoder)
+    before = embedder.embed_query(TEXTS[0])
+    embedder.rest(600.0)
+    has_kept = "_layers" in vars(embedder)
+    embedder.rest(0.0)
+
+    assert has_kept
+    assert "_layers" not in vars(embedder)
+    np.testing.assert_array_equal(before, embedder.embed_queries(TEXTS[:1])[0][0])
+
+
 def test_a_damaged_folder_is_refused(tmp_path: Path) -> None:
     """Weights that do not fit the vocabulary, or no weights at all, end in a message."""
     info = embedder_info(NAME, tmp_path)
@@ -117,5 +131,10 @@ def test_a_damaged_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="cannot be read"):
         SentenceEncoder(tmp_path, info)
     (tmp_path / "model.safetensors").write_bytes(encode_arrays({"words": np.zeros((2, 384), np.int8)}))
+    with pytest.raises(ModelError, match="layer0_qkv"):
+        SentenceEncoder(tmp_path, info)
+    (tmp_path / "config.json").write_text(json.dumps({"max_tokens": 8, "heads": 1, "layers": 0}), encoding="utf-8")
+    rest = {name: np.zeros((2, 384), np.float32) for name in ("words_scale", "positions", "norm")}
+    (tmp_path / "model.safetensors").write_bytes(encode_arrays({"words": np.zeros((2, 384), np.int8), **rest}))
     with pytest.raises(ModelError, match="not 3 of 384"):
         SentenceEncoder(tmp_path, info)
