@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.base.errors import ModelError
+from hybrid.base.errors import BusyError, ModelError
 from hybrid.base.tokens import query_tokens
 from hybrid.prompting.content import content_words
 from hybrid.search.gate import parts
@@ -98,7 +98,7 @@ class Gate:
     def with_reader(self, reader: RecordReader) -> Gate:
         """Return a gate that counts what a sentence transformer read of the records of the corpus.
 
-        It judges as this one does when that model cannot be loaded.
+        It judges as this one does when that model cannot be loaded, or not yet.
         """
         rate = self._settings.max_other_task_rate * self._settings.reader_rate
         settings = replace(self._settings, max_other_task_rate=rate)
@@ -145,7 +145,7 @@ class Gate:
         asked = self.ask(text, english)
         try:
             columns = self._columns(asked)
-        except ModelError:
+        except (BusyError, ModelError):
             if self._without_reader is None:
                 raise
             return self._without_reader.evidence(text, english)
@@ -171,7 +171,7 @@ class Gate:
         if self._backend.background.has_records:
             try:
                 return self._judge_records(asked, top_cosine, names_fitting)
-            except ModelError:
+            except (BusyError, ModelError):
                 if self._without_reader is None:
                     raise
                 return self._without_reader.judge(asked, closest, top_cosine, names_fitting)
