@@ -30,14 +30,14 @@ from hybrid.sources.records import record_text
 from hybrid.types import EmbedInput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from hybrid.base.arrays import Arrays
     from hybrid.config import Config
-    from hybrid.knowledge.views import RecordView
+    from hybrid.records.types import Record
     from hybrid.search.searcher import Searcher
     from hybrid.types import Embedder
     from hybrid.workspace import Workspace
@@ -81,21 +81,29 @@ def open_reading(folder: Path, searcher: Searcher, embedder: Embedder, config: C
     return RecordReader(embedder, reading)
 
 
-def read_view(workspace: Workspace, view: RecordView, folder: Path, embedder: Embedder) -> bool:
+def read_view(
+    workspace: Workspace, searcher: Searcher, by_path: Mapping[str, Record], folder: Path, embedder: Embedder
+) -> bool:
     """Read the records of a view that were not read before, and write what is known of all; False when all is there.
+
+    Args:
+        workspace: With the settings in force.
+        searcher: Of the view.
+        by_path: Path in the index → record, of the view.
+        folder: Of the view's index.
+        embedder: The reader.
 
     Raises:
         ModelError: The model that reads cannot be loaded.
         OSError: The folder cannot be written.
     """
-    searcher, config = view.searcher, workspace.config
-    gate = searcher.gate
+    config, gate = workspace.config, searcher.gate
     if gate is None or not gate.judges_records:
         return False
     if open_reading(folder, searcher, embedder, config) is not None:
         return False
     live = [row for block in searcher.backend.background.records() for row in _live(block.is_live, len(block.scales))]
-    texts = [redact(record_text(view.by_path[path])) if path in view.by_path else "" for path in _paths(searcher)]
+    texts = [redact(record_text(by_path[path])) if path in by_path else "" for path in _paths(searcher)]
     digests = [searcher.backend.get(row).digest for row in range(searcher.backend.n_rows)]
     known = _known(folder, embedder)
     missing = [row for row, is_live in enumerate(live) if is_live and digests[row] not in known]

@@ -222,7 +222,9 @@ class RecordViews:
         for kind in KINDS if reader is not None and workspace.project is not None else ():
             view = self.open(workspace, kind)
             folder = place_of(workspace.home, f"{kind}-{workspace.require_project().tree}").folder
-            if view is not None and reader is not None and read_view(workspace, view, folder, reader):
+            if view is None or reader is None:
+                continue
+            if read_view(workspace, view.searcher, view.by_path, folder, reader):
                 found.append(kind)
         return found
 
