@@ -432,38 +432,42 @@ def _about_project(workspace: Workspace) -> Entry | Decision:
     if not workspace.config.hooks.session_start:
         return Decision("off", "hooks.session_start is off")
     try:
-        languages = _languages(workspace)
+        indexed = _indexed(workspace)
     except (IndexUnavailableError, OSError, sqlite3.DatabaseError) as error:
         return Decision("no_index", str(error))
-    if not languages:
+    if not indexed:
         return Decision("no_index", "the index holds no document")
     used = _most_used(workspace)
-    entry = _project_entry(workspace, languages, used)
+    entry = _project_entry(workspace, indexed, used)
     while used and len(_framed([entry], workspace, "")) > ORIENTATION_CHARS:
         used = used[:-1]
-        entry = _project_entry(workspace, languages, used)
+        entry = _project_entry(workspace, indexed, used)
     return entry if len(_framed([entry], workspace, "")) <= ORIENTATION_CHARS else Decision("budget")
 
 
-def _project_entry(workspace: Workspace, languages: Mapping[str, int], used: list[str]) -> Entry:
-    counts = ", ".join(f"{name} {count}" for name, count in list(languages.items())[:_MAIN_LANGUAGES])
-    n_documents = sum(languages.values())
-    title = f"{workspace.require_project().name}: {amount(n_documents, 'document')} indexed"
+def _project_entry(workspace: Workspace, indexed: str, used: list[str]) -> Entry:
     lines = [f"Found for prompts most often so far: {', '.join(used)}"] if used else []
-    return Entry("project", f"{title} ({counts})", (*lines, _HOW_TO_SEARCH))
+    return Entry("project", f"{workspace.require_project().name}: {indexed}", (*lines, _HOW_TO_SEARCH))
 
 
-def _languages(workspace: Workspace) -> dict[str, int]:
-    """Return language → number of indexed documents, the most frequent language first.
+def _indexed(workspace: Workspace) -> str:
+    """Return in words how many documents the index that answers holds, and of which languages; empty without any.
+
+    While they are embedded with another model the catalog holds those that are done, so that only the number is told.
 
     Raises:
         IndexUnavailableError: There is no index, or not one of ours.
         OSError: It cannot be read.
     """
     place = workspace.place
-    read_manifest(place.folder)
+    manifest = read_manifest(place.folder)
     with Catalog(place.catalog, tree=place.tree, root=place.root, is_read_only=True) as catalog:
-        return catalog.languages()
+        if catalog.model() != manifest.model:
+            n_documents = int(catalog.summary_of(manifest.generation).get("documents", 0))
+            return f"{amount(n_documents, 'document')} indexed" if n_documents else ""
+        languages = catalog.languages()
+    counts = ", ".join(f"{name} {count}" for name, count in list(languages.items())[:_MAIN_LANGUAGES])
+    return f"{amount(sum(languages.values()), 'document')} indexed ({counts})" if languages else ""
 
 
 def _most_used(workspace: Workspace) -> list[str]:

@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from hybrid.base.errors import ModelError
 from hybrid.base.home import is_switched_off
 from hybrid.daemon.watching import Watcher
 from hybrid.daemon.worker import WorkerProcess, spawn_worker
 from hybrid.feedback.reasons import UNSEARCHABLE
 from hybrid.index.manifest import has_other_model
-from hybrid.models.registry import embedder_info
+from hybrid.models.registry import embedder_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -313,6 +312,10 @@ _SWEEP_AGAIN_S = 30.0
 _SESSION_S = 1800.0
 """Seconds without an event after which a session counts as over: not every client says so."""
 
+_MODEL = "HYBRID_MODEL_NAME"
+_SETTLED_S = 600.0
+"""Seconds without an event after which the model of one client's environment gives way to that of another's."""
+
 _MOST_TREES = 32
 """Projects that are looked after: each takes a thread and one of the 128 watchers that Linux gives a user."""
 
@@ -340,16 +343,40 @@ class Freshness:
 
     Args:
         home: `$HYBRID_HOME`.
+        clock: Gives monotonic seconds.
     """
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._trees: dict[Path, _Tree] = {}
+        self._models: OrderedDict[Path, tuple[str | None, float]] = OrderedDict()
         self._lock = threading.Lock()
         self._builder = Builder(home, on_done=self._done)
         self._watcher = Watcher(self._build)
 
+    def settled(self, root: Path, environ: Mapping[str, str]) -> dict[str, str]:
+        """Return the environment of a client's event with the `HYBRID_MODEL_NAME` that counts for a project now.
+
+        Of clients with different ones, or one without, it is that of the client that was heard first, until nothing was
+        heard of such a client for ten minutes: else each in turn would have everything embedded anew.
+        """
+        own, now_s = environ.get(_MODEL), self._clock()
+        with self._lock:
+            counts, heard_s = self._models.get(root, (own, now_s))
+            if own == counts or now_s - heard_s >= _SETTLED_S:
+                counts, heard_s = own, now_s
+            self._models[root] = counts, heard_s
+            self._models.move_to_end(root)
+            while len(self._models) > _MOST_TREES:
+                self._models.popitem(last=False)
+        rest = {name: value for name, value in environ.items() if name != _MODEL}
+        return rest if counts is None else rest | {_MODEL: counts}
+
     def begin(self, workspace: Workspace, environ: Mapping[str, str]) -> None:
-        """Watch a project from now on, and build its index unless just asked for; not with `index.auto` off."""
+        """Watch a project from now on, and build its index unless just asked for; not with `index.auto` off.
+
+        An index of another model waits for the first event: the environment of its client may name that model.
+        """
         if workspace.project is None or not workspace.config.index.auto:
             return
         root = workspace.project.root
@@ -357,7 +384,7 @@ class Freshness:
             tree = self._heard(workspace, root, environ)
             is_due = time.monotonic() - tree.swept_s >= _SWEEP_AGAIN_S
         self._watch(workspace, root)
-        if is_due:
+        if is_due and not self._has_other_model(workspace):
             self._build(root, None)
 
     def after(self, turn: Turn, reply: Reply | None) -> None:
@@ -382,6 +409,11 @@ class Freshness:
             tree.sessions[session] = time.monotonic()
             is_due = time.monotonic() - tree.swept_s >= _SWEEP_AGAIN_S
         self._watch(workspace, root)
+        is_prompt = event.event == "UserPromptSubmit"
+        # This waits for no sweep; after a failure the builder waits, longer each time.
+        if is_prompt and not self._builder.is_pending(root) and self._has_other_model(workspace):
+            self._build(root, None)
+            return
         reason = reply.decision.reason if reply is not None else ""
         is_start = event.event == "SessionStart" and event.source != "compact"
         if is_new or is_start or reason in UNSEARCHABLE:
@@ -397,16 +429,13 @@ class Freshness:
             ]
         if changed:
             self._build(root, changed)
-        elif is_due and event.event == "UserPromptSubmit" and not self._is_kept_fresh(workspace):
+        elif is_due and is_prompt and not self._watcher.is_watching(root):
             self._build(root, None)
 
-    def _is_kept_fresh(self, workspace: Workspace) -> bool:
-        """Return whether a project is watched and its index has the model of the settings."""
-        with contextlib.suppress(ModelError):  # What cannot be loaded embeds nothing: the prompt has told it.
-            wanted = embedder_info(workspace.config.model.name, workspace.home)
-            if has_other_model(workspace.place.folder, wanted.key):
-                return False
-        return self._watcher.is_watching(workspace.require_project().root)
+    def _has_other_model(self, workspace: Workspace) -> bool:
+        """Return whether the index waits to be embedded with the model of the settings, and that model is there."""
+        wanted = embedder_key(workspace.config.model.name, workspace.home)
+        return bool(wanted) and has_other_model(workspace.place.folder, wanted)
 
     def tick(self) -> None:
         """Stop watching projects without an event or a sweep for half an hour."""

@@ -196,6 +196,9 @@ class Service:
             self._taker.take_waiting(until_s=min(received_s + request.left_ms / 4000, time.monotonic() + _TAKING_S))
             event = request.event()
             workspace = open_workspace(Path(event.cwd or "/"), environ=environ)
+            if workspace.project and environ != (settled := self._freshness.settled(workspace.project.root, environ)):
+                environ = settled
+                workspace = open_workspace(Path(event.cwd or "/"), environ=environ)
             turn = Turn(workspace, event, self._open_kinds(environ), environ, received_s + request.left_ms / 1000)
             reply = answer(turn, working=self._working(turn.deadline_s))
             is_taken = reply.is_taken or not has_effects(turn)

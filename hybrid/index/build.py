@@ -108,7 +108,10 @@ class _Run(Struct, frozen=True):
             if is_dirty or summary.generation != catalog.generation():
                 catalog.finish(summary.generation, summary.as_json())
                 # Builds that were killed end no generation, and leave what they read.
-                if self.task.is_purged or was_cut_short or summary.generation % _COLLECT_EVERY == 0:
+                is_round = self.task.is_purged or was_cut_short or summary.generation % _COLLECT_EVERY == 0
+                if is_round or documents.is_new_recipe:
+                    catalog.forget_models(self.tools.is_gone)
+                if is_round:
                     catalog.collect(spare=0 if self.task.is_purged else min(_SPARE_CONTENTS, summary.documents))
             else:
                 catalog.touch()

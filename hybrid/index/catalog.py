@@ -20,7 +20,7 @@ from hybrid.index.analysis import ChunkRecord, decode_record
 from hybrid.types import FileStamp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from hybrid.index.reading import Analysis
@@ -300,6 +300,11 @@ class Catalog:
         """The id of a model key; a new key is stored and gets one."""
         self._db.execute("INSERT OR IGNORE INTO models(key) VALUES(?)", (key,))
         return self._value("SELECT id FROM models WHERE key = ?", key)
+
+    def forget_models(self, is_gone: Callable[[str], bool]) -> None:
+        """Delete the vectors of the models, by key, that are gone: no snapshot can be made with them again."""
+        gone = [row for row in self._db.execute("SELECT key FROM models ORDER BY key").fetchall() if is_gone(row[0])]
+        self._db.executemany("DELETE FROM models WHERE key = ?", gone)
 
     def known_inputs(self, model_id: int, inputs: Sequence[bytes]) -> set[bytes]:
         """Those of the inputs that have a vector of this model."""

@@ -51,7 +51,6 @@ class DocumentUpdate:
         self._reader = Reader(tools.source, tools.how.chunk, tools.how.limits)
         self._summary = summary
         self._model_id = 0
-        self._is_new_recipe = False
         self._is_full = False
         self._pending: dict[bytes, tuple[int, EmbedInput]] = {}
         self._pending_documents: list[tuple[Found, int, int, str]] = []
@@ -60,6 +59,8 @@ class DocumentUpdate:
         """What this run changed: path → its row, None for a document that is gone or skipped now."""
         self.draft: SegmentDraft | None = None
         """The documents that this run has read, for the next segment; None when it read none."""
+        self.is_new_recipe = False
+        """The documents were made in another way before, or with another model."""
         self.n_chunks_more = 0
         """Number of chunks now minus that before this run."""
 
@@ -79,8 +80,8 @@ class DocumentUpdate:
         known, found = self._look(part)
         catalog.begin(is_durable=False)
         self._model_id = catalog.model_id(self._embedder.info.key)
-        self._is_new_recipe = catalog.require_recipe(recipe_key)
-        self._is_full = full or self._is_new_recipe
+        self.is_new_recipe = catalog.require_recipe(recipe_key)
+        self._is_full = full or self.is_new_recipe
         catalog.commit()
         self._tools.progress("scan", len(found), len(found))
         gone = known.keys() - {entry.path for entry in found}
@@ -145,7 +146,7 @@ class DocumentUpdate:
         content_id, records = self._content(looked)
         row = (document.path, content_id, document.kind, document.language)
         is_same = before is not None and (content_id, document.kind) == (content_before, before.kind)
-        if is_same and not self._is_new_recipe:
+        if is_same and not self.is_new_recipe:
             self._catalog.put_document(found, checked_ns, content_id=content_id, kind=document.kind, reason=None)
             if self._is_full:
                 self._draft().add(row, records)

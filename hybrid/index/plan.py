@@ -94,6 +94,7 @@ class BuildTools(Struct, frozen=True):
         workers: Processes that read and cut files when much changed; 0: as many as are fast, 1: none but this one.
         progress: Hears how far the build is.
         now_ns: Clock, nanoseconds since the epoch.
+        is_gone: Tells of the key of a model whether that very model is not there any more: its vectors are dropped.
     """
 
     source: Source
@@ -103,6 +104,7 @@ class BuildTools(Struct, frozen=True):
     workers: int = 1
     progress: Progress = silent
     now_ns: Callable[[], int] = time.time_ns
+    is_gone: Callable[[str], bool] = lambda _key: False
 
     @property
     def background(self) -> str:

@@ -21,7 +21,7 @@ from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import BusyError, HybridError, IndexMismatchError, IndexUnavailableError
 from hybrid.index.manifest import has_other_model
 from hybrid.knowledge.views import FOLDER, WAIT_S, WHOLE, gate_settings, place_of
-from hybrid.models.registry import LazyEmbedder, embedder_key
+from hybrid.models.registry import LazyEmbedder, embedder_key, gone_models
 from hybrid.records.memory.showing import record_of, row_name
 from hybrid.records.memory.types import RowFilter
 from hybrid.search.gate.annotator import GateAnnotator
@@ -294,7 +294,8 @@ class MemoryIndex(Struct, frozen=True):
         embedder = LazyEmbedder(config.model.name, home, load=load)
         how = Recipe(self.source.chunk, WHOLE, MEMORY_VERSION, MEMORY_VERSION)
         annotator = GateAnnotator(embedder, home, with_hub=config.gate.hub)
-        tools = BuildTools(self.source, embedder, how, annotator, progress=progress or silent)
+        is_gone = gone_models(home)
+        tools = BuildTools(self.source, embedder, how, annotator, progress=progress or silent, is_gone=is_gone)
         build(self.place, tools, BuildTask(part=part, is_purged=is_purged, wait_s=wait_s))
 
 

@@ -24,7 +24,7 @@ from hybrid.index.analysis import recipe
 from hybrid.index.manifest import FORMAT_VERSION, NAME, has_other_model, is_untouched, read_manifest
 from hybrid.index.place import Place
 from hybrid.knowledge.reading import open_reading, read_view, reader_of, stamp_of
-from hybrid.models.registry import LazyEmbedder, embedder_info, embedder_key
+from hybrid.models.registry import LazyEmbedder, embedder_info, embedder_key, gone_models
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.search.searcher import Searcher, open_collection
 from hybrid.sources.records import RECORDS_VERSION, RecordSource
@@ -310,7 +310,8 @@ class RecordViews:
         from hybrid.index.plan import BuildTask, BuildTools, Recipe
 
         how = Recipe(source.chunk, WHOLE, RECORDS_VERSION, RECORDS_VERSION)
-        summary = build(place, BuildTools(source, embedder, how, annotator), BuildTask(wait_s=WAIT_S))
+        tools = BuildTools(source, embedder, how, annotator, is_gone=gone_models(workspace.home))
+        summary = build(place, tools, BuildTask(wait_s=WAIT_S))
         _note_seen(place, digest, summary.generation)
 
 

@@ -156,6 +156,11 @@ def embedder_of_key(key: str, home: Path, environ: Mapping[str, str] = os.enviro
     return info if info.key == key else None
 
 
+def gone_models(home: Path, environ: Mapping[str, str] = os.environ) -> Callable[[str], bool]:
+    """Return a function that tells of the key of an embedder whether that very model is not there now."""
+    return lambda key: embedder_of_key(key, home, environ) is None
+
+
 def model_folder(name: str, environ: Mapping[str, str] = os.environ) -> Path | None:
     """Return the folder of hybrid's own files of a model: manifest and probe; None for a model without a folder.
 

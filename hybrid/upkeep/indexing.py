@@ -22,7 +22,7 @@ from hybrid.index.build import build
 from hybrid.index.manifest import NAME as MANIFEST_NAME
 from hybrid.index.plan import BuildTask, BuildTools, Part, Recipe, Summary, silent
 from hybrid.knowledge.record_files import record_paths
-from hybrid.models.registry import LazyEmbedder
+from hybrid.models.registry import LazyEmbedder, gone_models
 from hybrid.project.find import marks_of, refusal
 from hybrid.project.places import register
 from hybrid.project.registry import is_forgotten
@@ -248,6 +248,7 @@ def bring_up_to_date(
         annotator=GateAnnotator(embedder, workspace.home, with_hub=workspace.config.gate.hub),
         workers=settings.workers if request.workers is None else request.workers,
         progress=progress,
+        is_gone=gone_models(workspace.home),
     )
     task = BuildTask(
         part=part, full=request.is_full, max_segments=settings.max_segments, wait_s=request.wait_s, begin=begin

@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -28,6 +29,7 @@ from hybrid.upkeep.indexing import file_source, recipe_of
 from hybrid.workspace import open_workspace
 from tests.support.agent import until
 from tests.support.builders import CHECKOUT, Shop, hear_interrupts, new_shop, write_files
+from tests.support.records import Talk
 from tests.support.successors import SHIPPED, SUCCESSOR, next_version
 
 if TYPE_CHECKING:
@@ -182,7 +184,10 @@ def test_a_full_disk_leaves_the_old_index(tmp_path: Path) -> None:
         build(workspace.place, tools)
 
     assert "src/part_017.py" in shop.out("search", "settle_17", "--limit", "1", **OTHER)
+    started = Talk(shop.root, shop.home).start("startup").text
+
     assert (SHIPPED, 0.0) < (_model(shop), _share(shop, **OTHER)["share"])
+    assert "shop: 300 documents indexed\n" in started
     assert shop.json("reindex", **OTHER)["embedded"] < 300
 
 
@@ -313,6 +318,23 @@ def test_without_its_model_an_index_finds_by_words(orphaned: Shop) -> None:
     assert "is gone: no prompt is answered until it is whole, and `hybrid search` finds by words" in shown
     assert "src/payments/client.py" in orphaned.hook(RETRY, session="s2")
     assert "" == orphaned.run("search", "retry").stderr.decode()
+
+
+def test_vectors_of_a_model_that_is_gone_are_dropped(orphaned: Shop) -> None:
+    """They stay until the new index is whole; those of a model that is there stay for good."""
+    orphaned.out("reindex", "--quiet")
+    shipped = _n_vectors(orphaned)
+    orphaned.out("reindex", "--quiet", **OTHER)
+
+    assert {SHIPPED: 5} == shipped
+    assert {SHIPPED: 5, "hashing": 5} == _n_vectors(orphaned)
+
+
+def _n_vectors(shop: Shop) -> dict[str, int]:
+    """Name of a model → its vectors in the catalog."""
+    sql = "SELECT m.key, (SELECT count(*) FROM vectors v WHERE v.model_id = m.id) FROM models m"
+    with contextlib.closing(sqlite3.connect(_workspace(shop).place.catalog)) as db:
+        return {key.partition("@")[0]: n for key, n in db.execute(sql)}
 
 
 def test_by_words_there_is_no_cosine(orphaned: Shop) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from hybrid.daemon.freshness import Freshness
 from tests.support.agent import Agent, until
 from tests.support.builders import CHECKOUT, PAYMENTS, git_project, new_shop
 from tests.support.successors import SHIPPED
@@ -80,6 +82,64 @@ def test_another_model_is_taken_up_while_the_old_one_answers(served: Agent) -> N
     assert ("src/payments/client.py" in before, before) == (True, first)
     assert "ready" == served.shop.json("status")["index"]["state"]
     assert [] == log
+
+
+def test_another_model_waits_for_no_sweep(served: Agent) -> None:
+    """The first prompt after `models use` has the index embedded anew, though all was looked at a moment before."""
+    served.send("SessionStart", source="startup")
+    until(lambda: _is_watched(served))
+    served.shop.out("models", "use", "hashing-256", "--quiet")
+    served.prompt(RETRY)
+
+    until(lambda: served.shop.json("status")["index"]["reembedding"] is None, timeout_s=20)
+
+
+def test_two_terminals_do_not_swap_the_index(served: Agent) -> None:
+    """The model of the client that was heard first counts, whatever the environment of another one names."""
+    other = replace(served, environ={"HYBRID_MODEL_NAME": "hashing-256"})
+    served.prompt(RETRY)
+    until(lambda: _is_watched(served))
+    other.send("SessionStart", source="startup", session_id="t1")
+    until(lambda: not _is_building(served))
+    answers = [agent.prompt(RETRY, f"t{n}").text for n, agent in enumerate((other, served, other), 2)]
+    until(lambda: not _is_building(served))
+    index = served.shop.json("status")["index"]
+
+    assert all("src/payments/client.py" in answer for answer in answers)
+    assert (None, "ready", 1) == (index["reembedding"], index["state"], index["generation"])
+
+
+def test_a_silent_client_gives_way(tmp_path: Path) -> None:
+    """After ten minutes without an event of the first client the model of the other one counts, and stays."""
+    now = [0.0]
+    care, root = Freshness(tmp_path / "home", clock=lambda: now[0]), tmp_path
+    other = {"HYBRID_MODEL_NAME": "hashing-256", "HOME": "/"}
+    first = [care.settled(root, environ) for environ in ({"HOME": "/"}, other)]
+    now[0] = 599.0
+    before = [care.settled(root, environ) for environ in (other, {"HOME": "/"})]
+    now[0] = 1199.0
+    after = [care.settled(root, environ) for environ in (other, {"HOME": "/"})]
+    elsewhere = care.settled(tmp_path / "another", other)
+    care.close()
+
+    assert [{"HOME": "/"}] * 4 == first + before
+    assert [other] * 3 == [*after, elsewhere]
+
+
+def test_a_service_that_starts_leaves_the_model_to_its_clients(agent: Agent) -> None:
+    """An index made with a model that only a terminal's environment names is not embedded anew before an event."""
+    environ = {"HYBRID_MODEL_NAME": "hashing-256"}
+    agent.shop.out("reindex", "--quiet", **environ)
+    before = agent.shop.json("status", **environ)["index"]
+    here = replace(agent, environ=environ)
+    here.prompt(RETRY)
+    agent.wait_for_service()
+    until(lambda: agent.status().get("projects") and not _is_building(agent))
+    here.prompt(RETRY, "s2")
+    until(lambda: _is_watched(agent))
+    after = agent.shop.json("status", **environ)["index"]
+
+    assert (before["generation"], None) == (after["generation"], after["reembedding"])
 
 
 def test_an_index_whose_model_is_gone_is_made_anew_at_the_first_event(agent: Agent, tmp_path: Path) -> None:
