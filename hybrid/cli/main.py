@@ -40,7 +40,7 @@ COMMANDS = {
     "resume": ("pause", "switch it on again"),
     "statusline": ("statusline", "one line about this session for the client's status line"),
     "config": ("config", "show and change settings"),
-    "models": ("models", "list, check and choose embedding models"),
+    "models": ("models", "embedding models: list, show, verify, use, bench"),
     "project": ("project", "which project a folder belongs to, and why it has its name and key"),
     "projects": ("projects", "list and forget indexed projects"),
     "trust": ("trust", "accept the lessons, the lore and the settings that lie in a project's tree"),

@@ -57,7 +57,7 @@ class Sample(Struct, frozen=True):
     Attributes:
         inputs: Chunks of the project, as a build embeds them.
         n_files: Number of files that they are of.
-        queries: Questions of the user, or prompts of the gate's background.
+        queries: Questions of the user, then prompts of the gate's background.
     """
 
     inputs: tuple[EmbedInput, ...]
@@ -131,7 +131,7 @@ def sample_of(workspace: Workspace, questions: Iterable[str] = ()) -> Sample:
 
     Args:
         workspace: With a project.
-        questions: Queries of the user; without any, prompts of the gate's background stand for them.
+        questions: Queries of the user; prompts of the gate's background fill them up to some hundred.
 
     Raises:
         HybridError: The project has no chunk.
@@ -157,8 +157,9 @@ def sample_of(workspace: Workspace, questions: Iterable[str] = ()) -> Sample:
         inputs += map(EmbedInput, heads, analysis.texts)
     if not inputs:
         raise HybridError("the project holds nothing that is indexed: there is nothing to time a model with")
-    queries = tuple(questions) or tuple(prompt.text for prompt in shipped_prompts() if not prompt.is_talk)
-    return Sample(tuple(inputs[:_MOST_CHUNKS]), n_files, queries[:_MOST_QUERIES])
+    # A few questions take a static model less than a millisecond, which times nothing.
+    queries = (*questions, *(prompt.text for prompt in shipped_prompts() if not prompt.is_talk))
+    return Sample(tuple(inputs[:_MOST_CHUNKS]), n_files, tuple(dict.fromkeys(queries))[:_MOST_QUERIES])
 
 
 # --- speed ------------------------------------------------------------------------------------------------

@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 from hybrid.base.arrays import write_arrays
+from hybrid.evaluation.model_bench import sample_of
+from hybrid.workspace import open_workspace
 from tests.support.builders import CHECKOUT, Shop, command_environment, hear_interrupts, new_shop
 from tests.support.successors import SHIPPED
 
@@ -67,9 +69,18 @@ def test_questions_tell_the_quality(shop: Shop) -> None:
     assert all({"nDCG@10", "R@10"} == set(scores) for scores in found["quality"].values())
     assert {"nDCG@10": 1.0, "R@10": 1.0} == found["quality"][SHIPPED]
     assert {"asked": 2, "left_out": []} == found["questions"]
-    assert 2 == found["sample"]["queries"]
+    assert found["sample"]["queries"] > 100
     assert "quality: the whole ranking on 2 questions" in shown
     assert f"ratios to {SHIPPED}, which ships" in shown
+
+
+def test_questions_are_timed_among_many_queries(shop: Shop) -> None:
+    """A model is timed with the user's questions first, each once, and with enough others for a figure to be trusted."""
+    workspace = open_workspace(shop.root, environ={"HYBRID_HOME": str(shop.home)}, user_home=shop.home / "user")
+    alone, asked = sample_of(workspace), sample_of(workspace, ["retry a request", "retry a request"])
+
+    assert ("retry a request", *alone.queries) == asked.queries
+    assert 100 < len(alone.queries) <= 512
 
 
 def test_the_project_stays_as_it_was(shop: Shop) -> None:
