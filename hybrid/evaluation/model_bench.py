@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from hybrid.evaluation.results import Results
     from hybrid.evaluation.timing import Runner
+    from hybrid.models.registry import ModelDescription
     from hybrid.workspace import Workspace
 
     T = TypeVar("T")
@@ -104,7 +105,9 @@ def shipped_model() -> str:
 
 
 def models_to_compare(named: Sequence[str], workspace: Workspace) -> list[str]:
-    """Return the named models behind the shipped one; without a name the one in force and all known ones on disk.
+    """Return the named models behind the shipped one; without a name the one in force and the known ones on disk.
+
+    The shipped reader of records is left out unless it is named: it would take minutes for an index.
 
     Raises:
         ModelError: A named model is unknown, or not on disk; the message has the command that fetches it.
@@ -113,10 +116,14 @@ def models_to_compare(named: Sequence[str], workspace: Workspace) -> list[str]:
     for name in chosen:
         embedder_info(name, workspace.home)
     if not chosen:
-        on_disk = [model.name for model in known_models() if model.folder]
+        on_disk = [model.name for model in known_models() if model.folder and not _is_shipped_reader(model)]
         in_force = present_name(workspace.config.model.name)
         chosen = [*([in_force] if _is_there(in_force) else []), *on_disk]
     return list(dict.fromkeys([shipped_model(), *chosen]))
+
+
+def _is_shipped_reader(model: ModelDescription) -> bool:
+    return model.is_shipped and model.manifest is not None and model.manifest.engine == "sentence-encoder"
 
 
 def _is_there(name: str) -> bool:

@@ -170,11 +170,11 @@ def test_records_are_counted_with_what_waits_for_the_owner(new_project: Shop) ->
         *(before["lessons"][key] for key in ("project", "system", "superseded")),
         before["problems"],
     )
-    assert "Records          1 lesson; 2 lessons in the tree not accepted: `hybrid trust`" in shown
+    assert "Records          1 lesson; not read yet; 2 lessons in the tree not accepted: `hybrid trust`" in shown
     assert (True, None, 1) == (after["accepted"], after["waiting"], after["problems"])
     assert (2, 1, 1) == tuple(after["lessons"][key] for key in ("project", "system", "superseded"))
     assert str(new_project.root / ".hybrid" / "LESSONS.md") == after["lessons"]["file"]
-    assert "Records          3 lessons; 1 to mend: `hybrid doctor`" in then
+    assert "Records          3 lessons; not read yet; 1 to mend: `hybrid doctor`" in then
 
 
 def test_lore_is_counted_and_withdrawn_records_are_not(new_project: Shop, tmp_path: Path) -> None:

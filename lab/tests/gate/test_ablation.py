@@ -27,7 +27,8 @@ def test_every_part_is_switched_off_once(has_hub: bool, first: str) -> None:
     changed = {setting.partition("=")[0] for variant in found for setting in variant.settings}
 
     assert (first, "all parts") == (found[0].label, found[1].label)
-    of_records = {"gate.words", "gate.hinge", "gate.trigger", "gate.file", "gate.least"}  # Files have no such parts.
+    names = ("words", "hinge", "trigger", "file", "least", "reader", "reader_rate")
+    of_records = {f"gate.{name}" for name in names}  # Files have no such parts.
     weights = {key for key in KEYS if key.startswith("gate.") and not key.startswith("gate.max_")}
     assert weights - of_records == changed
     assert len(found) == len({variant.label for variant in found})
