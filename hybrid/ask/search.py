@@ -239,7 +239,7 @@ def _found(collection: Collection, hit: Hit, text: str | None, weights: Mapping[
 def best_lore(
     workspace: Workspace, query: Query, opened: OpenKinds, *, kinds: Sequence[str] = (), top_k: int
 ) -> list[Record]:
-    """Return the records of lore that hold a word of a query or, if the gate opens, are near in sense; best first.
+    """Return the records of lore that hold a word of a query, open the gate, or are near when it opens; best first.
 
     Empty when the project has no lore.
 
@@ -262,8 +262,12 @@ def best_lore(
         return []
     collection = RecordCollection(view, workspace.config)
     searched = view.searcher.search(query, top_k=top_k, only=Filter(tuple(kinds)), judging=Judging())
-    is_open = verdict_of(searched, collection, workspace.loaded).is_open
-    least = collection.min_cosine if is_open else math.inf
-    fitting = (hit for hit in _ordered(collection, searched) if hit.bm25 is not None or (hit.cosine or 0.0) >= least)
+    verdict = verdict_of(searched, collection, workspace.loaded)
+    least, meant = collection.min_cosine if verdict.is_open else math.inf, verdict.rows or ()
+    fitting = (
+        hit
+        for hit in _ordered(collection, searched)
+        if hit.row in meant or hit.bm25 is not None or (hit.cosine or 0.0) >= least
+    )
     found = [collection.record(hit) for hit in fitting]
     return [record for record in found if record is not None]

@@ -6,6 +6,7 @@ text is read again from its file or record; what changed since it was indexed is
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
@@ -251,26 +252,33 @@ class RecordCollection(Collection):
 
         Decisions and handoffs that name this project come before those that name none.
         """
-        if rows is None:
-            hits = [hit for hit in hits if self._is_told(hit)]
+        worth = self._evidence(query) if rows is None else rows
+        meant = self._meant(worth) if rows is None else {hit.row for hit in hits}
+        hits = [hit for hit in hits if hit.row in meant or self._is_told(hit)]
         self._gone = {hit.row for hit in hits if self._is_gone(hit, query)}
         hits = [hit for hit in hits if hit.row not in self._gone]
+        of_row = {hit.row: hit.relevance + max(worth.get(hit.row, 0.0), 0.0) for hit in hits}
         if self.kind == "lessons":
-            return self._lessons(hits, query, rows)
-        worth = self._worth(hits, query, rows)
-        return _attributed_first(sorted(hits, key=lambda hit: -worth[hit.row]), self.by_path)
+            return self._lessons(hits, query, meant, of_row)
+        return _attributed_first(sorted(hits, key=lambda hit: -of_row[hit.row]), self.by_path)
 
-    def _worth(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None) -> dict[int, float]:
-        """Return row → relevance of the hit plus the evidence for it, without an evidence below 0."""
+    def _evidence(self, query: Query) -> Mapping[int, float]:
+        """Return row → evidence that a query means that record; empty without a gate that judges records."""
         gate = self.searcher.gate
-        own = rows if rows is not None or gate is None else gate.evidence(query.text, self.searcher.english(query))
-        return {hit.row: hit.relevance + (max(own.get(hit.row, 0.0), 0.0) if own else 0.0) for hit in hits}
+        return gate.evidence(query.text, self.searcher.english(query)) if gate else {}
 
-    def _lessons(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None) -> list[Hit]:
+    def _meant(self, evidence: Mapping[int, float]) -> set[int]:
+        """Return the rows whose evidence is above the bar of tasks: a reader understands one without a word of it."""
+        gate = self.searcher.gate
+        if gate is None or not evidence or self._is_gate_fixed:
+            return set()
+        bar = gate.calibration.tasks
+        return {row for row, value in evidence.items() if math.isfinite(bar) and value > bar}
+
+    def _lessons(self, hits: Sequence[Hit], query: Query, meant: set[int], worth: Mapping[int, float]) -> list[Hit]:
         lessons = self._view.lessons
         self._scores = lessons.scorer.relevances(query.text) if lessons else {}
-        fitting = [hit for hit in hits if rows is not None or self._is_relevant(hit)]
-        worth = self._worth(fitting, query, rows)
+        fitting = [hit for hit in hits if hit.row in meant or self._is_relevant(hit)]
         return self._reranked(sorted(fitting, key=lambda hit: -worth[hit.row] * self._trust(hit)), query)
 
     def _reranked(self, hits: list[Hit], query: Query) -> list[Hit]:

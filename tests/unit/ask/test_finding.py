@@ -8,19 +8,26 @@ from msgspec.structs import replace
 
 from hybrid.ask.search import KINDS_OF, SearchRequest, best_lore, find
 from hybrid.base.errors import HybridError, IndexMissingError
-from hybrid.knowledge.open_kinds import OpenKinds
+from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
+from hybrid.models.hashing import HashingEmbedder
+from hybrid.models.registry import load_embedder
 from hybrid.prompting.query import make_query
 from hybrid.sources.records import RecordSource, record_id
 from hybrid.types import DocumentKind
+from hybrid.upkeep.indexing import reindex
 from hybrid.workspace import Workspace, open_workspace
 from tests.support.builders import git_project
-from tests.support.records import DECISION, write_records
+from tests.support.records import DECISION, new_talk, write_records
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from hybrid.knowledge.views import RecordView
+    from hybrid.types import Embedder, EmbedInput
 
 COMMITS = make_query("How should I format git commits?")
 
@@ -37,6 +44,21 @@ class Behind:
         views, problems = self.kinds.views(workspace)
         left = [{key: value for key, value in view.by_path.items() if value.id != self.withdrawn} for view in views]
         return [replace(view, by_path=by_path) for view, by_path in zip(views, left, strict=True)], problems
+
+
+class Understanding(HashingEmbedder):
+    """A reader that understands that stripes have to do with JSONL and with commits."""
+
+    def embed_documents(self, inputs: Sequence[EmbedInput]) -> NDArray[np.float32]:
+        """As the hashing embedder, of a word or two."""
+        meant = ("JSONL", "conventional commits")
+        return self.embed_queries(["zebras" if any(one in text.body for one in meant) else "else" for text in inputs])[
+            0
+        ]
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """As the hashing embedder, of one word."""
+        return super().embed_query("zebras")
 
 
 @pytest.fixture
@@ -105,3 +127,34 @@ def test_the_id_of_a_numbered_record(workspace: Workspace) -> None:
 
     assert {path: record.id for path, record in paths.items()} == {path: record_id(path) for path in paths}
     assert ["~2", "a~", "a~b", "dec-a1b2c3d4"] == [record_id(path) for path in ("~2", "a~", "a~b", "dec-a1b2c3d4")]
+
+
+def test_what_only_the_reader_understands_is_found(tmp_path: Path) -> None:
+    """A record without a word of the query, and far from it for the index's model, comes first once it was read."""
+    talk = new_talk(tmp_path, model_reader="hashing-128")
+    query = make_query("stripes of equids")
+
+    def load(name: str, home: Path) -> Embedder:
+        return Understanding(128) if name == "hashing-128" else load_embedder(name, home=home)
+
+    def asked(kinds: OpenKinds) -> list[list[str]]:
+        workspace = talk.workspace()
+        wanted = [SearchRequest(), *(SearchRequest(KINDS_OF[kind]) for kind in ("lessons", "lore"))]
+        lists = [
+            part
+            for one in wanted
+            for part in find(workspace, query, one, kinds).lists
+            if part.kind in ("lessons", "lore")
+        ]
+        found = [[one.record.id for one in part.hits[:1] if one.record] for part in lists]
+        return [[record.id for record in best_lore(workspace, query, kinds, top_k=3)], *found]
+
+    reindex(talk.workspace())
+    kinds = OpenKinds({}, OpenFiles(load))
+    before = asked(kinds)
+    kinds.read(talk.workspace())
+    after = asked(kinds)
+
+    assert [] == before[0]
+    assert [[DECISION], ["L001"], [DECISION], ["L001"], [DECISION]] == after
+    assert before != after
