@@ -181,6 +181,7 @@ class MemoryConfig(Struct, frozen=True):
     budget_chars: Annotated[int, (0, 9_000)]
     threshold: Share
     min_cosine: Cosine
+    reader: Annotated[float, (0, 10)]
     max_false_open_rate: Share
     max_other_task_rate: Share
     session_start: Annotated[int, (0, 100)]

@@ -142,7 +142,7 @@ def search(
         for hit in found.hits
         if hit.relevance > 0 and (row := row_of(view.rows, hit)) is not None and is_told_here(row, own)
     ]
-    best = ranked(hits, view.rows, present, asked, view.searcher.embedder)[:limit]
+    best = ranked(hits, view, present, asked)[:limit]
     return [RankedRow(row, parts) for hit, parts in best if (row := view.rows.get(hit.path)) is not None]
 
 
@@ -234,7 +234,7 @@ def parts_line(parts: Parts) -> str:
     signed = [
         f"{'-' if value < 0 else '+'} {name} {abs(value):.3f}"
         for name, value in parts.as_json().items()
-        if value or name != "repetition"
+        if value or name not in ("reader", "repetition")
     ]
     return f"{parts.score:.3f} = {' '.join(signed).removeprefix('+ ')}"
 

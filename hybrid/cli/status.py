@@ -49,7 +49,7 @@ def rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
         ("Gate", _gate(gate) if index["chunks"] else "closed: nothing is indexed"),
         ("Injections", f"{hooks['injection_count']}, last {local_time(hooks['last_injection_time'] or 'never')}"),
         ("Records", _records(figures["records"])),
-        ("Memory", _memory(figures["memory"])),
+        ("Memory", _memory(figures["memory"], figures["records"]["reader"])),
         ("Last decision", f"{decided}, median {latency:.0f} ms" if latency else "none"),
         *(("Paused", _paused(pause)) for pause in figures["paused"]),
     ]
@@ -103,7 +103,7 @@ def _records(records: dict[str, Any]) -> str:
     waiting = in_words(records["waiting"] or {})
     parts = [counts or "none", *off]
     reader = records["reader"]
-    if counts and reader["model"] and not reader["read"]:
+    if counts and reader["model"] and not {"lessons", "lore"}.intersection(reader["read"]):
         parts.append(f"judged without a reader: {reader['problem']}" if reader["problem"] else "not read yet")
     if waiting:
         parts.append(f"{waiting} in the tree not accepted: `hybrid trust`")
@@ -112,8 +112,8 @@ def _records(records: dict[str, Any]) -> str:
     return "; ".join(parts)
 
 
-def _memory(memory: dict[str, Any]) -> str:
-    """Return in words the counts and size of the memory, and its problems."""
+def _memory(memory: dict[str, Any], reader: dict[str, Any]) -> str:
+    """Return in words the counts and size of the memory, whether the reader read it, and its problems."""
     from hybrid.health.memory_figures import rows_in_words
 
     n = memory["sessions"]
@@ -125,6 +125,8 @@ def _memory(memory: dict[str, Any]) -> str:
         parts.append("switched off")
     elif not memory["capture"]:
         parts.append("nothing new is kept")
+    if "memory" in reader["read"]:
+        parts.append("read by the reader")
     return "; ".join([*parts, *memory["problems"]])
 
 

@@ -363,7 +363,7 @@ class RecordsReader:
 
 
 def read_and_end() -> None:
-    """Read the records of the tree in `READ_TREE`, at the lowest priority."""
+    """Read records and memory of the tree in `READ_TREE`, at the lowest priority."""
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.workspace import open_workspace
 
@@ -372,7 +372,7 @@ def read_and_end() -> None:
             os.nice(19)
     environ = dict(os.environ)
     root = Path(environ.pop("READ_TREE"))
-    OpenKinds(environ).read_records(open_workspace(root, environ=environ))
+    OpenKinds(environ).read(open_workspace(root, environ=environ))
 
 
 def clean_and_end() -> None:

@@ -236,7 +236,8 @@ def _of_reader(workspace: Workspace) -> Iterator[Finding]:
     from hybrid.models.registry import describe, load_embedder
 
     name = workspace.config.model.reader
-    if not name or not workspace.config.gate.reader:
+    config = workspace.config
+    if not name or not (config.gate.reader or config.memory.reader):
         return
     try:
         model = describe(name)
@@ -244,7 +245,7 @@ def _of_reader(workspace: Workspace) -> Iterator[Finding]:
             model.manifest.verify(model.folder)
         load_embedder(name, home=workspace.home)
     except HybridError as error:
-        what = f"lessons and lore are judged without a reader (model.reader): {error}"
+        what = f"lessons, lore and memory are judged without a reader (model.reader): {error}"
         yield Finding("warning", _AREA, what, "hybrid config unset model.reader --user, or install hybrid again")
 
 

@@ -148,6 +148,7 @@ def keep_small(workspace: Workspace, store: MemoryStore, now_ms: int) -> int:
 
     Raises:
         HybridError: The database cannot be written.
+        OSError: What was read of it cannot be.
     """
     memory = workspace.config.memory
     before_ms = now_ms - memory.retention_days * _DAY_MS if memory.retention_days else None
@@ -155,7 +156,12 @@ def keep_small(workspace: Workspace, store: MemoryStore, now_ms: int) -> int:
     is_large = store.exists and store.path.stat().st_size > most
     if not is_large and before_ms is None:
         return 0
-    return store.prune(now_ms=now_ms, before_ms=before_ms, max_bytes=int(most * _LEFT) if is_large else None)
+    n = store.prune(now_ms=now_ms, before_ms=before_ms, max_bytes=int(most * _LEFT) if is_large else None)
+    if n:
+        from hybrid.knowledge.memory_views import forget_gone  # Brings numpy.
+
+        forget_gone(workspace.home, store)
+    return n
 
 
 def maker(workspace: Workspace) -> Callable[[Sequence[PendingEvent], str], Extracted | None]:

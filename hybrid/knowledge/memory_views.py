@@ -16,10 +16,21 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.base.atomic import write_atomic
-from hybrid.base.digest import sha256_hex
+from hybrid.base.atomic import make_private_folder, write_atomic
 from hybrid.base.errors import BusyError, HybridError, IndexMismatchError, IndexUnavailableError
 from hybrid.index.manifest import has_other_model
+from hybrid.knowledge.reading import (
+    FEW_ROWS,
+    MOST_ROWS,
+    MemoryReader,
+    change_read,
+    keep_rows,
+    open_rows,
+    read_rows,
+    reader_of,
+    stamp_of,
+)
+from hybrid.knowledge.record_files import memory_name
 from hybrid.knowledge.views import FOLDER, WAIT_S, WHOLE, gate_settings, place_of
 from hybrid.models.registry import LazyEmbedder, embedder_key, gone_models
 from hybrid.records.memory.showing import record_of, row_name
@@ -84,11 +95,13 @@ class MemoryView(Struct, frozen=True):
         searcher: The searcher of the index of the memory.
         rows: Path in the index → row as it is now.
         store: The store that holds the rows.
+        reader: What a sentence transformer read of them; None without one, and until it did.
     """
 
     searcher: Searcher
     rows: RowsAt
     store: MemoryStore
+    reader: MemoryReader | None = None
 
 
 class _Open(Struct, frozen=True):
@@ -121,6 +134,7 @@ class MemoryViews:
         self._load = load
         self._most_new = most_new
         self._open: OrderedDict[Hashable, _Open] = OrderedDict()
+        self._readings: dict[Hashable, tuple[tuple[int, int], MemoryReader | None]] = {}
         self._lock = threading.Lock()
 
     def open(self, workspace: Workspace) -> MemoryView | None:
@@ -136,11 +150,10 @@ class MemoryViews:
         store = self._stores.memory(workspace)
         if not config.memory.enabled or not store.exists:
             return None
-        own = "" if config.memory.cross_project else workspace.require_project().key
+        _, place, own = self._place(workspace)
         if not store.newest(RowFilter(key=own), 1):
             return None
         newest = store.last_change()
-        place = place_of(workspace.home, _name(store.path, own))
         key = (place.tree, config.search, config.ranking, config.gate, config.model, config.memory)
 
         index = MemoryIndex(workspace, place, MemorySource(store, own))
@@ -160,7 +173,56 @@ class MemoryViews:
                 found = self._kept(key, newest, opened)
             finally:
                 self._lock.release()
-        return MemoryView(found.searcher, RowsAt(store), store) if found.searcher.backend.n_chunks else None
+        if not found.searcher.backend.n_chunks:
+            return None
+        return MemoryView(found.searcher, RowsAt(store), store, self._reading(workspace, place))
+
+    def read(self, workspace: Workspace) -> bool:
+        """Have the reader of the settings read the newest rows; False when there is nothing, or nothing new, to read.
+
+        Raises:
+            HybridError: The memory, or the model that reads, cannot be used.
+            OSError: A disk is full or read-only.
+        """
+        if self.is_read(workspace) or (reader := self._reader(workspace)) is None:
+            return False
+        store, place, own = self._place(workspace)
+        change = store.last_change()
+        make_private_folder(place.folder)
+        read_rows(place.folder, reader, _newest_texts(store, own), change)
+        keep_rows(place.folder, _newest_texts(store, own))  # Some may have been forgotten while they were read.
+        return True
+
+    def is_read(self, workspace: Workspace) -> bool:
+        """Return whether the newest rows were read, but for a few, or there is nothing that reads them."""
+        reader = self._reader(workspace)
+        if reader is None or not workspace.config.memory.enabled:
+            return True
+        store, place, own = self._place(workspace)
+        if not store.exists or not store.newest(RowFilter(key=own), 1):
+            return True
+        return 0 <= store.last_change() - change_read(place.folder, reader) < FEW_ROWS  # Below 0: of another file.
+
+    def _place(self, workspace: Workspace) -> tuple[MemoryStore, Place, str]:
+        """Return the store, the place of its index, and the key of the one project that it holds, if it is one."""
+        store = self._stores.memory(workspace)
+        own = "" if workspace.config.memory.cross_project else workspace.require_project().key
+        return store, place_of(workspace.home, memory_name(store.path, own)), own
+
+    def _reader(self, workspace: Workspace) -> LazyEmbedder | None:
+        return reader_of(workspace, workspace.config.memory.reader, self._load) if self._most_new is None else None
+
+    def _reading(self, workspace: Workspace, place: Place) -> MemoryReader | None:
+        """Return what was read of a memory, opened again when the file is another one."""
+        stamp = stamp_of(place.folder)
+        reader = self._reader(workspace) if any(stamp) else None
+        if reader is None:
+            return None
+        key = place.tree, workspace.config.memory.reader, reader.info.key
+        known = self._readings.get(key)
+        if known is None or known[0] != stamp:
+            known = self._readings[key] = stamp, open_rows(place.folder, reader, workspace.config.memory.reader)
+        return known[1]
 
     def _as_it_is(self, key: Hashable, index: MemoryIndex) -> _Open | None:
         """Return an index of another model than that of the settings as it is, where no new one can be made or awaited.
@@ -301,20 +363,31 @@ class MemoryIndex(Struct, frozen=True):
 
 def places_of_store(home: Path, store: MemoryStore) -> list[tuple[Place, str]]:
     """Return the indexes of a memory, each with the key of the one project that it holds, empty for all projects."""
-    name = _name(store.path, "")
+    name = memory_name(store.path, "")
     found = sorted(folder.name for folder in (home / FOLDER / "views").glob(f"{name}*"))
     return [(place_of(home, one), one.removeprefix(name).removeprefix("-")) for one in found]
+
+
+def forget_gone(home: Path, store: MemoryStore) -> None:
+    """Take the rows that a memory does not hold any more out of what was read of it.
+
+    Raises:
+        HybridError: The memory cannot be read.
+        OSError: A folder cannot be written.
+    """
+    for place, key in places_of_store(home, store):
+        keep_rows(place.folder, _newest_texts(store, key))
+
+
+def _newest_texts(store: MemoryStore, key: str) -> list[str]:
+    """Return the texts of the rows that are read, as they are searched; those of all projects with an empty key."""
+    return [record_text(record_of(row)) for row in store.newest(RowFilter(key=key), MOST_ROWS)]
 
 
 def n_behind(place: Place, store: MemoryStore) -> int | None:
     """Return the number of rows, of all projects, that changed since an index was built; None when not known."""
     part = changed_part(place, store, MemorySource(store))
     return None if part is None else len(part.paths)
-
-
-def _name(path: Path, own: str) -> str:
-    """Return the name of an index, made of the path of its database and the key of its one project, if it has one."""
-    return f"memory-{sha256_hex(str(path).encode('utf-8', 'surrogateescape'))[:12]}{'-' + own if own else ''}"
 
 
 def _read_seen(place: Place) -> int | None:

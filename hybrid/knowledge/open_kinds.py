@@ -265,13 +265,17 @@ class OpenKinds:
         """Return lessons and lore, open for searching, and a sentence for each failure; see `RecordViews.open_all`."""
         return self._record_views().open_all(workspace)
 
-    def read_records(self, workspace: Workspace) -> Sequence[str]:
-        """Have a sentence transformer read the records of a workspace; see `RecordViews.read`."""
-        return self._record_views().read(workspace)
+    def read(self, workspace: Workspace) -> Sequence[str]:
+        """Have a sentence transformer read records and memory of a workspace; returns the kinds that were new.
+
+        See `RecordViews.read` and `MemoryViews.read`.
+        """
+        records = self._record_views().read(workspace)
+        return [*records, "memory"] if self._memory_views().read(workspace) else records
 
     def is_read(self, workspace: Workspace) -> bool:
-        """Return whether the records of a workspace were read; see `RecordViews.is_read`."""
-        return self._record_views().is_read(workspace)
+        """Return whether records and memory of a workspace were read, as far as they are to be."""
+        return self._record_views().is_read(workspace) and self._memory_views().is_read(workspace)
 
     def warm_reader(self, workspace: Workspace) -> None:
         """Load what reads a prompt beside the records, before the first prompt pays for it.
@@ -279,9 +283,11 @@ class OpenKinds:
         Raises:
             ModelError: It cannot be loaded.
         """
-        for view in self.views(workspace)[0]:
-            if view.searcher.gate and view.searcher.gate.reader:
-                view.searcher.gate.reader.embedder.embed_query("warm up")
+        memory = self.memory(workspace)[0]
+        gates = [view.searcher.gate for view in self.views(workspace)[0]]
+        for reader in (memory.reader if memory else None, *(gate.reader for gate in gates if gate)):
+            if reader is not None:
+                reader.embedder.embed_query("warm up")
 
     def _record_views(self) -> RecordViews:
         from hybrid.knowledge.views import RecordViews  # Brings numpy: a session's start has no need of it.
@@ -294,16 +300,19 @@ class OpenKinds:
 
     def memory(self, workspace: Workspace) -> tuple[MemoryView | None, Sequence[str]]:
         """Return the memory, open for searching, and a sentence when that failed; None too when it is off or empty."""
+        try:
+            return self._memory_views().open(workspace), ()
+        except (HybridError, OSError, ValueError) as error:
+            return None, (f"memory: {error}",)
+
+    def _memory_views(self) -> MemoryViews:
         from hybrid.knowledge.memory_views import MemoryViews
 
         if self._memory is None:
             self._memory = MemoryViews(
                 self.stores, self._files.load, most_new=self._most_new, is_lagging=self._is_lagging
             )
-        try:
-            return self._memory.open(workspace), ()
-        except (HybridError, OSError, ValueError) as error:
-            return None, (f"memory: {error}",)
+        return self._memory
 
     def by_path(self, workspace: Workspace) -> Mapping[str, Record]:
         """Return path in the indexes → record that may be given out here, without opening an index.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from hybrid.base.errors import HybridError
-from hybrid.knowledge.record_files import COUNTERS, open_stores, reading_of, tree_files
+from hybrid.knowledge.record_files import COUNTERS, memory_name, open_stores, reading_of, tree_files
 from hybrid.knowledge.stores import RecordStores
 from hybrid.models.registry import embedder_info
 from hybrid.project.places import project_folder
@@ -128,15 +128,19 @@ def records_status(workspace: Workspace) -> dict[str, Any]:
 
 def _reader_status(workspace: Workspace) -> dict[str, Any]:
     """Return the name of the reader, None without one; why it cannot be used; and the kinds that it has read."""
-    config, tree = workspace.config, workspace.require_project().tree
-    name = config.model.reader if config.gate.reader else ""
+    config, project = workspace.config, workspace.require_project()
+    name = config.model.reader if config.gate.reader or config.memory.reader else ""
     problem = None
     if name:
         try:
             embedder_info(name, workspace.home)
         except HybridError as error:
             problem = str(error)
-    read = [kind for kind in ("lessons", "lore") if reading_of(workspace.home, kind, tree).exists()]
+    own = "" if config.memory.cross_project else project.key
+    records = {kind: f"{kind}-{project.tree}" for kind in ("lessons", "lore") if config.gate.reader}
+    memory = {"memory": memory_name(RecordStores().memory(workspace).path, own)} if config.memory.reader else {}
+    names = {**records, **memory}
+    read = [kind for kind, index in names.items() if reading_of(workspace.home, index).exists()]
     return {"model": name or None, "problem": problem, "read": read if name and not problem else []}
 
 

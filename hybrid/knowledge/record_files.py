@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from hybrid.base.digest import sha256_hex
 from hybrid.project.find import FOLDER_NAME
 from hybrid.project.places import project_folder
 from hybrid.project.trust import is_accepted
@@ -84,9 +85,14 @@ def open_stores(workspace: Workspace, *, lock_s: float = _LOCK_S) -> Stores:
     return Stores(LessonStore(ours, counters, level="project", keeps_inline=False, lock_s=lock_s), system)
 
 
-def reading_of(home: Path, kind: str, tree: str) -> Path:
-    """Return the file of what the reader read of a kind of records of a working tree; see `reading`."""
-    return home / "records" / "views" / f"{kind}-{tree}" / "reading.safetensors"
+def memory_name(path: Path, own: str) -> str:
+    """Return the name of a memory's index: of its database, and of its one project's key, if it has but one."""
+    return f"memory-{sha256_hex(str(path).encode('utf-8', 'surrogateescape'))[:12]}{'-' + own if own else ''}"
+
+
+def reading_of(home: Path, name: str) -> Path:
+    """Return the file of what the reader read of an index: `lessons-…` or `lore-…` of a tree, or that of the memory."""
+    return home / "records" / "views" / name / "reading.safetensors"
 
 
 def tree_files(project: Project) -> tuple[Path, Path]:

@@ -236,7 +236,7 @@ class RecordViews:
         return all(gate is None or not gate.judges_records or gate.reader is not None for gate in gates)
 
     def _reader(self, workspace: Workspace) -> LazyEmbedder | None:
-        return reader_of(workspace, self._load) if self._most_new is None else None
+        return reader_of(workspace, workspace.config.gate.reader, self._load) if self._most_new is None else None
 
     def _records(self, workspace: Workspace, kind: RecordsKind) -> tuple[Sequence[Record], ActiveLessons | None]:
         if kind == "lore":

@@ -20,7 +20,8 @@ from hybrid.base.errors import BusyError, HybridError, RefusedError
 from hybrid.index.analysis import REDACT_RULES
 from hybrid.index.catalog import Catalog
 from hybrid.index.plan import silent
-from hybrid.knowledge.memory_views import MemoryIndex, changed_part, places_of_store
+from hybrid.knowledge.memory_views import MemoryIndex, changed_part, forget_gone, places_of_store
+from hybrid.knowledge.reading import NAME as READING
 from hybrid.knowledge.views import FOLDER
 from hybrid.sources.memory import MemorySource
 from hybrid.upkeep.indexing import BuildRequest, bring_up_to_date, was_indexed
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 _LOCK_S = 2.0
 _WAIT_S = 30.0
 """Seconds to wait for another process that builds records: a hook's build of them takes far less."""
-_OF_INDEX = ("segment-*.safetensors", "manifest.json", "links.json", "history.safetensors")
+_OF_INDEX = ("segment-*.safetensors", "manifest.json", "links.json", "history.safetensors", READING)
 
 
 class IndexesCleaned(Struct):
@@ -204,6 +205,10 @@ def purge_index(workspace: Workspace, store: MemoryStore, *, progress: Progress 
             index.write(part=part, wait_s=_WAIT_S, progress=progress, is_purged=True)
         except (HybridError, OSError, sqlite3.DatabaseError) as error:
             problems.append(str(error))
+    try:
+        forget_gone(workspace.home, store)
+    except (HybridError, OSError, sqlite3.DatabaseError) as error:
+        problems.append(str(error))
     if places and not problems:
         problems += _compacted(places[0][0])
     return tuple(problems)

@@ -109,6 +109,8 @@ class _Engine:
         self._replayed = replayed
         self._environ = environ
         self._kinds = OpenKinds(environ)
+        for workspace in replayed.workspaces.values():
+            self._kinds.read(workspace)
         self._store = self._kinds.stores.memory(next(iter(replayed.workspaces.values())))
         self._rows = rows_by_name(self._store)
 

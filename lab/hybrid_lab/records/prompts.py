@@ -56,7 +56,7 @@ def evaluate_records(
         HybridError: The embedder cannot be loaded, or a hook failed.
     """
     kinds = OpenKinds(runner.environ)
-    kinds.read_records(workspace)
+    kinds.read(workspace)
     views, problems = kinds.views(workspace)
     engine = _Engine(workspace, runner.environ, kinds, views)
     asked: list[RecordAsked] = []

@@ -67,19 +67,19 @@ def _parts(talk: Talk) -> set[str]:
 
 
 def _reading(talk: Talk) -> Path:
-    return reading_of(talk.home, "lessons", talk.workspace().require_project().tree)
+    return reading_of(talk.home, f"lessons-{talk.workspace().require_project().tree}")
 
 
 def test_records_that_were_read_have_one_more_part(talk: Talk) -> None:
     """Until the reader has read them, records are judged as without it; afterwards the next prompt counts it."""
     before, is_read = _parts(talk), talk.kinds.is_read(talk.workspace())
-    read = talk.kinds.read_records(talk.workspace())
+    read = talk.kinds.read(talk.workspace())
 
     assert ("reader" in before, is_read) == (False, False)
     assert ["lessons"] == read
     assert {"reader"} == _parts(talk) - before
     assert talk.kinds.is_read(talk.workspace())
-    assert [] == talk.kinds.read_records(talk.workspace())
+    assert [] == talk.kinds.read(talk.workspace())
     assert {"model": READER, "problem": None, "read": ["lessons"]} == records_status(talk.workspace())["reader"]
 
 
@@ -88,7 +88,7 @@ def test_the_reader_finds_what_the_table_alone_does_not(talk: Talk) -> None:
     [view] = talk.kinds.views(talk.workspace())[0]
     assert view.searcher.gate is not None
     plain = view.searcher.gate.evidence(PROMPT)
-    talk.kinds.read_records(talk.workspace())
+    talk.kinds.read(talk.workspace())
     [view] = talk.kinds.views(talk.workspace())[0]
     gate = view.searcher.gate
 
@@ -103,7 +103,7 @@ def test_the_reader_finds_what_the_table_alone_does_not(talk: Talk) -> None:
 
 def test_only_new_records_are_read(talk: Talk, reader: Counting) -> None:
     """Without a new record's vector the view answers as before any reading; then that one record is read."""
-    talk.kinds.read_records(talk.workspace())
+    talk.kinds.read(talk.workspace())
     n_read = len(reader.texts)
     talk.write(
         FILE,
@@ -112,7 +112,7 @@ def test_only_new_records_are_read(talk: Talk, reader: Counting) -> None:
         ),
     )
     parts = _parts(talk)
-    talk.kinds.read_records(talk.workspace())
+    talk.kinds.read(talk.workspace())
 
     assert 2 == n_read
     assert "reader" not in parts
@@ -122,11 +122,11 @@ def test_only_new_records_are_read(talk: Talk, reader: Counting) -> None:
 
 def test_a_removed_record_leaves_the_reading(talk: Talk, reader: Counting) -> None:
     """What is left is known: nothing is embedded, and the bars are those of the records that are there."""
-    talk.kinds.read_records(talk.workspace())
+    talk.kinds.read(talk.workspace())
     n_read = len(reader.texts)
     talk.write(FILE, LESSONS[: LESSONS.index("### [L002]")])
     parts = _parts(talk)
-    talk.kinds.read_records(talk.workspace())
+    talk.kinds.read(talk.workspace())
 
     assert "reader" not in parts
     assert n_read == len(reader.texts)
@@ -137,7 +137,7 @@ def test_copies_are_read_once(tmp_path: Path) -> None:
     """Two records with one text share a vector, and are both known."""
     twin = LESSONS[LESSONS.index("### [L002]") : LESSONS.index("### [L003]")].replace("L002", "L005")
     talk = new_talk(tmp_path, {FILE: LESSONS.replace("### [L003]", f"{twin}### [L003]")}, model_reader=READER)
-    talk.kinds.read_records(talk.workspace())
+    talk.kinds.read(talk.workspace())
 
     assert talk.kinds.is_read(talk.workspace())
 
@@ -147,7 +147,7 @@ def test_without_a_reader_nothing_is_read(tmp_path: Path, flags: dict[str, objec
     """Switched off, or named and not on this machine, it leaves no file, and records are judged as without it."""
     talk = new_talk(tmp_path, **flags)
 
-    assert [] == talk.kinds.read_records(talk.workspace())
+    assert [] == talk.kinds.read(talk.workspace())
     assert talk.kinds.is_read(talk.workspace())
     assert not _reading(talk).exists()
     assert "reader" not in _parts(talk)
@@ -155,7 +155,7 @@ def test_without_a_reader_nothing_is_read(tmp_path: Path, flags: dict[str, objec
 
 def test_another_reader_or_weight_reads_anew(talk: Talk) -> None:
     """A reading belongs to its model and to the weight of its part."""
-    talk.kinds.read_records(talk.workspace())
+    talk.kinds.read(talk.workspace())
     other = Talk(talk.root, talk.home, flags=talk.flags | {"model.reader": "hashing-64"})
     heavier = Talk(talk.root, talk.home, flags=talk.flags | {"gate.reader": 2.0})
 
@@ -166,12 +166,12 @@ def test_another_reader_or_weight_reads_anew(talk: Talk) -> None:
 @pytest.mark.parametrize("damage", [b"", b"\0" * 64])
 def test_a_damaged_reading_is_made_again(talk: Talk, damage: bytes) -> None:
     """It is passed over as if it were not there."""
-    talk.kinds.read_records(talk.workspace())
+    talk.kinds.read(talk.workspace())
     _reading(talk).write_bytes(damage)
     parts = _parts(talk)
 
     assert "reader" not in parts
-    assert ["lessons"] == talk.kinds.read_records(talk.workspace())
+    assert ["lessons"] == talk.kinds.read(talk.workspace())
     assert "reader" in _parts(talk)
 
 
@@ -193,7 +193,7 @@ def test_a_reader_that_cannot_be_loaded_changes_nothing(talk: Talk) -> None:
         return load_embedder(name, home=home)
 
     plain = talk.reply("UserPromptSubmit", prompt=PROMPT).decision.kinds
-    talk.kinds.read_records(talk.workspace())
+    talk.kinds.read(talk.workspace())
     broken = Talk(talk.root, talk.home, flags=talk.flags, kinds=OpenKinds({}, OpenFiles(load)))
     [view] = broken.kinds.views(broken.workspace())[0]
     [unread] = Talk(talk.root, talk.home, flags=talk.flags | {"model.reader": ""}).kinds.views(talk.workspace())[0]
@@ -211,7 +211,7 @@ def test_a_reader_that_cannot_be_loaded_changes_nothing(talk: Talk) -> None:
 
 def test_a_hook_without_the_service_has_no_reader(talk: Talk) -> None:
     """It would load the weights for one prompt."""
-    talk.kinds.read_records(talk.workspace())
+    talk.kinds.read(talk.workspace())
     alone = Talk(talk.root, talk.home, flags=talk.flags, kinds=OpenKinds({}, most_new=100))
 
     assert "reader" not in _parts(alone)
@@ -222,7 +222,7 @@ def test_records_for_a_model_without_lengths_are_not_read(tmp_path: Path) -> Non
     """They are judged as files are, with no part for each record."""
     talk = new_talk(tmp_path, model_name="hashing", model_reader=READER)
 
-    assert [] == talk.kinds.read_records(talk.workspace())
+    assert [] == talk.kinds.read(talk.workspace())
     assert talk.kinds.is_read(talk.workspace())
 
 
