@@ -191,7 +191,8 @@ def open_rows(folder: Path, embedder: Embedder, weight: float) -> MemoryReader |
         kept = read_arrays(folder / NAME)
         if kept.metadata.get("key") == _rows_key(embedder):
             places = {digest.tobytes(): place for place, digest in enumerate(kept["digest"])}
-            return MemoryReader(embedder, weight, places, kept["vector"], kept["scale"])
+            # Copies: a mapped file could not be replaced on Windows as long as the service runs.
+            return MemoryReader(embedder, weight, places, kept["vector"].copy(), kept["scale"].copy())
     return None
 
 
@@ -241,13 +242,15 @@ def keep_rows(folder: Path, texts: Sequence[str]) -> None:
         wanted = {chunk_digest(text) for text in texts}
         rows = [place for place, digest in enumerate(kept["digest"]) if digest.tobytes() in wanted]
         arrays = {name: kept[name][rows] for name in ("digest", "vector", "scale")}
+        n_before, metadata = len(kept["digest"]), kept.metadata
+        del kept  # A mapped file cannot be replaced on Windows.
     except FileNotFoundError:
         return
     except (ValueError, KeyError, IndexError):
         (folder / NAME).unlink(missing_ok=True)
         return
-    if len(rows) < len(kept["digest"]):
-        write_atomic(folder / NAME, encode_arrays(arrays, kept.metadata), durable=False)
+    if len(rows) < n_before:
+        write_atomic(folder / NAME, encode_arrays(arrays, metadata), durable=False)
 
 
 def _rows_key(embedder: Embedder) -> str:
