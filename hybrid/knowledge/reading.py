@@ -192,7 +192,8 @@ def open_rows(folder: Path, embedder: Embedder, weight: float) -> MemoryReader |
         if kept.metadata.get("key") == _rows_key(embedder):
             places = {digest.tobytes(): place for place, digest in enumerate(kept["digest"])}
             # Copies: a mapped file could not be replaced on Windows as long as the service runs.
-            return MemoryReader(embedder, weight, places, kept["vector"].copy(), kept["scale"].copy())
+            vectors, scales = np.array(kept["vector"], np.int8), np.array(kept["scale"], np.float32)
+            return MemoryReader(embedder, weight, places, vectors, scales)
     return None
 
 
