@@ -284,7 +284,7 @@ class Loaded(Struct, frozen=True):
 
 
 _SECTIONS: dict[str, type[Any]] = Config.__annotations__
-_MODEL_NAMES_A_PROJECT_MAY_USE = ("static-v0", "hashing")
+_MODEL_NAMES_A_PROJECT_MAY_USE = ("static-v1", "hashing")
 """Names besides that of the shipped model: no model at all, and models that shipped once and have a successor."""
 _READERS_A_PROJECT_MAY_USE = ("all-MiniLM-L6-v2-int8", "")
 _PROJECT_MAY_NOT = (

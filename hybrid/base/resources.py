@@ -9,7 +9,7 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def shipped(*parts: str) -> Path:
-    """The path of a shipped file or folder, for example ``shipped("models", "static-v0")``."""
+    """The path of a shipped file or folder, for example ``shipped("models", "static-v1")``."""
     inside = _PACKAGE / "shipped"
     root = inside if inside.is_dir() else _PACKAGE.parent
     return root.joinpath(*parts)

@@ -50,7 +50,7 @@ def test_sections_have_headings_a_first_sentence_and_more(documentation, tmp_pat
 
 def test_prose_is_asked_by_heading_and_by_sentence(documentation, tmp_path):
     """Both sections are asked in both ways, and ranks lie between a half and one with two of them."""
-    figures = prose("static-v0", [documentation], tmp_path, INDEX)
+    figures = prose("static-v1", [documentation], tmp_path, INDEX)
 
     assert figures["prose by heading, asked"] == figures["prose by sentence, asked"] == 2
     assert 0.5 <= figures["prose by sentence, MRR"] <= figures["prose by heading, MRR"] <= 1
@@ -85,10 +85,10 @@ def test_a_measure_that_fails_says_why(repos, tmp_path):
 
 def test_command_prints_a_column_a_model(documentation, capsys):
     """With --json it prints figures by model."""
-    code = run(["eval", "tables", "hashing", "static-v0", "--prose", str(documentation), "--json"], started_s=0.0)
+    code = run(["eval", "tables", "hashing", "static-v1", "--prose", str(documentation), "--json"], started_s=0.0)
 
     assert code == 0
-    assert json.loads(capsys.readouterr().out).keys() == {"hashing", "static-v0"}
+    assert json.loads(capsys.readouterr().out).keys() == {"hashing", "static-v1"}
 
 
 def test_command_asks_for_repositories(queries_file, capsys):

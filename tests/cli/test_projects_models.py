@@ -108,9 +108,9 @@ def test_models_lists_and_marks_the_one_in_force(shop: Shop) -> None:
     lines = shop.out("models").splitlines()
     form = shop.json("models")
 
-    assert re.fullmatch(r"\* static-v0 +256 dimensions  shipped", lines[0])
+    assert re.fullmatch(r"\* static-v1 +256 dimensions  shipped", lines[0])
     assert 1 == sum(line.startswith("*") for line in lines)
-    assert "static-v0" == form["current"]
+    assert "static-v1" == form["current"]
     keys = {"name", "id", "dim", "max_tokens", "licence", "provenance", "extra", "shipped", "folder"}
     assert all(keys <= set(model) for model in form["models"])
 
@@ -120,7 +120,7 @@ def test_models_verify_and_use(own_shop: Shop) -> None:
     verified = own_shop.out("models", "verify")
     said = own_shop.out("models", "use", "hashing")
 
-    assert re.fullmatch(r"static-v0: whole, 256 dimensions, sha256 [0-9a-f]{64}\n", verified)
+    assert re.fullmatch(r"static-v1: whole, 256 dimensions, sha256 [0-9a-f]{64}\n", verified)
     assert re.match(r"using hashing \(\d+ dimensions\)\nThe service embeds each project anew .* `hybrid reindex`", said)
     assert "hashing" == own_shop.json("models")["current"]
 

@@ -118,7 +118,7 @@ def test_status_has_every_key_and_none_is_null_after_an_injection(own_shop: Shop
     assert ("ready", 4, {"code": 2, "doc": 2}) == tuple(
         state["index"][key] for key in ("state", "documents", "by_kind")
     )
-    assert ("static-v0", 256, 64) == (state["model"]["name"], state["model"]["dim"], len(state["model"]["sha256"]))
+    assert ("static-v1", 256, 64) == (state["model"]["name"], state["model"]["dim"], len(state["model"]["sha256"]))
     assert ("auto", 1) == (state["gate"]["source"], state["hooks"]["injection_count"])
     assert (0, False) == (state["health"]["consecutive_failures"], state["daemon"]["running"])
     assert state["index"]["size_bytes"] > 1000
@@ -287,7 +287,7 @@ def test_the_rates_of_a_built_index_are_those_that_both_bars_allow(shop: Shop) -
     """A prompt must rise above both bars: of each kind at most the allowed share does, and talk is what is expected."""
     gate = shop.json("status")["gate"]
 
-    assert {"talk": 0.03, "tasks": 0.3} == gate["allowed_rates"]
+    assert {"talk": 0.03, "tasks": 0.25} == gate["allowed_rates"]
     assert all(0 <= gate["expected_rates"][kind] <= gate["allowed_rates"][kind] for kind in ("talk", "tasks"))
     assert gate["expected_rates"]["talk"] == gate["expected_false_open_rate"]
     assert "score" == gate["compares"]

@@ -72,7 +72,7 @@ def test_the_wheel_holds_one_package_and_its_data(archives: tuple[Path, Path]) -
     shipped = {name.removeprefix("hybrid/shipped/") for name in names if name.startswith("hybrid/shipped/")}
     expected = {"config.toml", "index/schema/catalog-0001.sql", "hooks/hooks.json", "hooks/opencode/hybrid.js"}
     expected |= {".claude-plugin/plugin.json", ".claude-plugin/marketplace.json", "hooks/claude/settings.json"}
-    assert expected | {"models/static-v0/manifest.toml", "models/static-v0/model.safetensors"} <= shipped
+    assert expected | {"models/static-v1/manifest.toml", "models/static-v1/model.safetensors"} <= shipped
     assert not [name for name in shipped if name.endswith(".py")]
     assert not [name for name in names if "__pycache__" in name or "/tests/" in name or "hybrid_lab" in name]
 
@@ -122,7 +122,7 @@ def test_the_installed_command_works_in_hostile_surroundings(program: Path, tmp_
     assert "PaymentClient" in json.loads(hook.stdout)["hookSpecificOutput"]["additionalContext"]
     assert ("", "") == (again.stdout, again.stderr + hook.stderr)
     assert 1 == json.loads(state.stdout)["hooks"]["injection_count"]
-    assert "static-v0" == json.loads(state.stdout)["model"]["name"]
+    assert "static-v1" == json.loads(state.stdout)["model"]["name"]
 
 
 def test_the_installed_command_needs_no_checkout(program: Path, tmp_path: Path) -> None:

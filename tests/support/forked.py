@@ -33,7 +33,7 @@ for module in pkgutil.walk_packages(hybrid.__path__, "hybrid."):
             importlib.import_module(module.name)
 import tests.support.backgrounds
 tests.support.backgrounds.remember_backgrounds()
-tests.support.backgrounds.make_backgrounds("hashing", "static-v0")
+tests.support.backgrounds.make_backgrounds("hashing", "static-v1")
 for language in ("python", "markdown"):
     hybrid.chunking.grammars.grammar_of(language)
 # What is there now is no garbage of a command: looking through all of it costs more than a small command does.

@@ -301,7 +301,7 @@ def test_a_project_may_redact_what_its_user_does_not(tmp_path: Path) -> None:
     assert loaded.config.privacy.redact is True
 
 
-@pytest.mark.parametrize("name", ["static-v0", "hashing"])
+@pytest.mark.parametrize("name", ["static-v1", "hashing"])
 def test_a_project_may_name_a_shipped_model(tmp_path: Path, name: str) -> None:
     """A model that ships with hybrid may be a project's choice."""
 

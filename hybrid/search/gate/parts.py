@@ -27,7 +27,7 @@ HUB_NEIGHBOURS = 10
 CHAT_NEIGHBOURS = 3
 """Background pieces of talk whose mean cosine to a piece is its closeness to chat.
 
-Chosen by hand. With a probe the whole part decides one or two prompts (`models/static-v0/README.md`).
+Chosen by hand. With a probe the whole part decides one or two prompts (`models/static-v1/README.md`).
 """
 
 MIN_LOGIT, MAX_LOGIT = -2.0, 4.0

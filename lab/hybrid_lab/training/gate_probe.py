@@ -1,6 +1,6 @@
 """Trains the probe of an embedding model, a logistic "is this text about code"; the gate adds its score.
 
-Run by hand: `python -m hybrid_lab.training.gate_probe PAIRS models/background/prompts.jsonl models/static-v0`.
+Run by hand: `python -m hybrid_lab.training.gate_probe PAIRS models/background/prompts.jsonl models/static-v1`.
 Needs `zstandard`. Writes `probe.safetensors` into the model's folder and prints how it does on what it was not
 trained on. Prompts that calibrate thresholds (`use` = calibration) are only measured: trained on, they would look
 further from code than other people's talk.
@@ -218,7 +218,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pairs", type=Path, help=f"folder with {SHARDS}: training pairs, field `q` the query")
     parser.add_argument("prompts", type=Path, help="background prompts, for example models/background/prompts.jsonl")
-    parser.add_argument("model", type=Path, help="folder of a weighted-bag model, for example models/static-v0")
+    parser.add_argument("model", type=Path, help="folder of a weighted-bag model, for example models/static-v1")
     arguments = parser.parse_args()
     manifest = read_manifest(arguments.model)
     embedder = StaticEmbedder(read_bag_model(arguments.model), manifest.info(manifest.name, manifest.digest))

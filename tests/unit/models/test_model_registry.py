@@ -45,10 +45,10 @@ def test_hashing_needs_no_files(tmp_path: Path, name: str, dim: int) -> None:
 
 def test_the_shipped_model_is_described_without_loading(tmp_path: Path) -> None:
     """What `status` shows is what the loaded embedder says."""
-    info = embedder_info("static-v0", tmp_path)
+    info = embedder_info("static-v1", tmp_path)
 
-    assert ("static-v0", 256, 320) == (info.name, info.dim, info.max_tokens)
-    assert info == load_embedder("static-v0", home=tmp_path).info
+    assert ("static-v1", 256, 320) == (info.name, info.dim, info.max_tokens)
+    assert info == load_embedder("static-v1", home=tmp_path).info
     assert not (tmp_path / "models").exists()
 
 
@@ -71,7 +71,7 @@ def test_a_static_embedding_folder_is_loaded_by_its_path(token_table_folder: Pat
 
 def test_a_manifest_beside_a_folder_gives_prefixes_and_gate(tiny_folder: Path, tmp_path: Path) -> None:
     """A model of the user's own may bring a manifest; its files, not its digests, identify it."""
-    text = (shipped("models", "static-v0", "manifest.toml")).read_text(encoding="utf-8")
+    text = (shipped("models", "static-v1", "manifest.toml")).read_text(encoding="utf-8")
     text = text.replace("dim = 256", "dim = 8").replace('query_prefix = ""', 'query_prefix = "http "')
     before = embedder_info(str(tiny_folder), tmp_path)
     (tiny_folder / "manifest.toml").write_text(text, encoding="utf-8")
@@ -151,7 +151,7 @@ def test_known_models_begin_with_the_shipped_one(tmp_path: Path) -> None:
     shown = [(model.name, model.is_shipped, model.folder is not None, model.extra) for model in models]
 
     assert [
-        ("static-v0", True, True, ""),
+        ("static-v1", True, True, ""),
         ("all-MiniLM-L6-v2-int8", True, True, ""),
         ("all-MiniLM-L6-v2", False, False, "transformers"),
         ("bge-small-en-v1.5", False, False, "transformers"),
@@ -197,7 +197,7 @@ def test_a_hashing_model_has_no_folder(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "folder"),
     [
-        ("static-v0", "static-v0"),
+        ("static-v1", "static-v1"),
         ("all-MiniLM-L6-v2", "all-MiniLM-L6-v2"),
         ("sentence-transformers/all-MiniLM-L6-v2", "all-MiniLM-L6-v2"),
         ("nomic-ai/CodeRankEmbed", "CodeRankEmbed"),
@@ -241,7 +241,7 @@ def test_asking_who_a_model_is_loads_no_numpy(tmp_path: Path) -> None:
     """`status` and the prompt path ask without paying for numpy."""
     code = (
         "import sys; from pathlib import Path; from hybrid.models.registry import embedder_info, known_models; "
-        "embedder_info('static-v0', Path(sys.argv[1])); embedder_info('hashing', Path(sys.argv[1])); known_models(); "
+        "embedder_info('static-v1', Path(sys.argv[1])); embedder_info('hashing', Path(sys.argv[1])); known_models(); "
         "print('numpy' in sys.modules)"
     )
     root = Path(__file__).resolve().parents[3]

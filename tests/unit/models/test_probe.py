@@ -56,12 +56,12 @@ def test_a_model_without_a_probe(name: str) -> None:
 
 def test_the_shipped_model_has_a_probe(tmp_path: Path) -> None:
     """Of its dimension, and made for this very model."""
-    probe = read_probe(load_embedder("static-v0", home=tmp_path).info)
+    probe = read_probe(load_embedder("static-v1", home=tmp_path).info)
 
     assert probe is not None
     assert ((256,), np.float32) == (probe.weight.shape, probe.weight.dtype)
-    assert hashlib.sha256(shipped("models", "static-v0", "probe.safetensors").read_bytes()).hexdigest() == probe_digest(
-        "static-v0"
+    assert hashlib.sha256(shipped("models", "static-v1", "probe.safetensors").read_bytes()).hexdigest() == probe_digest(
+        "static-v1"
     )
 
 

@@ -16,7 +16,7 @@ from hybrid.types import Embedder, EmbedInput
 
 pytestmark = pytest.mark.model
 
-FOLDER = shipped("models", "static-v0")
+FOLDER = shipped("models", "static-v1")
 INPUTS = [
     EmbedInput("src/net/client.py Client.retry", "def retry(self, request, attempts=5):\n    ...\n    return None"),
     EmbedInput("", "no head, HTTP2 parseFrame 1024 1024"),
@@ -31,7 +31,7 @@ QUERIES = ["where are failed requests retried?", "", "parseHTTP2Frame", "日本"
 @pytest.fixture(scope="module")
 def embedder(tmp_path_factory: pytest.TempPathFactory) -> Embedder:
     """Our runtime."""
-    return load_embedder("static-v0", home=tmp_path_factory.mktemp("home"))
+    return load_embedder("static-v1", home=tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture(scope="module")

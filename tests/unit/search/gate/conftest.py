@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def static_embedder(tmp_path_factory: pytest.TempPathFactory) -> Embedder:
     """The shipped model."""
-    return load_embedder("static-v0", home=tmp_path_factory.mktemp("static-home"))
+    return load_embedder("static-v1", home=tmp_path_factory.mktemp("static-home"))
 
 
 @pytest.fixture(scope="session")

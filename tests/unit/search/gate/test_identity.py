@@ -88,7 +88,7 @@ def test_asking_for_a_key_loads_no_numpy() -> None:
     code = (
         "import sys; from pathlib import Path; from hybrid.search.gate.annotator import GateAnnotator; "
         "from hybrid.models.registry import LazyEmbedder; "
-        "GateAnnotator(LazyEmbedder('static-v0', Path('.')), Path('.'), with_hub=False).key; "
+        "GateAnnotator(LazyEmbedder('static-v1', Path('.')), Path('.'), with_hub=False).key; "
         "print('numpy' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=CHECKOUT, check=False)

@@ -57,7 +57,7 @@ def test_without_words_or_lengths_nothing_is_matched() -> None:
 
 def test_the_shipped_model_matches_words_near_in_meaning(tmp_path_factory: pytest.TempPathFactory) -> None:
     """A text with the word itself before one with a relative, that before one with neither."""
-    embedder = load_embedder("static-v0", home=tmp_path_factory.mktemp("home"))
+    embedder = load_embedder("static-v1", home=tmp_path_factory.mktemp("home"))
     same, near, far = word_match(["configuration"], [["configuration"], ["config"], ["banana"]], embedder)
 
     assert 1.0 == same
