@@ -23,7 +23,7 @@ _EXAMPLE = """hybrid eval records prompts.jsonl --lessons .hybrid/LESSONS.md --l
   hybrid eval records prompts.jsonl --records records.jsonl --explain
   hybrid eval records lab/data/records --half dev --curve"""
 
-_RATES = (0.02, 0.05, 0.1, 0.125, 0.2, 0.3, 0.5)
+_RATES = (0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5)
 """Allowed rates of a curve."""
 
 

@@ -98,7 +98,7 @@ def test_the_reader_finds_what_the_table_alone_does_not(talk: Talk) -> None:
     assert [plain[row] + float(added[row]) for row in plain] == pytest.approx(
         [*gate.evidence(PROMPT).values()], abs=1e-4
     )
-    assert 0.4 * 0.125 == gate.calibration.task_rate
+    assert 0.4 * 0.15 == gate.calibration.task_rate
 
 
 def test_only_new_records_are_read(talk: Talk, reader: Counting) -> None:
