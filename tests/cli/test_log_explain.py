@@ -416,7 +416,7 @@ def test_explain_of_a_project_without_an_index_names_the_command(new_project: Sh
         (CLOSED | {"bar": "talk", "score": 0.2499}, ["It missed by less than 0.01 what talk may", "of every prompt in place"]),
         (CLOSED | {"bar": "talk", "score": None}, ["The prompt has no word that could be compared"]),
         (CLOSED | {"bar": "talk", "id": "a1"}, ["(0.03) sets that bar", "of 0.40", "`hybrid mark a1 good`"]),
-        ({"reason": "no_results"}, ["`hooks.threshold` (0.5 of the best) and `search.min_cosine` (0.15) set it."]),
+        ({"reason": "no_results"}, ["`hooks.threshold` (0.5 of the best) and `search.min_cosine` (0.2) set it."]),
         ({"reason": "same_topic", "topic_id": "t"}, ["that event is no longer in the log", "`--no-dedup`"]),
         ({"reason": "all_seen"}, ["that event is no longer in the log", "`--no-dedup`"]),
         ({"reason": "all_seen", "withheld": {"read": 2, "floor": 1}}, ["`hooks.skip_read` false"]),

@@ -24,7 +24,7 @@ from hybrid.base.atomic import locked
 from hybrid.ipc.start import start_command
 from tests.compat.make_home import CLIENTS, FOLDER, QUERIES, RETRY, SHOWN, environment, event
 from tests.support.builders import CHECKOUT
-from tests.support.successors import SUCCESSOR, next_version
+from tests.support.successors import SHIPPED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,12 +59,12 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
         shutil.rmtree(FOLDER)
 
 
-def run(*args: str, stdin: bytes = b"", version: Path = CHECKOUT) -> str:
-    """The output of a command of this version, or of another one in a folder."""
+def run(*args: str, stdin: bytes = b"") -> str:
+    """The output of a command of this version."""
     done = subprocess.run(
         [sys.executable, "-m", "hybrid", *args],
         cwd=FOLDER / "shop",
-        env=environment() | {"PYTHONPATH": str(version)},
+        env=environment() | {"PYTHONPATH": str(CHECKOUT)},
         input=stdin,
         capture_output=True,
         check=True,
@@ -73,48 +73,31 @@ def run(*args: str, stdin: bytes = b"", version: Path = CHECKOUT) -> str:
     return done.stdout.decode()
 
 
-def test_everything_is_found_without_a_build(printed: dict[str, str]) -> None:
-    """Searches, lists and settings print what they printed; the next build reads the unpacked files and embeds none."""
-    searches = {f"search {query}": run("search", query, "--json") for query in QUERIES}
-    shown = {name: _without_age(run(*args)) for name, args in SHOWN.items()}
+def test_everything_is_taken_over(printed: dict[str, str]) -> None:
+    """Lists and settings stay as they were. The model of before ships no more: words find, one build embeds everything.
+
+    The gate stays closed until then: no prompt is answered by words alone. Afterwards searches find what they found.
+    """
+    words = {query: _paths(run("search", query, "--json")) for query in QUERIES}
     index = json.loads(run("status", "--json"))["index"]
+    silent = run("hook", "inject-context", stdin=event("s8", prompt=RETRY))
+    built = run("reindex")
+    found = {query: _paths(run("search", query, "--json")) for query in QUERIES}
+    shown = {name: _without_age(run(*args)) for name, args in SHOWN.items()}
+    before = {query: _paths(printed[f"search {query}"]) for query in QUERIES}
 
     assert {name: _without_age(printed[name]) for name in shown} == shown
-    assert {name: _hits(printed[name]) for name in searches} == {name: _hits(text) for name, text in searches.items()}
+    assert all(set(paths) & set(before[query]) for query, paths in words.items())
+    assert ("stale", SHIPPED, None) == (index["state"], index["reembedding"]["to"], index["reembedding"]["answers"])
     assert printed["generation"] == str(index["generation"])
-    assert "added 0, changed 4, removed 0; embedded 0, reused 5" in run("reindex")
-
-
-def test_a_version_with_another_model_takes_everything_over(printed: dict[str, str], tmp_path: Path) -> None:
-    """Where the model of before ships no more: words find, one build embeds files and records, lists stay as they were.
-
-    The gate stays closed until then: no prompt is answered by words alone.
-    """
-    version = next_version(tmp_path)
-    words = {query: _paths(run("search", query, "--json", version=version)) for query in QUERIES}
-    index = json.loads(run("status", "--json", version=version))["index"]
-    silent = run("hook", "inject-context", stdin=event("s8", prompt=RETRY), version=version)
-    built = run("reindex", version=version)
-    given = json.loads(run("hook", "inject-context", stdin=event("s9", prompt=RETRY), version=version))
-    shown = {name: _without_age(run(*args, version=version)) for name, args in SHOWN.items()}
-
-    assert all(set(paths) & set(_paths(printed[f"search {query}"])) for query, paths in words.items())
-    assert ("stale", SUCCESSOR, None) == (
-        index["state"],
-        index["reembedding"]["to"],
-        index["reembedding"]["answers"],
-    )
     assert "[code]" not in silent
     assert "embedded 5, reused 0" in built
-    assert (
-        _shown_files(given["hookSpecificOutput"]["additionalContext"])[:1]
-        == _shown_files(json.loads(printed["given"])["hookSpecificOutput"]["additionalContext"])[:1]
-    )
-    assert {name: _without_age(printed[name]) for name in shown} == shown
+    assert {query: paths[0] for query, paths in before.items()} == {query: paths[0] for query, paths in found.items()}
 
 
 def test_a_session_goes_on(printed: dict[str, str]) -> None:
     """What its ledger holds is not given again; another session gets it, and what the first one did."""
+    run("reindex")
     given = json.loads(printed["given"])["hookSpecificOutput"]["additionalContext"]
     other = json.loads(run("hook", "inject-context", stdin=event("s2", prompt=RETRY)))
 
@@ -145,6 +128,7 @@ def test_the_memory_takes_new_rows(printed: dict[str, str]) -> None:
 def test_an_installed_hook_still_answers(printed: dict[str, str], client: str) -> None:
     """The arguments that installed settings hold are understood; only the place of the installation is another."""
     assert printed["given"]
+    run("reindex")
     commands = list(_commands(json.loads((FOLDER / "user" / SETTINGS[client]).read_text())))
     for args in commands:
         name = args[args.index("--event") + 1]
@@ -184,11 +168,6 @@ def _without_age(text: str) -> str:
     rows: list[dict[str, Any]] = json.loads(text)["records"]
     kept = [{name: value for name, value in row.items() if name not in ("score", "parts")} for row in rows]
     return json.dumps(kept)
-
-
-def _hits(text: str) -> list[tuple[Any, ...]]:
-    fields = ("rank", "kind", "path", "start_line", "end_line", "name", "text")
-    return [tuple(hit[field] for field in fields) for hit in json.loads(text)["hits"]]
 
 
 def _paths(text: str) -> list[str]:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -300,7 +301,7 @@ def test_debug_says_what_was_decided(shop: Shop) -> None:
     closed = shop.run("hook", "inject-context", "--gate-threshold", "0.99", "--debug", stdin=event)
     opened = shop.run("hook", "inject-context", "--no-dedup", "--debug", stdin=event)
 
-    assert b"hybrid: skipped (semantic=0.52 < gate=0.99)\n" == closed.stderr.replace(b"0.51", b"0.52")
+    assert re.fullmatch(rb"hybrid: skipped \(semantic=0\.[3-9]\d < gate=0\.99\)\n", closed.stderr)
     assert opened.stderr.startswith(b"hybrid: injected 1 item, ")
     assert json.loads(opened.stdout)
 
