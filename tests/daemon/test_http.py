@@ -145,7 +145,7 @@ def test_parameters_restrict_as_those_of_the_commands(asker: Asker) -> None:
     """`since`, `type` and `file` before `limit`; `type` and `file` may be repeated."""
     assert ["o1"] == asker.ids("/context", type="bugfix", limit=1)
     assert ["o1", "o2"] == sorted(asker.ids("/context", type=["bugfix", "discovery"]))
-    assert ["s1"] == asker.ids("/search", query="what is left to do", type="summary")
+    assert ["s1"] == asker.ids("/search", query="which test is left to mend", type="summary")
     assert ["o2", "o3"] == sorted(asker.ids("/search", query="store", file="src/users/store.py", since="2026-01-11"))
 
 

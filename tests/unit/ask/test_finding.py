@@ -147,7 +147,7 @@ def test_what_only_the_reader_understands_is_found(tmp_path: Path) -> None:
             if part.kind in ("lessons", "lore")
         ]
         found = [[one.record.id for one in part.hits[:1] if one.record] for part in lists]
-        return [[record.id for record in best_lore(workspace, query, kinds, top_k=3)], *found]
+        return [[record.id for record in best_lore(workspace, query, kinds, top_k=3)[:1]], *found]
 
     reindex(talk.workspace())
     kinds = OpenKinds({}, OpenFiles(load))
