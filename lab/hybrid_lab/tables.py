@@ -81,16 +81,16 @@ def measure(model: str, data: Data, home: Path, index: IndexConfig, settings: Se
     for name, path, options in retrieval:
         if path:
             where = ["--repos", str(data.repos), *options, "--home", str(home / name)]
-            form = _asked("retrieval", [str(path), *where, *sets])
+            form = asked("retrieval", [str(path), *where, *sets])
             figures |= {f"{name}, {of}": value for of, value in _ndcg(form).items()}
     if data.gate:
-        form = _asked("gate", [str(data.gate), "--repos", str(data.repos), "--home", str(home / "gate"), *sets])[
+        form = asked("gate", [str(data.gate), "--repos", str(data.repos), "--home", str(home / "gate"), *sets])[
             "prompts"
         ]
         rates = {"true": "true_rate", "false": "false_rate", "other projects": "other_repo_rate", "AUC": "auc"}
         figures |= {f"gate, {name}": form[key] for name, key in rates.items() if form[key] is not None}
     if data.records:
-        rows = _asked("records", [str(data.records), *sets])["rows"]
+        rows = asked("records", [str(data.records), *sets])["rows"]
         figures |= {f"records, {row['kind'] if row['kind'] != 'all' else 'fits'}": row["given"] for row in rows[:1]}
         figures |= {f"records, {row['kind']}": row["given"] for row in rows if not row["is_wanted"]}
     if data.prose:
@@ -98,7 +98,12 @@ def measure(model: str, data: Data, home: Path, index: IndexConfig, settings: Se
     return figures
 
 
-def _asked(measure_name: str, options: Sequence[str]) -> dict[str, Any]:
+def asked(measure_name: str, options: Sequence[str]) -> dict[str, Any]:
+    """Return what `hybrid eval MEASURE` prints as JSON.
+
+    Raises:
+        HybridError: It failed; its message is passed on.
+    """
     command = [sys.executable, "-m", "hybrid", "eval", measure_name, *options, "--json", "--quiet"]
     done = subprocess.run(command, check=False, capture_output=True, text=True, encoding="utf-8", env=os.environ)
     if not done.stdout.startswith("{"):
