@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from hybrid.index.plan import Progress
     from hybrid.models.registry import LazyEmbedder
     from hybrid.workspace import Workspace
 
@@ -240,6 +241,7 @@ class _Worker:
         done = bring_up_to_date(
             workspace,
             BuildRequest(request["paths"], workers=1),
+            progress=_ends_for_another_model(workspace, environ | dict(request["environ"])),
             embedder=self._embedder_of(workspace),
             reason_against=reason,
         )
@@ -252,6 +254,35 @@ class _Worker:
         if self._embedder is None or self._embedder.info != embedder.info:
             self._embedder = embedder
         return self._embedder
+
+
+_LOOK_AGAIN_S = 2.0
+"""Seconds between two looks of a build at the settings."""
+
+
+def _ends_for_another_model(workspace: Workspace, environ: Mapping[str, str]) -> Progress:
+    """Return what hears how far a build is and ends it once the settings name another model; what it embedded is kept.
+
+    Raises:
+        BusyError: They do; the next try builds with that model.
+    """
+    from hybrid.base.errors import BusyError, HybridError
+    from hybrid.workspace import open_workspace
+
+    looked_s = time.monotonic()
+
+    def heard(step: str, done: int, total: int) -> None:
+        nonlocal looked_s
+        if time.monotonic() - looked_s < _LOOK_AGAIN_S:
+            return
+        looked_s = time.monotonic()
+        name = workspace.config.model.name
+        with contextlib.suppress(HybridError, OSError):  # Half-written settings: the next look will tell.
+            name = open_workspace(workspace.require_project().root, environ=environ).config.model.name
+        if name != workspace.config.model.name:
+            raise BusyError(f"{name} was chosen in place of {workspace.config.model.name}")
+
+    return heard
 
 
 # --- cleaning ---------------------------------------------------------------------------------------------

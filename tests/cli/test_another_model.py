@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.base.errors import BusyError
+from hybrid.daemon import worker
 from hybrid.index.build import build
+from hybrid.index.documents import DocumentUpdate
 from hybrid.index.manifest import read_manifest
 from hybrid.index.plan import BuildTools
 from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
@@ -169,6 +171,33 @@ class FullDisk:
         if self.n_batches > 1:
             raise OSError(28, "No space left on device")
         return self.embedder.embed_documents(inputs)
+
+
+def test_a_model_that_is_not_wanted_any_more_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A build of the service looks at the settings now and then; what answers stays, and the next build takes theirs."""
+    monkeypatch.setattr(worker, "_LOOK_AGAIN_S", 0.0)
+    shop = new_shop(tmp_path, {f"src/part{i}.py": f"def part_{i}():\n    return {i}\n" for i in range(40)})
+    request = {"cwd": str(shop.root), "environ": {"HYBRID_HOME": str(shop.home)}, "paths": None}
+    building = worker._Worker()
+    shop.out("config", "set", "model.name", "hashing-32", "--user")
+    look = DocumentUpdate._take
+    seen: list[str] = []
+
+    def take(update: DocumentUpdate, *args: Any) -> None:
+        if not seen:
+            shop.out("config", "set", "model.name", "hashing-16", "--user")
+        seen.append("file")
+        look(update, *args)
+
+    monkeypatch.setattr(DocumentUpdate, "_take", take)
+    given_up = building.answer(request)
+    between, n_seen = _model(shop), len(seen)
+    done = building.answer(request)
+
+    assert {"state": "busy", "reason": "hashing-16 was chosen in place of hashing-32"} == given_up
+    assert n_seen < 40
+    assert (SHIPPED, "hashing-16") == (between, _model(shop))
+    assert "built" == done["state"]
 
 
 def test_a_full_disk_leaves_the_old_index(tmp_path: Path) -> None:
