@@ -108,10 +108,12 @@ def _of_kinds(event: Event, config: Config) -> list[str]:
         if compared.get("is_open") or not compared.get("bar") or score is None or threshold is None:
             continue
         key = _RATES[_bar(compared)]
-        value = getattr(getattr(config, kind), key)
+        setting = f"`{kind}.{key}` ({getattr(getattr(config, kind), key)})"
+        if key == _RATES["tasks"] and "reader" in (compared.get("parts") or {}):
+            setting += f" times `gate.reader_rate` ({config.gate.reader_rate})"
         lines.append(
             f"Of the {kind} it missed by {_by(threshold - score)} what {BARS[_bar(compared)]} may reach "
-            f"there by chance: `{kind}.{key}` ({value}) sets that bar."
+            f"there by chance: {setting} sets that bar."
         )
     return lines
 

@@ -54,10 +54,13 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "use":
         return _use(args, name)
     if args.action == "verify":
-        from hybrid.models.registry import load_embedder
+        from hybrid.models.registry import load_embedder, verify
 
-        info = load_embedder(name, home=workspace.home).info
-        say(f"{info.name}: whole, {info.dim} dimensions, sha256 {info.sha256}")
+        reader = workspace.config.model.reader
+        for one in dict.fromkeys(args.names or [name, *([reader] if reader else [])]):
+            verify(one)
+            info = load_embedder(one, home=workspace.home).info
+            say(f"{info.name}: whole, {info.dim} dimensions, sha256 {info.sha256}")
         return 0
     model = describe(name)
     if not (model.dim or model.folder):  # Any name may be one of the hub, and nobody is asked there.

@@ -233,20 +233,18 @@ def _of_names(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Find
 
 def _of_reader(workspace: Workspace) -> Iterator[Finding]:
     """Warn when the model that is to read the records is not on this machine, or damaged."""
-    from hybrid.models.registry import describe, load_embedder
+    from hybrid.models.registry import load_embedder, verify
 
     name = workspace.config.model.reader
     config = workspace.config
     if not name or not (config.gate.reader or config.memory.reader):
         return
     try:
-        model = describe(name)
-        if model.manifest is not None and model.folder is not None:
-            model.manifest.verify(model.folder)
+        verify(name)
         load_embedder(name, home=workspace.home)
     except HybridError as error:
         what = f"lessons, lore and memory are judged without a reader (model.reader): {error}"
-        yield Finding("warning", _AREA, what, "hybrid config unset model.reader --user, or install hybrid again")
+        yield Finding("warning", _AREA, what, "install hybrid again, or hybrid config set model.reader '' --user")
 
 
 def _of_rerank(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:

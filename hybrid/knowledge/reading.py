@@ -79,8 +79,8 @@ class MemoryReader(Struct, frozen=True):
     def shared(self, text: str, hits: Sequence[Hit]) -> tuple[list[float], list[float]]:
         """Return the parts of each hit's relevance for a query: its own one, and its share of the largest cosine.
 
-        Each is weighted, so that their sum is at most 1. That of a row that was not read stays its own, and so do all
-        when the model cannot be loaded, or not yet.
+        Each is weighted, so that their sum is at most 1. A row that was not read counts as the mean of those that were.
+        When the model cannot be loaded, or not yet, all keep their own relevance.
         """
         plain, read = [hit.relevance for hit in hits], [0.0] * len(hits)
         places = [self.places.get(hit.digest) for hit in hits]
@@ -93,11 +93,12 @@ class MemoryReader(Struct, frozen=True):
             return plain, read
         taken = [place for _, place in known]
         cosines = np.maximum((self.vectors[taken].astype(np.float32) @ vector) * self.scales[taken], 0)
-        best = float(cosines.max()) or 1.0
-        for (number, _), cosine in zip(known, cosines.tolist(), strict=True):
-            plain[number] /= 1 + self.weight
-            read[number] = self.weight * cosine / best / (1 + self.weight)
-        return plain, read
+        own = [relevance / (1 + self.weight) for relevance in plain]
+        shares = self.weight / (1 + self.weight) * cosines / (float(cosines.max()) or 1.0)
+        for (number, _), share in zip(known, shares.tolist(), strict=True):
+            read[number] = share
+        usual = float(shares.mean())
+        return [one if place is not None else one + usual for one, place in zip(own, places, strict=True)], read
 
 
 def reader_of(

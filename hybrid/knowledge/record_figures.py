@@ -13,7 +13,7 @@ from msgspec import Struct
 from hybrid.base.errors import HybridError
 from hybrid.knowledge.record_files import COUNTERS, memory_name, open_stores, reading_of, tree_files
 from hybrid.knowledge.stores import RecordStores
-from hybrid.models.registry import embedder_info
+from hybrid.models.registry import embedder_info, verify
 from hybrid.project.places import project_folder
 from hybrid.project.trust import is_accepted
 from hybrid.records.errors import LessonsError
@@ -134,6 +134,7 @@ def _reader_status(workspace: Workspace) -> dict[str, Any]:
     if name:
         try:
             embedder_info(name, workspace.home)
+            verify(name)
         except HybridError as error:
             problem = str(error)
     own = "" if config.memory.cross_project else project.key

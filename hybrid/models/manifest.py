@@ -99,10 +99,8 @@ class ModelManifest(Struct, frozen=True):
             elif file_sha256(path) != expected:
                 wrong.append(f"{name} differs")
         if wrong:
-            raise ModelError(
-                f"model {self.name} in {folder}: {', '.join(wrong)}; "
-                "reinstall hybrid, or fetch the model again with `hybrid models use`"
-            )
+            remedy = f"fetch it again with `hybrid models use {self.name}`" if self.id else "install hybrid again"
+            raise ModelError(f"model {self.name} in {folder}: {', '.join(wrong)}; {remedy}")
 
 
 def read_manifest(folder: Path) -> ModelManifest:

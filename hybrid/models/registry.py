@@ -201,6 +201,17 @@ def describe(name: str, environ: Mapping[str, str] = os.environ) -> ModelDescrip
     )
 
 
+def verify(name: str, environ: Mapping[str, str] = os.environ) -> None:
+    """Compare the files of a model with the digests of its manifest; one without a manifest or folder has none.
+
+    Raises:
+        ModelError: Files are missing or differ, or there is no such model.
+    """
+    model = describe(name, environ)
+    if model.manifest is not None and model.folder is not None:
+        model.manifest.verify(model.folder)
+
+
 def known_models(environ: Mapping[str, str] = os.environ) -> list[ModelDescription]:
     """Return the models with a manifest in `models/`: shipped ones first, those for an index before others; by name."""
     readers = {manifest.name: manifest.engine == "sentence-encoder" for manifest, _ in _manifests()}
@@ -278,6 +289,10 @@ def _fetched(located: _Located) -> _Located:
 
 def _folder(located: _Located) -> Path:
     if located.folder is None:
+        if located.manifest is not None and not located.manifest.id:
+            raise ModelError(
+                f"the files of model {located.name}, which ships with hybrid, are not there; install it again"
+            )
         raise ModelError(
             f"model {located.name} is not on this machine; `hybrid models use {located.name}` fetches it, "
             "`hybrid models list` shows the known ones"

@@ -415,6 +415,10 @@ def test_explain_of_a_project_without_an_index_names_the_command(new_project: Sh
         (CLOSED | {"bar": "tasks"}, ["It missed by 0.05 what tasks of other projects may reach", "of 0.40 or less"]),
         (CLOSED | {"bar": "talk", "score": 0.2499}, ["It missed by less than 0.01 what talk may", "of every prompt in place"]),
         (CLOSED | {"bar": "talk", "score": None}, ["The prompt has no word that could be compared"]),
+        (
+            CLOSED | {"bar": "talk", "kinds": {"lessons": CLOSED | {"bar": "tasks", "parts": {"reader": 0.1}}}},
+            ["`lessons.max_other_task_rate` (0.15) times `gate.reader_rate` (0.4) sets that bar"],
+        ),
         (CLOSED | {"bar": "talk", "id": "a1"}, ["(0.03) sets that bar", "of 0.40", "`hybrid mark a1 good`"]),
         ({"reason": "no_results"}, ["`hooks.threshold` (0.5 of the best) and `search.min_cosine` (0.2) set it."]),
         ({"reason": "same_topic", "topic_id": "t"}, ["that event is no longer in the log", "`--no-dedup`"]),

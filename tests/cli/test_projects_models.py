@@ -116,11 +116,12 @@ def test_models_lists_and_marks_the_one_in_force(shop: Shop) -> None:
 
 
 def test_models_verify_and_use(own_shop: Shop) -> None:
-    """`verify` checks the files of a model; `use` writes it into the user's settings and says what follows."""
+    """`verify` checks the index's model and the reader; `use` writes into the user's settings and says what follows."""
     verified = own_shop.out("models", "verify")
     said = own_shop.out("models", "use", "hashing")
 
-    assert re.fullmatch(r"static-v1: whole, 256 dimensions, sha256 [0-9a-f]{64}\n", verified)
+    whole = r"static-v1: whole, 256 dimensions, sha256 [0-9a-f]{64}\nall-MiniLM-L6-v2-int8: whole, 384 .*\n"
+    assert re.fullmatch(whole, verified)
     assert re.match(r"using hashing \(\d+ dimensions\)\nThe service embeds each project anew .* `hybrid reindex`", said)
     assert "hashing" == own_shop.json("models")["current"]
 

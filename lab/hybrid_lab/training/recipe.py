@@ -21,11 +21,14 @@ import numpy as np
 import tomlkit
 import torch
 
+from hybrid.base.atomic import write_atomic
 from hybrid.models.bag_model import BagModel, Limits, WordTokenizer, write_bag_model
 from hybrid.models.manifest import MANIFEST_NAME, file_sha256
 from hybrid_lab.training.contrastive import Material, Settings, Table, Trained, held_out_mrr, train
 from hybrid_lab.training.gate_probe import read_prompts
 from hybrid_lab.training.pairs import (
+    HELD_OUT,
+    SHARDS,
     TEMPLATES,
     BagSet,
     body_set,
@@ -76,8 +79,12 @@ def make(pairs: Path, teacher: Path, work: Path, prompts: Path, settings: Settin
         prompts: The background prompts of the gate.
         settings: How each table is trained.
         seeds: One table each.
+
+    Raises:
+        SystemExit: The stages in `work` were made of other input.
     """
     work.mkdir(parents=True, exist_ok=True)
+    _check_input(work, [*sorted(pairs.glob(SHARDS)), pairs / HELD_OUT, *sorted(teacher.glob("*.safetensors")), prompts])
     tokenizer = WordTokenizer(_words(pairs, teacher, work))
     material = _material(pairs, teacher, work, tokenizer, prompts)
     name = hashlib.sha256(json.dumps(asdict(settings), sort_keys=True).encode()).hexdigest()[:8]
@@ -98,12 +105,22 @@ def say(line: str) -> None:
 # --- Stages --------------------------------------------------------------------------------------------------------
 
 
+def _check_input(work: Path, files: Sequence[Path]) -> None:
+    """Note names and sizes of the input beside the stages; end when those are of other input."""
+    input_now = "".join(f"{path.name} {path.stat().st_size}\n" for path in files)
+    noted = work / "input.txt"
+    if not noted.exists():
+        write_atomic(noted, input_now.encode())
+    elif noted.read_text(encoding="utf-8") != input_now:
+        raise SystemExit(f"{work} holds stages that were made of other input: give another folder, or empty it")
+
+
 def _words(pairs: Path, teacher: Path, work: Path) -> list[str]:
     path = work / "vocab.txt"
     if not path.exists():
         say("vocabulary")
         words = vocabulary(map(pair_of, read_pairs(pairs)), Teacher(teacher).words(), N_TOKENS)
-        path.write_text("\n".join(words), encoding="utf-8", newline="\n")
+        write_atomic(path, "\n".join(words).encode())
     return path.read_text(encoding="utf-8").split("\n")
 
 
@@ -143,7 +160,9 @@ def _start(pairs: Path, teacher: Path, tokenizer: WordTokenizer, learnt: PairSet
 def _kept_pairs(path: Path, make_pairs: Callable[[], PairSet]) -> PairSet:
     if not path.exists():
         say(f"{path.stem}: pairs to bags")
-        write_pair_set(path, make_pairs())
+        partial = path.with_suffix(".partial.npz")
+        write_pair_set(partial, make_pairs())
+        partial.replace(path)
     return read_pair_set(path)
 
 

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch", reason="needs the extra `training`")
 
 from hybrid_lab.training.contrastive import Material, Settings, Table, Trained, held_out_mrr, train  # noqa: E402
 from hybrid_lab.training.pairs import Pair, body_set, pair_set, query_set  # noqa: E402
-from hybrid_lab.training.recipe import mean, quantised, with_best_head, write  # noqa: E402
+from hybrid_lab.training.recipe import make, mean, quantised, with_best_head, write  # noqa: E402
 from hybrid_lab.training.start import Start  # noqa: E402
 
 LIMITS = Limits(query_words=16, body_words=32, head_words=8)
@@ -115,7 +115,7 @@ def test_mean_of_equal_tables_is_the_table(material):
     np.testing.assert_allclose(mean([one, one]).table, one.table, rtol=1e-5)
 
 
-def test_command_resumes_with_the_stages_that_are_there(tmp_path):
+def test_a_missing_teacher_ends_the_command(tmp_path):
     """A missing teacher ends the command before anything is written."""
 
     pairs = tmp_path / "pairs"
@@ -132,3 +132,24 @@ def test_command_resumes_with_the_stages_that_are_there(tmp_path):
     assert done.returncode != 0
     assert "no-teacher" in done.stderr
     assert not (tmp_path / "model").exists()
+
+
+def test_stages_of_other_input_are_not_used(tmp_path):
+    """A folder of stages belongs to the pairs that it was begun with; a second run with them goes on."""
+
+    pairs, work = tmp_path / "pairs", tmp_path / "work"
+    pairs.mkdir()
+    (tmp_path / "prompts.jsonl").write_text("")
+    (pairs / "dev.jsonl").write_text("1")
+
+    def begun():
+        with pytest.raises(BaseException) as ended:  # noqa: PT011 - the end of the program, or of its first stage
+            make(pairs, tmp_path / "no-teacher", work, tmp_path / "prompts.jsonl", SETTINGS, (0,))
+        return str(ended.value)
+
+    first, again = begun(), begun()
+    (pairs / "dev.jsonl").write_text("22")
+
+    assert first == again
+    assert "other input" not in first
+    assert "other input" in begun()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,9 @@ from hybrid.knowledge.record_figures import records_status
 from hybrid.knowledge.record_files import reading_of
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.models.registry import load_embedder
+from tests.support.builders import CHECKOUT
 from tests.support.records import LESSONS, RECORD_FILES, Talk, new_talk
+from tests.support.successors import SHIPPED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -151,6 +154,20 @@ def test_without_a_reader_nothing_is_read(tmp_path: Path, flags: dict[str, objec
     assert talk.kinds.is_read(talk.workspace())
     assert not _reading(talk).exists()
     assert "reader" not in _parts(talk)
+
+
+def test_a_damaged_reader_is_told(tmp_path: Path) -> None:
+    """Its files are compared with its manifest whenever somebody asks for the status."""
+    folder = tmp_path / "reader"
+    shutil.copytree(CHECKOUT / "models" / SHIPPED, folder)
+    talk = new_talk(tmp_path, model_reader=str(folder))
+    whole = records_status(talk.workspace())["reader"]["problem"]
+    with (folder / "model.safetensors").open("r+b") as file:
+        file.truncate(1000)
+
+    problem = records_status(talk.workspace())["reader"]["problem"]
+    assert whole is None
+    assert "model.safetensors differs; install hybrid again" in problem
 
 
 def test_another_reader_or_weight_reads_anew(talk: Talk) -> None:

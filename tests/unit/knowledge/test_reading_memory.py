@@ -18,12 +18,14 @@ from hybrid.knowledge import memory_views, reading
 from hybrid.knowledge.memory_collection import present_of
 from hybrid.knowledge.memory_intake import keep_small
 from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
+from hybrid.knowledge.reading import MemoryReader
 from hybrid.knowledge.record_figures import records_status
 from hybrid.knowledge.record_files import memory_name, reading_of
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.models.registry import load_embedder
 from hybrid.records.memory.types import Extracted, Owner, RowFilter
 from hybrid.upkeep.cleaning_indexes import purge_index
+from tests.support.builders import hit
 from tests.support.records import Talk, new_talk
 
 if TYPE_CHECKING:
@@ -178,6 +180,21 @@ def test_only_new_rows_are_read(talk: Talk, reader: Meaning, monkeypatch: pytest
     assert ["memory"] == talk.kinds.read(talk.workspace())
     assert (2, 4) == (known, n_read(talk))
     assert {"Feed the harbour seals", "Measure the harbour wall"} == set(reader.texts[known:])
+
+
+def test_an_unread_row_counts_as_the_mean_of_the_read_ones() -> None:
+    """Hand-worked, weight 1: halves of the relevance and of 1 and 0.5, the shares of the largest cosine; their mean."""
+    vectors = np.array([[1, 0], [1, 2]], np.int8)
+    axis = np.array([1, 0], np.float32)
+
+    class First(HashingEmbedder):
+        def embed_query(self, text: str) -> NDArray[np.float32]:
+            return axis
+
+    read = MemoryReader(First(2), 1.0, {b"a": 0, b"b": 1}, vectors, np.array([1.0, 0.5], np.float32))
+    hits = [hit(digest=digest, relevance=relevance) for digest, relevance in ((b"a", 0.25), (b"b", 1.0), (b"c", 0.75))]
+
+    assert ([0.125, 0.5, 0.375 + 0.375], [0.5, 0.25, 0.0]) == read.shared("anything", hits)
 
 
 def test_no_more_than_the_newest_rows_are_read(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:

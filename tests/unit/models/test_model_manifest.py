@@ -90,7 +90,7 @@ def test_verify_names_missing_and_changed_files(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"changed")
     folder = written(tmp_path, f'{MINIMAL}[files]\n"a.txt" = "{"0" * 64}"\n"b.txt" = "{"1" * 64}"\n')
 
-    with pytest.raises(ModelError, match=r"a\.txt differs, b\.txt is missing; reinstall hybrid"):
+    with pytest.raises(ModelError, match=r"a\.txt differs, b\.txt is missing; install hybrid again"):
         read_manifest(folder).verify(folder)
 
 
