@@ -415,10 +415,6 @@ def test_explain_of_a_project_without_an_index_names_the_command(new_project: Sh
         (CLOSED | {"bar": "tasks"}, ["It missed by 0.05 what tasks of other projects may reach", "of 0.40 or less"]),
         (CLOSED | {"bar": "talk", "score": 0.2499}, ["It missed by less than 0.01 what talk may", "of every prompt in place"]),
         (CLOSED | {"bar": "talk", "score": None}, ["The prompt has no word that could be compared"]),
-        (
-            CLOSED | {"bar": "talk", "kinds": {"lessons": CLOSED | {"bar": "tasks", "parts": {"reader": 0.1}}}},
-            ["`lessons.max_other_task_rate` (0.15) times `gate.reader_rate` (0.4) sets that bar"],
-        ),
         (CLOSED | {"bar": "talk", "id": "a1"}, ["(0.03) sets that bar", "of 0.40", "`hybrid mark a1 good`"]),
         ({"reason": "no_results"}, ["`hooks.threshold` (0.5 of the best) and `search.min_cosine` (0.2) set it."]),
         ({"reason": "same_topic", "topic_id": "t"}, ["that event is no longer in the log", "`--no-dedup`"]),
@@ -438,6 +434,17 @@ def test_advice_names_what_decides(tmp_path: Path, event: dict[str, Any], expect
 
     assert len(expected) == len(found)
     assert all(part in line for part, line in zip(expected, found, strict=True)), found
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"), [({"reader": 0.1}, " times `gate.reader_rate` (0.4)"), ({"cosine": 0.1}, "")]
+)
+def test_the_bar_of_records_that_were_read_is_a_share(tmp_path: Path, parts: dict[str, float], said: str) -> None:
+    """A reader takes a share of the rate of its kind; without one the rate alone sets the bar."""
+    event = CLOSED | {"bar": "talk", "kinds": {"lessons": CLOSED | {"bar": "tasks", "parts": parts}}}
+    found = advice(event, [], default_config(tmp_path))
+
+    assert any(f"`lessons.max_other_task_rate` (0.15){said} sets that bar" in line for line in found)
 
 
 def test_explain_tells_of_an_index_without_bars(own_shop: Shop) -> None:
