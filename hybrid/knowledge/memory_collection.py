@@ -270,7 +270,8 @@ def ranked(hits: Sequence[Hit], view: MemoryView, present: Present, query: Query
     rows = view.rows
     found = [(hit, row) for hit in hits if (row := rows.get(hit.path)) is not None]
     plain = [hit.relevance for hit, _ in found], [0.0] * len(found)
-    relevances, read = view.reader.shared(query.text, [hit for hit, _ in found]) if view.reader else plain
+    asked_in = view.searcher.english(query) or query.text  # A reader knows English.
+    relevances, read = view.reader.shared(asked_in, [hit for hit, _ in found]) if view.reader else plain
     texts = [sorted(set(tokens(rows.text(hit.path)))) for hit, _ in found]
     matches = word_match(terms_of(content_words(query.focus)).words, texts, view.searcher.embedder)
     asked = asked_concepts(query.text)

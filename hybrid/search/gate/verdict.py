@@ -58,7 +58,7 @@ class PromptPieces(Struct, frozen=True):
         vectors: Unit vectors of the pieces, shape (n_pieces, dim); zeros where the model knows no word.
         null: Null factor of each piece, shape (n_pieces,).
         n_words: Number of words of the cleaned prompt.
-        text: The cleaned prompt.
+        text: The cleaned prompt, in English words if it is in another language; the reader is asked with it.
     """
 
     texts: tuple[str, ...]
@@ -136,7 +136,9 @@ class Gate:
         if english and pieces:
             pieces = tuple(dict.fromkeys((*pieces, content_words(text))))
         vectors, lengths = self._embedder.embed_queries(pieces)
-        return PromptPieces(pieces, vectors, parts.null_factors(lengths, len(pieces)), len(text.split()), text)
+        return PromptPieces(
+            pieces, vectors, parts.null_factors(lengths, len(pieces)), len(text.split()), english or text
+        )
 
     def evidence(self, text: str, english: str = "") -> Mapping[int, float]:
         """Return row → evidence that a cleaned prompt means that record; empty for a collection without records."""

@@ -33,11 +33,17 @@ FILE = ".hybrid/LESSONS.md"
 
 
 class Counting(HashingEmbedder):
-    """A reader that notes the texts of records that it was given."""
+    """A reader that notes the texts of records and the prompts that it was given."""
 
     def __init__(self) -> None:
         super().__init__(128)
         self.texts: list[str] = []
+        self.asked: list[str] = []
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """As the hashing embedder."""
+        self.asked.append(text)
+        return super().embed_query(text)
 
     def embed_documents(self, inputs: Sequence[EmbedInput]) -> NDArray[np.float32]:
         """As the hashing embedder."""
@@ -102,6 +108,15 @@ def test_the_reader_finds_what_the_table_alone_does_not(talk: Talk) -> None:
         [*gate.evidence(PROMPT).values()], abs=1e-4
     )
     assert 0.4 * 0.15 == gate.calibration.task_rate
+
+
+def test_the_reader_is_asked_in_english(talk: Talk, reader: Counting) -> None:
+    """It knows English, and so it gets the English words of a prompt in another language."""
+    talk.kinds.read(talk.workspace())
+    reader.asked.clear()
+    talk.ask("Wie wird der Schlüssel aus dem Speicher gelöscht?")
+
+    assert {"key memory deleted?"} == {" ".join(text.split()) for text in reader.asked}
 
 
 def test_only_new_records_are_read(talk: Talk, reader: Counting) -> None:

@@ -197,6 +197,21 @@ def test_an_unread_row_counts_as_the_mean_of_the_read_ones() -> None:
     assert ([0.125, 0.5, 0.375 + 0.375], [0.5, 0.25, 0.0]) == read.shared("anything", hits)
 
 
+@pytest.mark.parametrize(
+    ("is_on", "asked"),
+    [(True, "harbor delete"), (False, "Hafen löschen")],
+    ids=["said in English", "as typed"],
+)
+def test_the_reader_is_asked_in_english(talk: Talk, reader: Meaning, *, is_on: bool, asked: str) -> None:
+    """It knows English, and so it gets the English words of a query in another language, unless that is switched off."""
+    talk = with_flags(talk, search_languages=is_on)
+    talk.kinds.read(talk.workspace())
+    reader.asked.clear()
+    found(talk, "Hafen löschen")
+
+    assert {asked} == {" ".join(text.split()) for text in reader.asked}
+
+
 def test_no_more_than_the_newest_rows_are_read(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Time and bytes are bounded; older rows keep their own relevance."""
     monkeypatch.setattr(memory_views, "MOST_ROWS", 1)
