@@ -81,9 +81,9 @@ def english_part(decision: Decision, how: str) -> dict[str, Any]:
     query = decision.searched.query if decision.searched else None
     if query is None or not query.english or how != "text":
         return {"english": None}
-    # Said anew without secrets: said in English, a secret has not the form by which it is known.
-    said = redact(in_english(redact(query.text[:_REDACTED_CHARS])))
-    return {"english": " ".join(said.split())[:_PROMPT_CHARS] or None}
+    # Said in English, a secret has not the form by which it is known, and may be in pieces: then nothing is kept.
+    said = in_english(redact(query.text[:_REDACTED_CHARS]))
+    return {"english": None if redact(said) != said else " ".join(said.split())[:_PROMPT_CHARS] or None}
 
 
 def passages_part(decision: Decision) -> dict[str, Any]:

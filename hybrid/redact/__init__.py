@@ -15,6 +15,7 @@ from hybrid.redact.addresses import COOKIE_NAMES, HEADER_NAMES, cookies, dsn_pas
 from hybrid.redact.assigned import assigned_values
 from hybrid.redact.calls import argument_secrets
 from hybrid.redact.commands import COMMAND_WORDS, command_passwords
+from hybrid.redact.foreign import with_ascii_signs
 from hybrid.redact.forms import private_keys, recovery_codes, tokens
 from hybrid.redact.names import telling_places
 from hybrid.redact.patterns import Secret, lower_case, pieces_of, possible, with_lines
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["REDACT_VERSION", "Secret", "find_secrets", "mask", "masker", "part_masker", "redact"]
 
-REDACT_VERSION = "5"
+REDACT_VERSION = "6"
 """Version of the rules; an index made under other rules is made again, so that no secret lives on in it."""
 
 _TRIGGERS = (*HEADER_NAMES, "_auth", '"auth', *COOKIE_NAMES, *COMMAND_WORDS)
@@ -152,7 +153,7 @@ def _all_secrets(text: str) -> Iterator[Secret]:
     if "://" in text:
         yield from url_passwords(text)
     yield from dsn_passwords(text)
-    text = with_lines(text)
+    text = with_ascii_signs(with_lines(text))
     lower = lower_case(text)
     for find in (header_values, cookies, command_passwords, argument_secrets, recovery_codes, assigned_values):
         yield from find(text, lower, pieces.letters)

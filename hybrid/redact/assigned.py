@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.patterns import compiled
 from hybrid.redact.calls import arguments_after, default_after, default_beside
+from hybrid.redact.foreign import FOREIGN_WORDS, foreign_name
 from hybrid.redact.lists import block_lines, continued, list_items, table_values
 from hybrid.redact.names import Clarity, clarity, name_start, telling_places, word_before
 from hybrid.redact.patterns import Secret
@@ -86,7 +87,7 @@ _SEED_OF = ("2fa", "mfa", "otp")
 _BARE = r"\S{1,1024}"
 _PATH_PART_END = r"[/\s\"'`;,&<>(){}\[\]|\\]"
 _INLINE_END = r"[\s\"'`;,&<>(){}\[\]|\\]"
-_WORD = r"[^\S\n]{1,40}([a-zü]{1,20})(?=[\s:])"
+_WORD = r"[^\S\n]{1,40}([a-z\u00df-\u00ff]{1,20})(?=[\s:])"
 _OPTION_VALUE = r"(?:^|\s)--?[A-Za-z][\w-]{0,30}[ =][\"']?[\w.\[\]/-]{0,80}$"
 """Pattern of what stands before a name that is set as the value of an option: `--set auth.`."""
 _NAME_WITH_SPACES = (
@@ -187,6 +188,11 @@ def _key_at(text: str, lower: str, walks: Walks, start: int, root_end: int) -> _
 
     A mark that ends no name, behind the word, such as `@`, gives an empty name.
     """
+    if (word := lower[start:root_end]) in FOREIGN_WORDS:
+        begin = name_start(text, start)
+        name, end = foreign_name(text, word, start, begin)
+        clear = clarity(name[-_MAX_NAME:]) if text[end : end + 1] in _AFTER_NAME or end == len(text) else Clarity.NONE
+        return _Key(text, walks, name, clear, begin, end, is_foreign=True)
     following = text[root_end : root_end + 1]
     end = root_end
     if following not in _AFTER_NAME or following in _IN_NAME:

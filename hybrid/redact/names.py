@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from hybrid.base.patterns import compiled
+from hybrid.redact.foreign import ASCII_WORDS, OTHER_WORDS
 from hybrid.redact.patterns import occurrences, possible
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Clarity(IntEnum):
     """What people choose: any word may be one."""
 
 
-_ROOTS = tuple("pass psw pw psk secret token cred key auth salt seed sess csrf jwt senha contrase kennwort".split())
+_ROOTS = tuple("pass psw pw psk secret token cred key auth salt seed sess csrf jwt kennwort".split())
 _SESSION_ID = r"sess(?:ion_?)?id"
 _BEFORE_PW = r"(?:bind|db|user|admin|root|my|ssh)_?$"
 _NAME_CHARS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
@@ -45,8 +46,6 @@ _PASSWORD = (
     r"(?:pass(?:word|wort|wd|wrd|phrase|code)|(?:^|_|(?<=[a-z]{2}))p(?:wd|sw)|kennwort|masterauth|mnemonic)s?"
     r"|(?:bind|db|user|admin|root|my|ssh)_?pw(?!d)"
 )
-_FOREIGN = frozenset("passe contraseña contrasena senha".split())
-"""Words for a password in other languages than English and German: `mot de passe`."""
 _PASS_OF = "db|user|smtp|root|mail|ftp|admin|redis|require|mysql|pg|login|ssh|ldap|bind|sudo|become|my|store|key"
 _PASS = rf"(?:^|_)(?:src|dest)?(?:{_PASS_OF})_?pass"
 _KEYED = tuple(
@@ -98,13 +97,18 @@ def telling_places(lower: str, letters: str) -> Iterator[tuple[int, int]]:
         lower: The text in lower case.
         letters: The letters of the text's pieces, see `Pieces`.
     """
-    roots = possible(_ROOTS, letters)
+    foreign = possible(ASCII_WORDS, letters)
+    if not lower.isascii():
+        foreign += [word for word in OTHER_WORDS if word in lower]
+    places = sorted(occurrences(lower, [*possible(_ROOTS, letters), *foreign]))
+    if foreign:  # Of words that begin at one place, the longest is the name: `passord` begins as `pass` does.
+        places.sort(key=lambda place: (place[0], -place[1]))
     last = 0
-    for start, end in sorted(occurrences(lower, roots)) if len(roots) > 1 else occurrences(lower, roots):
+    for start, end in places:
         if start < last:
             continue
         least, last = last, end
-        if end - start == 2:
+        if lower.startswith("pw", start):
             before = compiled(_BEFORE_PW).search(lower[max(least, start - 6) : start])
             if lower.startswith("d", end):
                 last += 1
@@ -141,8 +145,6 @@ def clarity(name: str, before: str = "") -> Clarity:
         name: Letters, digits, `_` and `-`.
         before: Text before the name, in lower case: `api` of `API key`.
     """
-    if name.lower() in _FOREIGN:
-        return Clarity.PASSWORD
     words = [word.lower() for word in compiled(_WORD).findall(name)]
     if not words:
         return Clarity.NONE

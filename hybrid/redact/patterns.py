@@ -29,7 +29,7 @@ class Secret(Struct, frozen=True):
 def lower_case(text: str) -> str:
     """Return the text in lower case with the same offsets; `İ` alone would become two characters."""
     lower = text.lower()
-    return lower if len(lower) == len(text) else "".join(c.lower() if c.isascii() else c for c in text)
+    return lower if len(lower) == len(text) else text.replace("İ", "i").lower()
 
 
 def with_lines(text: str) -> str:

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 LINKS = frozenset(
     "for of on in at between is was are ist est es now to into becomes as from back should must will has had been"
-    " lautet für".split()
+    " lautet für de du da del van é è je är er este".split()
 )
 """Words that may stand between a name and its value."""
 _PROSE = (
-    r"(?:[^\S\n](?:for|of|on|in|at|between|für)[^\S\n](?:[\w.@'’/-]{1,40}[^\S\n]){0,4}?[\w.@'’/-]{1,40})?"
-    r"[\"'`)*]{0,2}(?:[^\S\n]?:|[^\S\n]{1,3}\(?(?:is|was|are|ist|est|es|lautet|=|now|(?:back )?to|into"
-    r"|(?:has |had )?been(?= )"
+    r"(?:[^\S\n](?:for|of|on|in|at|between|für|de|du|da|del|van)[^\S\n](?:[\w.@'’/-]{1,40}[^\S\n]){0,4}?[\w.@'’/-]{1,40})?"
+    r"[\"'`)*]{0,2}(?:[^\S\n]?:|[^\S\n]{1,3}\(?(?:is|was|are|ist|est|es|lautet|é|è|je|är|er|este|=|now"
+    r"|(?:back )?to|into|(?:has |had )?been(?= )"
     r"|(?:should|must|will)[^\S\n]be"
     r"|becomes|as|[-–—]>?|→)"
     r"(?:[^\S\n](?:now|still|again|currently|(?:set|changed|reset|rotated|updated) to))?:?)\s{1,3}"

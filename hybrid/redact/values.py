@@ -17,6 +17,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from hybrid.base.patterns import compiled
+from hybrid.redact.foreign import FOREIGN_WORDS
 from hybrid.redact.names import Clarity
 
 
@@ -58,7 +59,7 @@ _PLAIN = frozenset(
     " mismatch matches match rejected accepted denied refused plain plaintext cleartext clear encrypted hashed rotated"
     " leaked visible generated random weak strong short long hash undefined unchanged authorization authentication"
     " access refresh client server abc xyz abcd abcdef hello world santa ignore skip fail passed pending".split()
-)
+).union(FOREIGN_WORDS)
 _CODE = frozenset(
     # Words of names in code that speak of secrets: a name that holds one names a variable, a field or a label.
     "password passwd passphrase pwd pass secret token key auth user username login credential credentials api apikey"
@@ -122,6 +123,11 @@ def is_secret(value: str, clear: Clarity, position: Position) -> bool:
     """Return whether a value is a secret, given how clear the name beside it is and how the value stands to it."""
     if clear is Clarity.NONE or len(value) < 4 or is_reference(value) or is_placeholder(value):
         return False
+    if not value.isascii() and any(map(str.isdigit, value)) and not any(map(str.isspace, value)):
+        if any(char.isalpha() and char.lower() == char.upper() for char in value):
+            # In a script without capitals, a number behind a word tells a chosen value: `我的密码123`.
+            return clear is Clarity.PASSWORD and compiled(r"[^\W\d_]{2,12}\d{3,}").fullmatch(value) is not None
+        value = _in_ascii(value)
     if clear is Clarity.WEAK:
         return _is_key(value, position)
     if position is Position.QUOTED:
@@ -135,6 +141,22 @@ def is_secret(value: str, clear: Clarity, position: Position) -> bool:
     if position is Position.INLINE:
         return _is_no_name(value)
     return _is_no_word(value, is_loose=position is Position.LOOSE)
+
+
+def _in_ascii(value: str) -> str:
+    """Return a value with an ASCII consonant of the same case for each other letter, so that it is judged as ASCII is.
+
+    Consonants alone make no word that names of code have.
+    """
+    consonants = "bdfghjklmnqvwz"
+
+    def letter(char: str) -> str:
+        if char.isascii() or not char.isalpha():
+            return char
+        consonant = consonants[ord(char) % len(consonants)]
+        return consonant.upper() if char.isupper() else consonant
+
+    return "".join(map(letter, value))
 
 
 def _is_key(value: str, position: Position) -> bool:
@@ -401,6 +423,7 @@ def is_mixed_case(value: str) -> bool:
 
     False for fewer than eight letters. Other characters only separate letters.
     """
+    value = value if value.isascii() else _in_ascii(value)
     n_letters = sum(map(str.isalpha, value))
     in_words = sum(map(len, compiled(r"[A-Z]?[a-z]{2,}").findall(value)))
     has_cases = value.lower() != value != value.upper()
@@ -473,6 +496,7 @@ class TellingName(Struct):
         clear: Degree to which the name says that a secret stands beside it.
         start: Offset of its first character.
         end: Offset behind its last character.
+        is_foreign: The text has the name in another language; no name of code stands beside it in a sentence.
     """
 
     text: str
@@ -481,9 +505,15 @@ class TellingName(Struct):
     clear: Clarity
     start: int
     end: int
+    is_foreign: bool = False
 
     def is_secret(self, value: str, position: Position, *, most: Clarity = Clarity.PASSWORD) -> bool:
         """Return whether a value that stands so beside the name is a secret."""
+        if self.is_foreign:
+            if value.isalpha() and not is_mixed_case(value):
+                return False  # A word of the language, which no list of words knows.
+            if position in (Position.INLINE, Position.PROSE) and compiled(r"(?=.*\d)\w{8,}").match(value):
+                position = Position.SETTING  # No code stands beside it, so letters and digits are a value.
         return is_secret(value, min(self.clear, most), position)
 
     def kept(self, span: tuple[int, int], position: Position) -> list[tuple[int, int]]:

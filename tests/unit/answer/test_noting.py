@@ -83,6 +83,26 @@ def test_a_secret_of_a_prompt_is_not_in_its_english_words(prompt: str, secret: s
     assert secret not in said.lower()
 
 
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "пароль: МойСекрет123 не подходит, почему падает вход?",
+        "密码：我的密码123，为什么登录失败？",
+        "Pourquoi la connexion échoue, le mot de passe est Kx9mQ2vB ?",
+    ],
+    ids=["russian", "chinese", "french"],
+)
+def test_a_secret_with_a_name_of_another_language_is_not_in_english_words(prompt: str) -> None:
+    """Neither the value nor its parts in English are kept."""
+    searched = Searched(make_query(prompt), "hybrid", 0, None, 0.0, (1.0, 1.0), ())
+
+    said = english_part(Decision(reason="no_results", query=prompt, searched=searched), "text")["english"] or ""
+
+    assert [] == [
+        part for part in ("secret", "my", "123", "kx9m") if part in said.lower().replace("[redacted:secret]", "")
+    ]
+
+
 def test_english_words_are_not_kept_where_prompts_are_not() -> None:
     """They are the prompt in other words."""
     searched = Searched(make_query("Wo wird der Schlüssel gelöscht?"), "hybrid", 0, None, 0.0, (1.0, 1.0), ())

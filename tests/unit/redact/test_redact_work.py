@@ -25,6 +25,8 @@ SHAPES = [
     *("$sqlplus -", "rabbitmqctl -", "login:", "login:-", "login ", "az login -p ", "assword:", "echo '", "curl -b "),
     # Lists that stand in lists, and names that come again and again.
     *("pwd:\n  - ", "pw:\n  - =", "passwords:\n- ", 'passwords = ["', "pw", "key&", "--pass ", '"k": [', "auth, "),
+    # Names in other languages.
+    *("密码", "密码是", "密码是：", "пароль: ", "пароль", "пароль_", "mot de passe ", "api キー", "パスワードはx"),
 ]
 
 
