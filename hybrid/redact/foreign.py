@@ -35,6 +35,17 @@ _UNSPACED = {
 }
 """The same of languages that put no space between words, or none before what a word is in its sentence."""
 
+MESSAGES = frozenset(
+    "obligatoire requis requise incorrecte invalide nouveau actuel manquant faible confirmer changer modifier"
+    " obligatoria obligatorio requerida requerido incorrecta olvidada nueva confirmar cambiar incorreta esquecida"
+    " atual vazia fraca alterar obbligatoria obbligatorio richiesta errata sbagliata dimenticata nuova attuale"
+    " vuota debole conferma modifica verplicht vereist onjuist ongeldig vergeten nieuw huidig bevestigen wijzigen"
+    " obligatoriskt felaktigt ogiltigt nuvarande forkert ugyldig glemt skift gjeldende bekreft endre pakollinen"
+    " vaaditaan virheellinen unohtunut nykyinen vahvista vaihda wymagane wymagany obecne puste potvrdit helytelen"
+    " elfelejtett jelenlegi gyenge gerekli zorunlu unuttum mevcut onayla obligatorie".split()
+)
+"""Words that a form or a message has beside such a name, such as `required` and `wrong`: no value."""
+
 
 def _by_word(table: dict[str, str]) -> dict[str, str]:
     return {word: name for name, words in table.items() for word in words.split(", ")}

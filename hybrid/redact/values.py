@@ -17,7 +17,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from hybrid.base.patterns import compiled
-from hybrid.redact.foreign import FOREIGN_WORDS
+from hybrid.redact.foreign import FOREIGN_WORDS, MESSAGES
 from hybrid.redact.names import Clarity
 
 
@@ -141,6 +141,15 @@ def is_secret(value: str, clear: Clarity, position: Position) -> bool:
     if position is Position.INLINE:
         return _is_no_name(value)
     return _is_no_word(value, is_loose=position is Position.LOOSE)
+
+
+def _may_be_chosen(word: str, position: Position) -> bool:
+    """Return whether a plain word beside a foreign name may be a chosen password: in a setting, and no message.
+
+    Of scripts without capitals words and messages cannot be told apart.
+    """
+    is_setting = position in (Position.QUOTED, Position.SETTING, Position.ENVIRONMENT)
+    return is_setting and word.lower() != word.upper() and word.lower() not in MESSAGES
 
 
 def _in_ascii(value: str) -> str:
@@ -510,8 +519,8 @@ class TellingName(Struct):
     def is_secret(self, value: str, position: Position, *, most: Clarity = Clarity.PASSWORD) -> bool:
         """Return whether a value that stands so beside the name is a secret."""
         if self.is_foreign:
-            if value.isalpha() and not is_mixed_case(value):
-                return False  # A word of the language, which no list of words knows.
+            if value.isalpha() and not is_mixed_case(value) and not _may_be_chosen(value, position):
+                return False
             if position in (Position.INLINE, Position.PROSE) and compiled(r"(?=.*\d)\w{8,}").match(value):
                 position = Position.SETTING  # No code stands beside it, so letters and digits are a value.
         return is_secret(value, min(self.clear, most), position)

@@ -28,6 +28,9 @@ FOUND = [
         f"API-Schlüssel: {KEY}", f"clé API : {KEY}", f"clé d'API: {KEY}", f"clave de API: {KEY}", f"ключ API: {KEY}",
         f"API密钥: {KEY}", f"APIキー：{KEY}", f"токен: {KEY}", f"访问令牌：{KEY}", f"토큰: {KEY}",
     )),
+    *(pytest.param(text, "corinthians", id=text) for text in (
+        "DB_SENHA=corinthians", "senha: corinthians", "senha = 'corinthians'", '"mot_de_passe": "corinthians"',
+    )),
     pytest.param("пароль: МойСекрет123", "МойСекрет123", id="letters of Cyrillic"),
     pytest.param("密码：我的密码123", "我的密码123", id="letters of Han"),
 ]  # fmt: skip
@@ -41,6 +44,7 @@ KEPT = [
     *("hasło: wymagane", "parola: obbligatoria", "la parola chiave await è utile", "şifre: gerekli", "heslo: povinné"),
     *("mot de passe : obligatoire", '"mot de passe": "Mot de passe oublié ?"', "Mot de passe: doit contenir 8 caractères"),
     *("wachtwoord: verplicht", "lösenord: krävs", "jelszó: kötelező", "salasana: pakollinen", "senha: obrigatória"),
+    *("la contraseña es mariposa", "a senha corinthians", "Contraseña: incorrecta", '"senha": "inválida"'),
     *("contraseña: obligatoria", '"password": "Mínimo 8 caracteres"', '"password": "wachtwoord"', "12 passed: 123456"),
     *("clé API : à définir", "пароль = settings.password", 'mot_de_passe = request.form["name"]', "mot_de_passe: str"),
 ]  # fmt: skip
