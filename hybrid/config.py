@@ -61,6 +61,7 @@ class SearchConfig(Struct, frozen=True):
 
     ranker: Literal["evidence", "rrf"]
     depth: Annotated[int, (1, 10_000)]
+    compared: Annotated[int, (0, 1_000_000)]
     rrf_k: Annotated[int, (1, 10_000)]
     dense_weight: Annotated[float, (0, 100)]
     lexical_weight: Annotated[float, (0, 100)]

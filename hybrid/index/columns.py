@@ -14,7 +14,8 @@ import numpy as np
 from msgspec import Struct
 
 from hybrid.index.backend import CosineFigures, DenseLeg
-from hybrid.index.sorting import runs
+from hybrid.index.sorting import distinct, runs
+from hybrid.index.vectors import LEAST_LENGTH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -170,8 +171,21 @@ class Columns:
 
         The cosine to a mean vector is the sum of the cosines to its parts through the length of their sum.
         """
-        lengths = np.maximum(self._vector_lengths, np.float32(1e-6))
+        lengths = np.maximum(self._vector_lengths, np.float32(LEAST_LENGTH))
         return np.divide(self.sum_of_files(cosines), lengths, dtype=np.float32)
+
+    def cosines_to_files(
+        self, files: NDArray[np.integer[Any]], cosines: Callable[[NDArray[np.integer[Any]]], NDArray[np.float32]]
+    ) -> NDArray[np.float32]:
+        """The same for some files; `cosines` gives that of each of some rows."""
+        if not len(files):
+            return np.zeros(0, np.float32)
+        firsts = self.first_rows[files]
+        counts = self._end_rows[files] - firsts
+        starts = np.cumsum(counts) - counts
+        rows = np.arange(int(counts.sum())) + np.repeat(firsts - starts, counts)
+        lengths = np.maximum(self._vector_lengths[files], np.float32(LEAST_LENGTH))
+        return np.divide(np.add.reduceat(cosines(rows), starts), lengths, dtype=np.float32)
 
     def sum_of_files(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
         """The sum over each file's chunks; values have the shape (n_rows,)."""
@@ -196,6 +210,26 @@ class Columns:
                 dead = np.flatnonzero(~segment.is_live)
                 total -= segment.vector_scale[dead] @ segment.vector[dead].astype(np.float32)
         return np.divide(total, max(self.n_live, 1), dtype=np.float32)
+
+    @cached_property
+    def mean_file_vector(self) -> NDArray[np.float32]:
+        """Mean over the files that can be found of the unit vectors of their sums, shape (dim,).
+
+        Its product with a query is the mean of the query's cosines to the mean vectors of files.
+        """
+        total: NDArray[np.float32] = np.zeros(self.parts[0].segment.vector.shape[1] if self.parts else 0, np.float32)
+        for part in self.parts:
+            segment = part.segment
+            is_summed = segment.has("vector_file_sum")
+            if is_summed:
+                total += segment.array("vector_file_sum")
+                taken = np.zeros(0, np.intp) if segment.is_live is None else np.flatnonzero(~segment.is_live)
+            else:
+                taken = np.arange(segment.n_chunks) if segment.is_live is None else np.flatnonzero(segment.is_live)
+            lengths = np.maximum(segment.array("doc_vector_length")[segment.chunk_doc[taken]], np.float32(LEAST_LENGTH))
+            more = (segment.vector_scale[taken] / lengths) @ segment.vector[taken].astype(np.float32)
+            total += -more if is_summed else more
+        return np.divide(total, max(self.n_live_files, 1), dtype=np.float32)
 
     def row_at(self, file: int, line: int) -> int | None:
         """See `FieldTable.row_at`."""
@@ -273,6 +307,80 @@ class ScannedLeg(DenseLeg):
     def of_files(self, files: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         """See `DenseLeg.of_files`."""
         return self._file_cosines[files]
+
+
+class SiftedLeg(DenseLeg):
+    """A leg of which only the cosines of likely rows were worked out; others are when they are asked for.
+
+    The means are those over all chunks and files; the largest cosines are those among the nearest rows and their files.
+
+    Args:
+        rows: The ranked rows, as in `Leg`.
+        scores: Of the ranked rows.
+        nearest: The rows with the largest cosines, whatever the filter of the ranking.
+        top: The largest cosine.
+        cosine_of: Gives the cosine of the query to each of some rows; NaN for a row without one.
+        query: Unit vector, shape (dim,).
+        columns: The columns of the snapshot.
+    """
+
+    def __init__(
+        self,
+        rows: NDArray[np.int64],
+        scores: NDArray[np.float64],
+        *,
+        nearest: NDArray[np.int64],
+        top: float,
+        cosine_of: Callable[[NDArray[np.integer[Any]]], NDArray[np.float32]],
+        query: NDArray[np.float32],
+        columns: Columns,
+    ) -> None:
+        super().__init__(rows, scores)
+        self._nearest = nearest
+        self._top = top
+        self._cosine_of = cosine_of
+        self._query = query
+        self._columns = columns
+        self._last = rows[:0], np.zeros(0, np.float32)
+
+    @property
+    def top(self) -> float | None:
+        """See `Leg.top`."""
+        return self._top
+
+    def raw(self, row: int) -> float | None:
+        """See `Leg.raw`."""
+        rank = self.ranks.get(row)
+        cosine = float(self._cosine_of(np.array([row]))[0] if rank is None else self.scores[rank - 1])
+        return None if math.isnan(cosine) else cosine
+
+    @property
+    def chunks(self) -> CosineFigures:
+        """See `DenseLeg.chunks`."""
+        return CosineFigures(float(self._columns.mean_vector @ self._query), max(self._top, 0.0))
+
+    @cached_property
+    def _file_figures(self) -> CosineFigures:
+        files = distinct(self._columns.file_of_row[self._nearest])
+        largest = float(self.of_files(files).max(initial=0.0))
+        return CosineFigures(float(self._columns.mean_file_vector @ self._query), largest)
+
+    @property
+    def files(self) -> CosineFigures:
+        """See `DenseLeg.files`."""
+        return self._file_figures
+
+    def cosines(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+        """See `DenseLeg.cosines`."""
+        rows_before, found = self._last
+        if not np.array_equal(rows, rows_before):  # The ranker asks for its candidates, and then for their files.
+            found = np.nan_to_num(self._cosine_of(rows), nan=0.0)
+            self._last = np.asarray(rows, np.int64), found
+        return found
+
+    def of_files(self, files: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+        """See `DenseLeg.of_files`."""
+        return self._columns.cosines_to_files(files, self.cosines)
 
 
 def _cosine_figures(values: NDArray[np.float32]) -> CosineFigures:

@@ -1,13 +1,23 @@
-"""Exact cosines of a query to every chunk of a segment, and of its pieces to the nearest one; for a snapshot."""
+"""Cosines of a query to the chunks of a segment, and of its pieces to the nearest one; for a snapshot.
+
+All chunks of a small segment are compared. Of a large one those are that come near by their signs (`signs`), and each
+of them as exactly.
+"""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
 
+from hybrid.index.signs import CAN_COUNT, distances, nearest, sign_words
+from hybrid.index.sorting import distinct
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from hybrid.index.segment import Segment
@@ -22,15 +32,21 @@ NO_VECTOR = -2.0
 """Stands below every cosine, for chunks without a vector and for dead ones."""
 
 
+_SHARE_COMPARED = 125
+"""One chunk in so many of a segment is compared, and no fewer than the settings say."""
+
+
 class Scan(Struct, frozen=True):
     """One pass over a segment.
 
     Attributes:
-        cosines: Cosine of the query to each chunk, shape (n_chunks,); `NO_VECTOR` for one without vector or dead.
+        compared: The chunks that the query was compared with, ascending; None for all.
+        cosines: Cosine of the query to each of these, `NO_VECTOR` for one without vector or dead.
         best: Largest cosine − hub of each piece, shape (n_pieces,); below −1 when no chunk can be compared.
         rows: The chunk that has this value, shape (n_pieces,).
     """
 
+    compared: NDArray[np.intp] | None
     cosines: NDArray[np.float32]
     best: NDArray[np.float32]
     rows: NDArray[np.int64]
@@ -65,7 +81,7 @@ def scan(segment: Segment, query: NDArray[np.float32], pieces: NDArray[np.float3
     found *= scales
     np.clip(found, -1, 1, out=found)
     found[is_missing] = NO_VECTOR
-    return Scan(found, best, rows)
+    return Scan(None, found, best, rows)
 
 
 def _keep_best(cosines: NDArray[np.float32], at: int, best: NDArray[np.float32], rows: NDArray[np.int64]) -> None:
@@ -75,3 +91,83 @@ def _keep_best(cosines: NDArray[np.float32], at: int, best: NDArray[np.float32],
     is_better = values > best
     best[is_better] = values[is_better]
     rows[is_better] = at + nearest[is_better]
+
+
+def can_sift(segment: Segment) -> bool:
+    """Return whether a segment has signs that can be compared."""
+    return CAN_COUNT and segment.has("chunk_sign")
+
+
+def sift(
+    segments: Sequence[Segment],
+    query: NDArray[np.float32],
+    pieces: NDArray[np.float32],
+    n_compared: int,
+    allowed: Sequence[NDArray[np.bool_]] | None = None,
+) -> list[Scan]:
+    """Compare a query, and each of its pieces, with the chunks of some segments that come nearest to it by their signs.
+
+    Args:
+        segments: Some for which `can_sift` is true.
+        query: Unit vector or zeros, shape (dim,).
+        pieces: Unit vectors or zeros, shape (n_pieces, dim).
+        n_compared: Chunks to compare at least; of more than 125 times as many, one in 125.
+        allowed: For each segment the chunks, shape (n_chunks,), of which the nearest to the query are compared besides.
+    """
+    starts = np.cumsum([0, *(segment.n_chunks for segment in segments)])
+    n_wanted = max(n_compared, int(starts[-1]) // _SHARE_COMPARED)
+    live = _live_rows(segments, None)
+
+    def near(vector: NDArray[np.float32], of: Sequence[NDArray[np.intp] | None]) -> list[NDArray[np.intp]]:
+        """The rows near to a vector among those of each of some lists, None being all; one array for each segment."""
+        found = np.concatenate([_distances(segment, vector) for segment in segments])
+        places = [nearest(found, n_wanted) if rows is None else rows[nearest(found[rows], n_wanted)] for rows in of]
+        rows = places[0] if len(places) == 1 else distinct(np.concatenate(places))
+        bounds = np.searchsorted(rows, starts)
+        return [rows[low:high] - start for start, (low, high) in zip(starts, pairwise(bounds), strict=False)]
+
+    compared = [np.zeros(0, np.intp) for _ in segments]
+    if query.any():
+        compared = near(query, [live] if allowed is None else [live, _live_rows(segments, allowed)])
+    scans = [
+        Scan(
+            rows,
+            _cosines(segment, query, rows),
+            np.full(len(pieces), NO_VECTOR, np.float32),
+            np.zeros(len(pieces), np.int64),
+        )
+        for segment, rows in zip(segments, compared, strict=True)
+    ]
+    for number in np.flatnonzero(pieces.any(axis=1)).tolist():
+        is_query = np.array_equal(pieces[number], query)  # The first piece is the whole prompt, as the query often is.
+        found = compared if is_query else near(pieces[number], [live])
+        for segment, one, rows in zip(segments, scans, found, strict=True):
+            if len(rows):
+                values = _cosines(segment, pieces[number], rows) - segment.array("chunk_hub")[rows]
+                place = int(values.argmax())
+                one.best[number], one.rows[number] = values[place], rows[place]
+    return scans
+
+
+def _live_rows(segments: Sequence[Segment], masks: Sequence[NDArray[np.bool_]] | None) -> NDArray[np.intp] | None:
+    """Return the rows that can be found and that the masks have, numbered through the segments; None when all are."""
+    if masks is None and all(segment.is_live is None for segment in segments):
+        return None
+    masks = masks or [np.ones(segment.n_chunks, np.bool_) for segment in segments]
+    kept = [
+        mask if segment.is_live is None else mask & segment.is_live
+        for segment, mask in zip(segments, masks, strict=True)
+    ]
+    return np.flatnonzero(np.concatenate(kept))
+
+
+def _distances(segment: Segment, vector: NDArray[np.float32]) -> NDArray[np.uint16]:
+    mean = np.divide(segment.array("vector_sum"), segment.n_chunks, dtype=np.float32)
+    return distances(segment.array("chunk_sign"), sign_words(vector[np.newaxis], mean)[:, 0])
+
+
+def _cosines(segment: Segment, vector: NDArray[np.float32], rows: NDArray[np.intp]) -> NDArray[np.float32]:
+    """Return the cosine of a vector to each of some chunks; `NO_VECTOR` for one without a vector."""
+    scales = segment.vector_scale[rows]
+    found = np.clip(segment.vector[rows].astype(np.float32) @ vector * scales, -1, 1)
+    return np.where(scales == 0, np.float32(NO_VECTOR), found)

@@ -29,8 +29,9 @@ from hybrid.index.analysis import (
 from hybrid.index.naming import name_arrays, path_arrays
 from hybrid.index.roles import roles
 from hybrid.index.segment import DOCUMENT_KINDS
+from hybrid.index.signs import LEAST_ROWS, signs_of_stored
 from hybrid.index.sorting import distinct
-from hybrid.index.vectors import StoredVectors
+from hybrid.index.vectors import LEAST_LENGTH, StoredVectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -291,9 +292,10 @@ def _vector_sums(chunk_doc: NDArray[Any], n_documents: int, vectors: StoredVecto
     """Return the sum of all vectors, and for each document the length of the sum of its vectors.
 
     The cosine of a query to the mean vector of a document is the sum of the cosines to its chunks through this length.
+    A large segment gets the sum of the unit vectors of its documents, and the signs of all vectors, too.
     """
     dim = vectors.data.shape[1]
-    total = np.zeros(dim, np.float32)
+    total, of_files = np.zeros(dim, np.float32), np.zeros(dim, np.float32)
     lengths = np.zeros(n_documents, np.float32)
     bounds = np.searchsorted(chunk_doc, np.arange(n_documents + 1)).tolist()
     for doc, (start, end) in enumerate(itertools.pairwise(bounds)):
@@ -301,7 +303,12 @@ def _vector_sums(chunk_doc: NDArray[Any], n_documents: int, vectors: StoredVecto
             of_doc = vectors.scale[start:end] @ vectors.data[start:end].astype(np.float32)
             lengths[doc] = np.sqrt(of_doc @ of_doc)
             total += of_doc
-    return {"vector_sum": total, "doc_vector_length": lengths}
+            of_files += of_doc / max(float(lengths[doc]), LEAST_LENGTH)
+    found: dict[str, NDArray[Any]] = {"vector_sum": total, "doc_vector_length": lengths}
+    if len(chunk_doc) >= LEAST_ROWS:
+        signs = signs_of_stored(vectors, np.divide(total, len(chunk_doc), dtype=np.float32))
+        found |= {"chunk_sign": signs, "vector_file_sum": of_files}
+    return found
 
 
 class SegmentDraft:

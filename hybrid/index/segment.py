@@ -116,6 +116,12 @@ BACKGROUND: Layout = {
 }
 """The arrays that only a segment annotated for the gate has."""
 
+SIGNS: Layout = {
+    "chunk_sign": ("U64", ("words of signs", "chunks")),
+    "vector_file_sum": ("F32", ("numbers of a vector",)),
+}
+"""The arrays that only a large segment has."""
+
 TOLD_BY_PLACES = {
     "term_start": "post_row",
     "name_definition_start": "name_definition",
@@ -125,7 +131,7 @@ TOLD_BY_PLACES = {
 """Array of places → array whose length its last place must equal, or a search would read beyond the end."""
 
 _FIXED = {"bytes of a digest": 16, "fields of names": 5}
-_ALL = tuple((LAYOUT | BACKGROUND).items())
+_ALL = tuple((LAYOUT | BACKGROUND | SIGNS).items())
 
 
 def check_layout(arrays: Arrays) -> None:
@@ -142,7 +148,7 @@ def check_layout(arrays: Arrays) -> None:
         try:
             found, shape = arrays.described(name)
         except KeyError:
-            if name in BACKGROUND:
+            if name in BACKGROUND or name in SIGNS:
                 continue
             raise ValueError(f"array {name} is missing") from None
         if found != dtype or len(shape) != len(dimensions):
@@ -203,6 +209,9 @@ class Segment:
                 raise ValueError(f"{path}: array {starts} does not end where {ends} does")
         if self.n_chunks and int(self.chunk_doc[-1]) >= self.n_documents:
             raise ValueError(f"{path}: array chunk_doc names a document beyond the last")
+        n_words, dim = arrays.described("chunk_sign")[1][0] if self.has("chunk_sign") else None, self.vector.shape[1]
+        if n_words not in (None, -(-dim // 64)):
+            raise ValueError(f"{path}: array chunk_sign has {n_words} words for {dim} numbers of a vector")
         self._numbers: Memo[str, int | None] = Memo(partial(self._find, "term"))
         self._tables: Memo[str, tuple[memoryview, memoryview]] = Memo(self._table)
         dead = np.zeros(self.n_documents, np.bool_)

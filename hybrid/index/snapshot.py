@@ -12,8 +12,8 @@ import numpy as np
 from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import IndexCorruptError, IndexMismatchError
 from hybrid.index.backend import EVERYTHING, BackendFigures, ChunkView, Closest, Filter
-from hybrid.index.columns import Columns, ScannedLeg
-from hybrid.index.dense import NO_VECTOR, scan
+from hybrid.index.columns import Columns, ScannedLeg, SiftedLeg
+from hybrid.index.dense import NO_VECTOR, can_sift, scan, sift
 from hybrid.index.gate_figures import SegmentGate
 from hybrid.index.lexical import length_norms, okapi
 from hybrid.index.lookup import SegmentNames, SegmentTerms
@@ -27,15 +27,20 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hybrid.index.backend import DenseLeg
     from hybrid.index.dense import Scan
 
 _GLOB_MARKS = re.compile(r"[*?\[]")
 _OPEN_ATTEMPTS = 3
 """Times that opening is tried, since a build may replace the generation meanwhile; a second try nearly always works."""
 _NAMES_SHOWN = 3
+N_COMPARED = 4_000
+"""The default of the setting `search.compared`."""
 
 
-def open_snapshot(folder: Path, *, model: str | None, k1: float = 1.5, b: float = 0.75) -> Snapshot:
+def open_snapshot(
+    folder: Path, *, model: str | None, k1: float = 1.5, b: float = 0.75, n_compared: int = N_COMPARED
+) -> Snapshot:
     """Open the current generation of a tree's folder.
 
     Args:
@@ -43,6 +48,7 @@ def open_snapshot(folder: Path, *, model: str | None, k1: float = 1.5, b: float 
         model: Key of the embedder that queries will be embedded with; None when none will be, for any model.
         k1: Okapi's term saturation.
         b: Okapi's length normalisation.
+        n_compared: Chunks of a large segment that a query is compared with at least, see `dense.sift`; 0 for all.
 
     Raises:
         IndexMissingError: Nothing was built yet.
@@ -66,7 +72,7 @@ def open_snapshot(folder: Path, *, model: str | None, k1: float = 1.5, b: float 
             raise IndexCorruptError(f"{error.filename} is missing: run `hybrid reindex`") from error
         except (OSError, ValueError, IndexError) as error:
             raise IndexCorruptError(f"the index is damaged ({error}): run `hybrid reindex`") from error
-        return Snapshot(manifest, segments, k1=k1, b=b)
+        return Snapshot(manifest, segments, k1=k1, b=b, n_compared=n_compared)
     raise AssertionError("unreachable")
 
 
@@ -89,11 +95,20 @@ def open_segment(folder: Path, entry: SegmentEntry) -> Segment:
 class Snapshot:
     """One open generation of an index, a `SearchBackend`; rows are numbered through its segments."""
 
-    def __init__(self, manifest: Manifest, segments: Sequence[Segment], *, k1: float = 1.5, b: float = 0.75) -> None:
+    def __init__(
+        self,
+        manifest: Manifest,
+        segments: Sequence[Segment],
+        *,
+        k1: float = 1.5,
+        b: float = 0.75,
+        n_compared: int = N_COMPARED,
+    ) -> None:
         self.manifest = manifest
         self.segments = tuple(segments)
         self._k1 = k1
         self._b = b
+        self._n_compared = n_compared
         self._starts = np.cumsum([0, *(segment.n_chunks for segment in segments)])
         self.fields = Columns(self.segments)
         self.terms = SegmentTerms(self.fields)
@@ -124,27 +139,88 @@ class Snapshot:
     def _norms(self) -> list[NDArray[np.float64]]:
         return length_norms(self.segments, k1=self._k1, b=self._b)
 
-    def dense(self, query: NDArray[np.float32], depth: int, only: Filter = EVERYTHING) -> ScannedLeg:
+    def dense(self, query: NDArray[np.float32], depth: int, only: Filter = EVERYTHING) -> DenseLeg:
         """See `SearchBackend.dense`; a query of zeros ranks nothing."""
         return self.dense_with_pieces(query, query[np.newaxis, :][:0], depth, only)[0]
 
     def dense_with_pieces(
         self, query: NDArray[np.float32], pieces: NDArray[np.float32], depth: int, only: Filter = EVERYTHING
-    ) -> tuple[ScannedLeg, Closest]:
+    ) -> tuple[DenseLeg, Closest]:
         """See `SearchBackend.dense_with_pieces`."""
         if not self.segments or not (query.any() or pieces.any()):
             return self._nothing(), self._closest([], pieces)
-        scans = [scan(segment, query, pieces) for segment in self.segments]
+        allowed = None if only == EVERYTHING else self.mask(only)
+        scans = self._scans(query, pieces, depth, allowed)
         closest = self._closest(scans, pieces)
         if not query.any():
             return self._nothing(), closest
         scores = np.concatenate([one.cosines for one in scans], dtype=np.float64)
+        if any(one.compared is not None for one in scans):
+            return self._sifted(query, scans, scores, depth, allowed), closest
         is_missing = scores == NO_VECTOR
         rows = None
         if is_missing.any():
             scores[is_missing] = np.nan
             rows = np.flatnonzero(~is_missing)
-        return ScannedLeg(self._best(scores, rows, depth, only), scores, self.fields), closest
+        ranked, _ = self._best(rows, scores if rows is None else scores[rows], depth, allowed)
+        return ScannedLeg(ranked, scores, self.fields), closest
+
+    def _scans(
+        self,
+        query: NDArray[np.float32],
+        pieces: NDArray[np.float32],
+        depth: int,
+        allowed: NDArray[np.bool_] | None,
+    ) -> list[Scan]:
+        """Compare query and pieces with the chunks of each segment: with all of them, or those that signs tell."""
+        large = [n for n, segment in enumerate(self.segments) if self._n_compared and can_sift(segment)]
+        masks = None if allowed is None else [allowed[self._starts[n] : self._starts[n + 1]] for n in large]
+        segments = [self.segments[n] for n in large]
+        sifted = iter(sift(segments, query, pieces, max(self._n_compared, depth), masks) if large else ())
+        return [next(sifted) if n in large else scan(one, query, pieces) for n, one in enumerate(self.segments)]
+
+    def _sifted(
+        self,
+        query: NDArray[np.float32],
+        scans: Sequence[Scan],
+        scores: NDArray[np.float64],
+        depth: int,
+        allowed: NDArray[np.bool_] | None,
+    ) -> DenseLeg:
+        """Return the leg of scans that did not compare all rows, with the cosines of those that they did."""
+        every = [
+            start + (np.arange(segment.n_chunks) if one.compared is None else one.compared)
+            for segment, start, one in zip(self.segments, self._starts, scans, strict=False)
+        ]
+        has_vector = scores != NO_VECTOR
+        rows, scores = np.concatenate(every)[has_vector], scores[has_vector]
+        if not len(rows):
+            return self._nothing()
+        ranked, values = self._best(rows, scores, depth, allowed)
+        return SiftedLeg(
+            ranked,
+            values,
+            nearest=rows[largest(scores, depth)],
+            top=float(scores.max()),
+            cosine_of=lambda some: self._cosines(query, some),
+            query=query,
+            columns=self.fields,
+        )
+
+    def _cosines(self, query: NDArray[np.float32], rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+        """The cosine of a query to each of some rows; NaN for one without a vector or that cannot be found."""
+        found = np.full(len(rows), np.nan, np.float32)
+        numbers = np.searchsorted(self._starts, rows, side="right") - 1
+        for number, segment in enumerate(self.segments):
+            mine = np.flatnonzero(numbers == number)
+            if not len(mine):
+                continue
+            local = rows[mine] - int(self._starts[number])
+            scales = segment.vector_scale[local]
+            cosines = np.clip(segment.vector[local].astype(np.float32) @ query * scales, -1, 1)
+            is_there = scales != 0 if segment.is_live is None else (scales != 0) & segment.is_live[local]
+            found[mine[is_there]] = cosines[is_there]
+        return found
 
     def _closest(self, scans: Sequence[Scan], pieces: NDArray[np.float32]) -> Closest:
         rows = np.full(len(pieces), -1, np.int64)
@@ -169,7 +245,9 @@ class Snapshot:
         scores = np.concatenate(okapi(self.segments, tokens, self._norms, k1=self._k1))
         is_found = scores > 0
         scores[~is_found] = np.nan
-        return ScannedLeg(self._best(scores, np.flatnonzero(is_found), depth, only), scores, self.fields)
+        rows = np.flatnonzero(is_found)
+        ranked, _ = self._best(rows, scores[rows], depth, None if only == EVERYTHING else self.mask(only))
+        return ScannedLeg(ranked, scores, self.fields)
 
     def get(self, row: int) -> ChunkView:
         """See `SearchBackend.get`."""
@@ -239,32 +317,34 @@ class Snapshot:
         return self.segments[number], row - int(self._starts[number])
 
     def _best(
-        self, scores: NDArray[np.float64], rows: NDArray[np.int64] | None, depth: int, only: Filter
-    ) -> NDArray[np.int64]:
-        """The best `depth` rows by score; equal scores by digest, then path and line.
+        self,
+        rows: NDArray[np.int64] | None,
+        values: NDArray[np.float64],
+        depth: int,
+        allowed: NDArray[np.bool_] | None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The best `depth` rows by score with their scores; equal scores by digest, then path and line.
 
         Args:
-            scores: Score of every row of the snapshot.
             rows: The rows that have a score, ascending; None when all have one.
+            values: Score of each of these.
             depth: Number of rows to return at most.
-            only: Restricts the rows.
+            allowed: For each row of the snapshot, whether it may be returned; None when all may.
         """
-        if only != EVERYTHING:
-            allowed = self.mask(only)
-            rows = np.flatnonzero(allowed) if rows is None else rows[allowed[rows]]
-        values = scores if rows is None else scores[rows]
+        if allowed is not None:
+            kept = allowed if rows is None else allowed[rows]
+            rows, values = np.flatnonzero(kept) if rows is None else rows[kept], values[kept]
         if len(values) > depth:
-            rows = self._cut(rows, values, depth)
+            rows, values = self._cut(rows, values, depth)
         elif rows is None:
             rows = np.arange(len(values))
-        values = scores[rows]
         order = np.argsort(-values, kind="stable")
         rows, values = rows[order], values[order]
         if not (values[1:] == values[:-1]).any():
-            return rows[:depth]
+            return rows[:depth], values[:depth]
         digests = self._digests[rows]
         order = np.lexsort((digests[:, 1], digests[:, 0], -values))
-        rows, digests = rows[order], digests[order]
+        rows, values, digests = rows[order], values[order], digests[order]
         is_copy = (values[1:] == values[:-1]) & (digests[1:] == digests[:-1]).all(axis=1)
         if is_copy.any():
             # A row is one of several copies when the row before it or after it is.
@@ -272,9 +352,11 @@ class Snapshot:
             tied = rows[is_tied].tolist()
             keys = {row: (-score, self.tie_key(row)) for row, score in zip(tied, values[is_tied].tolist(), strict=True)}
             rows[is_tied] = sorted(tied, key=lambda row: keys[row])
-        return rows[:depth]
+        return rows[:depth], values[:depth]
 
-    def _cut(self, rows: NDArray[np.int64] | None, values: NDArray[np.float64], depth: int) -> NDArray[np.int64]:
+    def _cut(
+        self, rows: NDArray[np.int64] | None, values: NDArray[np.float64], depth: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The rows that may be among the best `depth`: a few more than that when scores and digests are equal.
 
         Thousands of rows can share the score at the cut (copies, boilerplate), so they are told apart by digest here.
@@ -282,15 +364,16 @@ class Snapshot:
         places = largest(values, depth)
         rows, values = places if rows is None else rows[places], values[places]
         is_last = values == values.min()
-        above, at_limit = rows[~is_last], rows[is_last]
+        above, at_limit = np.flatnonzero(~is_last), np.flatnonzero(is_last)
         n_wanted = depth - len(above)
         if len(at_limit) > n_wanted:
-            digests = self._digests[at_limit]
+            digests = self._digests[rows[at_limit]]
             last = digests[np.lexsort((digests[:, 1], digests[:, 0]))[n_wanted - 1]]
             is_before = digests[:, 0] < last[0]
             is_before |= (digests[:, 0] == last[0]) & (digests[:, 1] <= last[1])
             at_limit = at_limit[is_before]
-        return np.concatenate([above, at_limit])
+        kept = np.concatenate([above, at_limit])
+        return rows[kept], values[kept]
 
     @cached_property
     def _digests(self) -> NDArray[np.uint64]:

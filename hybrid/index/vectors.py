@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+LEAST_LENGTH = 1e-6
+"""A sum of vectors is taken to be at least so long where something is divided by its length."""
+
 
 class StoredVectors(Struct, frozen=True):
     """Vectors of some inputs as int8 rows, each to be multiplied by its scale.

@@ -310,7 +310,7 @@ def open_by_words(workspace: Workspace) -> Searcher:
         IndexUnavailableError: The index is missing, damaged, or of another format.
     """
     folder, search = workspace.place.folder, workspace.config.search
-    backend = open_snapshot(folder, model=None, k1=search.bm25_k1, b=search.bm25_b)
+    backend = open_snapshot(folder, model=None, k1=search.bm25_k1, b=search.bm25_b, n_compared=search.compared)
     gone = EmbedderInfo(backend.manifest.model, backend.dim, "", 0, None, None)
     searcher = Searcher(backend, _NoModel(gone), search, None, workspace.config.ranking)
     return _told(searcher, folder, workspace.config)
@@ -358,7 +358,9 @@ def open_collection(
 
     def searcher(model: EmbedderInfo) -> Searcher:
         search = config.search
-        backend = open_snapshot(place.folder, model=model.key, k1=search.bm25_k1, b=search.bm25_b)
+        backend = open_snapshot(
+            place.folder, model=model.key, k1=search.bm25_k1, b=search.bm25_b, n_compared=search.compared
+        )
         embedder = load(model.name, home) if load else load_embedder(model.name, home=home)
         if embedder.info.key != model.key:
             raise HybridError(f"model {model.name} changed while it was loaded; try again")

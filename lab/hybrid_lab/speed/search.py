@@ -28,7 +28,9 @@ _LEFT_OUT = 0.25
 
 def open_folder(folder: Path, embedder: Embedder, settings: SearchConfig) -> Snapshot:
     """Open a snapshot by its folder."""
-    return open_snapshot(folder, model=embedder.info.key, k1=settings.bm25_k1, b=settings.bm25_b)
+    return open_snapshot(
+        folder, model=embedder.info.key, k1=settings.bm25_k1, b=settings.bm25_b, n_compared=settings.compared
+    )
 
 
 def search_figures(

@@ -18,6 +18,8 @@ from tests.support.worlds import SETTINGS
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
+
     from hybrid.index.segment import Segment
     from hybrid.types import Embedder
 
@@ -46,8 +48,11 @@ def test_an_index_is_annotated_as_it_is_built(tmp_path: Path, hashing_home: Path
     assert segment.array("chunk_hub").all()
 
 
-def test_every_array_of_a_segment_is_specified(tmp_path: Path, static_embedder: Embedder, static_home: Path) -> None:
+def test_every_array_of_a_segment_is_specified(
+    tmp_path: Path, static_embedder: Embedder, static_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The specification of the index names each array that a segment of records written today holds, and no other."""
+    monkeypatch.setattr("hybrid.index.drafting.LEAST_ROWS", 1)
     annotator = GateAnnotator(static_embedder, static_home, with_hub=False, records=SETTINGS)
     build_index(place_in(tmp_path), ListSource(dict(PAYMENTS)), static_embedder, annotator=annotator)
     (path,) = place_in(tmp_path).folder.glob("segment-*.safetensors")
