@@ -317,8 +317,9 @@ class SiftedLeg(DenseLeg):
     Args:
         rows: The ranked rows, as in `Leg`.
         scores: Of the ranked rows.
-        nearest: The rows with the largest cosines, whatever the filter of the ranking.
-        top: The largest cosine.
+        compared: The rows that the query was compared with.
+        cosines: Of these, none missing.
+        nearest: Those of them with the largest cosines, whatever the filter of the ranking.
         cosine_of: Gives the cosine of the query to each of some rows; NaN for a row without one.
         query: Unit vector, shape (dim,).
         columns: The columns of the snapshot.
@@ -329,19 +330,23 @@ class SiftedLeg(DenseLeg):
         rows: NDArray[np.int64],
         scores: NDArray[np.float64],
         *,
+        compared: NDArray[np.int64],
+        cosines: NDArray[np.float64],
         nearest: NDArray[np.int64],
-        top: float,
         cosine_of: Callable[[NDArray[np.integer[Any]]], NDArray[np.float32]],
         query: NDArray[np.float32],
         columns: Columns,
     ) -> None:
         super().__init__(rows, scores)
         self._nearest = nearest
-        self._top = top
+        self._top = float(cosines.max())
         self._cosine_of = cosine_of
         self._query = query
         self._columns = columns
-        self._last = rows[:0], np.zeros(0, np.float32)
+        # Of zeros, memory is taken only where something is written: for the rows that were worked out.
+        self._is_known = np.zeros(columns.n_rows, np.bool_)
+        self._known = np.zeros(columns.n_rows, np.float32)
+        self._is_known[compared], self._known[compared] = True, cosines
 
     @property
     def top(self) -> float | None:
@@ -350,9 +355,16 @@ class SiftedLeg(DenseLeg):
 
     def raw(self, row: int) -> float | None:
         """See `Leg.raw`."""
-        rank = self.ranks.get(row)
-        cosine = float(self._cosine_of(np.array([row]))[0] if rank is None else self.scores[rank - 1])
+        cosine = float(self._raw(np.array([row]))[0])
         return None if math.isnan(cosine) else cosine
+
+    def _raw(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+        """The cosine to each of some rows, each worked out once; NaN for one without."""
+        new = rows[~self._is_known[rows]]
+        if len(new):
+            self._known[new] = self._cosine_of(new)
+            self._is_known[new] = True
+        return self._known[rows]
 
     @property
     def chunks(self) -> CosineFigures:
@@ -372,11 +384,7 @@ class SiftedLeg(DenseLeg):
 
     def cosines(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         """See `DenseLeg.cosines`."""
-        rows_before, found = self._last
-        if not np.array_equal(rows, rows_before):  # The ranker asks for its candidates, and then for their files.
-            found = np.nan_to_num(self._cosine_of(rows), nan=0.0)
-            self._last = np.asarray(rows, np.int64), found
-        return found
+        return np.nan_to_num(self._raw(rows), nan=0.0)
 
     def of_files(self, files: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         """See `DenseLeg.of_files`."""

@@ -200,8 +200,9 @@ class Snapshot:
         return SiftedLeg(
             ranked,
             values,
+            compared=rows,
+            cosines=scores,
             nearest=rows[largest(scores, depth)],
-            top=float(scores.max()),
             cosine_of=lambda some: self._cosines(query, some),
             query=query,
             columns=self.fields,
