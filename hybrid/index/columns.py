@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from hybrid.index.backend import CosineFigures, DenseLeg
-from hybrid.index.sorting import distinct, runs
+from hybrid.index.sorting import distinct, ranges, runs
 from hybrid.index.vectors import LEAST_LENGTH
 
 if TYPE_CHECKING:
@@ -180,12 +180,9 @@ class Columns:
         """The same for some files; `cosines` gives that of each of some rows."""
         if not len(files):
             return np.zeros(0, np.float32)
-        firsts = self.first_rows[files]
-        counts = self._end_rows[files] - firsts
-        starts = np.cumsum(counts) - counts
-        rows = np.arange(int(counts.sum())) + np.repeat(firsts - starts, counts)
+        rows, counts = ranges(self.first_rows[files], self._end_rows[files])
         lengths = np.maximum(self._vector_lengths[files], np.float32(LEAST_LENGTH))
-        return np.divide(np.add.reduceat(cosines(rows), starts), lengths, dtype=np.float32)
+        return np.divide(np.add.reduceat(cosines(rows), np.cumsum(counts) - counts), lengths, dtype=np.float32)
 
     def sum_of_files(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
         """The sum over each file's chunks; values have the shape (n_rows,)."""
@@ -316,7 +313,6 @@ class SiftedLeg(DenseLeg):
 
     Args:
         rows: The ranked rows, as in `Leg`.
-        scores: Of the ranked rows.
         compared: The rows that the query was compared with.
         cosines: Of these, none missing.
         nearest: Those of them with the largest cosines, whatever the filter of the ranking.
@@ -328,7 +324,6 @@ class SiftedLeg(DenseLeg):
     def __init__(
         self,
         rows: NDArray[np.int64],
-        scores: NDArray[np.float64],
         *,
         compared: NDArray[np.int64],
         cosines: NDArray[np.float64],
@@ -337,16 +332,16 @@ class SiftedLeg(DenseLeg):
         query: NDArray[np.float32],
         columns: Columns,
     ) -> None:
-        super().__init__(rows, scores)
+        # Of zeros, memory is taken only where something is written: for the rows that were worked out.
+        self._is_known = np.zeros(columns.n_rows, np.bool_)
+        self._known = np.zeros(columns.n_rows, np.float32)
+        self._is_known[compared], self._known[compared] = True, cosines
+        super().__init__(rows, self._known[rows].astype(np.float64))
         self._nearest = nearest
         self._top = float(cosines.max())
         self._cosine_of = cosine_of
         self._query = query
         self._columns = columns
-        # Of zeros, memory is taken only where something is written: for the rows that were worked out.
-        self._is_known = np.zeros(columns.n_rows, np.bool_)
-        self._known = np.zeros(columns.n_rows, np.float32)
-        self._is_known[compared], self._known[compared] = True, cosines
 
     @property
     def top(self) -> float | None:

@@ -7,7 +7,7 @@ of them as exactly.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
@@ -132,7 +132,7 @@ def sift(
     scans = [
         Scan(
             rows,
-            _cosines(segment, query, rows),
+            cosines(segment, query, rows),
             np.full(len(pieces), NO_VECTOR, np.float32),
             np.zeros(len(pieces), np.int64),
         )
@@ -143,7 +143,7 @@ def sift(
         found = compared if is_query else near(pieces[number], [live])
         for segment, one, rows in zip(segments, scans, found, strict=True):
             if len(rows):
-                values = _cosines(segment, pieces[number], rows) - segment.array("chunk_hub")[rows]
+                values = cosines(segment, pieces[number], rows) - segment.array("chunk_hub")[rows]
                 place = int(values.argmax())
                 one.best[number], one.rows[number] = values[place], rows[place]
     return scans
@@ -166,8 +166,8 @@ def _distances(segment: Segment, vector: NDArray[np.float32]) -> NDArray[np.uint
     return distances(segment.array("chunk_sign"), sign_words(vector[np.newaxis], mean)[:, 0])
 
 
-def _cosines(segment: Segment, vector: NDArray[np.float32], rows: NDArray[np.intp]) -> NDArray[np.float32]:
-    """Return the cosine of a vector to each of some chunks; `NO_VECTOR` for one without a vector."""
+def cosines(segment: Segment, vector: NDArray[np.float32], rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+    """Return the cosine of a vector to each of some chunks, dead ones too; `NO_VECTOR` for one without a vector."""
     scales = segment.vector_scale[rows]
     found = np.clip(segment.vector[rows].astype(np.float32) @ vector * scales, -1, 1)
     return np.where(scales == 0, np.float32(NO_VECTOR), found)

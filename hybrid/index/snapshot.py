@@ -13,7 +13,7 @@ from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import IndexCorruptError, IndexMismatchError
 from hybrid.index.backend import EVERYTHING, BackendFigures, ChunkView, Closest, Filter
 from hybrid.index.columns import Columns, ScannedLeg, SiftedLeg
-from hybrid.index.dense import NO_VECTOR, can_sift, scan, sift
+from hybrid.index.dense import NO_VECTOR, can_sift, cosines, scan, sift
 from hybrid.index.gate_figures import SegmentGate
 from hybrid.index.lexical import length_norms, okapi
 from hybrid.index.lookup import SegmentNames, SegmentTerms
@@ -162,7 +162,7 @@ class Snapshot:
         if is_missing.any():
             scores[is_missing] = np.nan
             rows = np.flatnonzero(~is_missing)
-        ranked, _ = self._best(rows, scores if rows is None else scores[rows], depth, allowed)
+        ranked = self._best(rows, scores if rows is None else scores[rows], depth, allowed)
         return ScannedLeg(ranked, scores, self.fields), closest
 
     def _scans(
@@ -196,10 +196,8 @@ class Snapshot:
         rows, scores = np.concatenate(every)[has_vector], scores[has_vector]
         if not len(rows):
             return self._nothing()
-        ranked, values = self._best(rows, scores, depth, allowed)
         return SiftedLeg(
-            ranked,
-            values,
+            self._best(rows, scores, depth, allowed),
             compared=rows,
             cosines=scores,
             nearest=rows[largest(scores, depth)],
@@ -217,10 +215,10 @@ class Snapshot:
             if not len(mine):
                 continue
             local = rows[mine] - int(self._starts[number])
-            scales = segment.vector_scale[local]
-            cosines = np.clip(segment.vector[local].astype(np.float32) @ query * scales, -1, 1)
-            is_there = scales != 0 if segment.is_live is None else (scales != 0) & segment.is_live[local]
-            found[mine[is_there]] = cosines[is_there]
+            of_rows = cosines(segment, query, local)
+            has_vector = of_rows != NO_VECTOR
+            is_there = has_vector if segment.is_live is None else has_vector & segment.is_live[local]
+            found[mine[is_there]] = of_rows[is_there]
         return found
 
     def _closest(self, scans: Sequence[Scan], pieces: NDArray[np.float32]) -> Closest:
@@ -247,7 +245,7 @@ class Snapshot:
         is_found = scores > 0
         scores[~is_found] = np.nan
         rows = np.flatnonzero(is_found)
-        ranked, _ = self._best(rows, scores[rows], depth, None if only == EVERYTHING else self.mask(only))
+        ranked = self._best(rows, scores[rows], depth, None if only == EVERYTHING else self.mask(only))
         return ScannedLeg(ranked, scores, self.fields)
 
     def get(self, row: int) -> ChunkView:
@@ -323,8 +321,8 @@ class Snapshot:
         values: NDArray[np.float64],
         depth: int,
         allowed: NDArray[np.bool_] | None,
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The best `depth` rows by score with their scores; equal scores by digest, then path and line.
+    ) -> NDArray[np.int64]:
+        """The best `depth` rows by score; equal scores by digest, then path and line.
 
         Args:
             rows: The rows that have a score, ascending; None when all have one.
@@ -342,7 +340,7 @@ class Snapshot:
         order = np.argsort(-values, kind="stable")
         rows, values = rows[order], values[order]
         if not (values[1:] == values[:-1]).any():
-            return rows[:depth], values[:depth]
+            return rows[:depth]
         digests = self._digests[rows]
         order = np.lexsort((digests[:, 1], digests[:, 0], -values))
         rows, values, digests = rows[order], values[order], digests[order]
@@ -353,7 +351,7 @@ class Snapshot:
             tied = rows[is_tied].tolist()
             keys = {row: (-score, self.tie_key(row)) for row, score in zip(tied, values[is_tied].tolist(), strict=True)}
             rows[is_tied] = sorted(tied, key=lambda row: keys[row])
-        return rows[:depth], values[:depth]
+        return rows[:depth]
 
     def _cut(
         self, rows: NDArray[np.int64] | None, values: NDArray[np.float64], depth: int

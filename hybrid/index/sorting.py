@@ -51,6 +51,15 @@ def runs(values: NDArray[Any]) -> NDArray[np.intp]:
     return np.flatnonzero(is_new)
 
 
+def ranges(
+    starts: NDArray[np.integer[Any]], ends: NDArray[np.integer[Any]]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the numbers from each start up to its end, one range after another, and the length of each range."""
+    counts = np.asarray(ends - starts, np.intp)
+    before = np.cumsum(counts) - counts
+    return np.arange(int(counts.sum())) + np.repeat(starts - before, counts), counts
+
+
 def distinct(values: NDArray[_Number]) -> NDArray[_Number]:
     """Return each value once, ascending; `np.unique` and `np.union1d` would import `numpy.ma`, 15 ms of a prompt."""
     ordered = np.sort(values)

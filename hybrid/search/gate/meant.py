@@ -22,6 +22,7 @@ from msgspec import Struct
 
 from hybrid.base.arrays import unpack_strings
 from hybrid.index.gate_figures import record_block
+from hybrid.index.sorting import ranges
 from hybrid.index.vectors import quantise
 
 if TYPE_CHECKING:
@@ -151,10 +152,10 @@ class WordNearness:
         """The largest cosine of each word to a term of each record, shape (n_words, n_records); 0 if none is near."""
         near = self._near
         best = np.zeros((len(words), self._n_records), np.float32)
-        pairs, n_pairs = _ranges(near.starts[words], near.starts[words + 1])
+        pairs, n_pairs = ranges(near.starts[words], near.starts[words + 1])
         terms = near.terms[pairs]
         term_start = self._block.term_starts.astype(np.int64)
-        postings, n_postings = _ranges(term_start[terms], term_start[terms + 1])
+        postings, n_postings = ranges(term_start[terms], term_start[terms + 1])
         cells = np.repeat(np.repeat(np.arange(len(words)) * self._n_records, n_pairs), n_postings)
         cells += self._block.holders[postings]
         # Of values for one cell the last stays, which is the largest: the terms of a word come by rising cosine.
@@ -184,13 +185,6 @@ def _near(words: PieceWords, block: RecordBlock) -> _Near:
     order = np.lexsort((cosines, numbers))
     starts = np.searchsorted(numbers[order], np.arange(n_words + 1)).astype(np.int64)
     return _Near(terms[order], cosines[order], starts)
-
-
-def _ranges(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the numbers from each start up to its end, one range after another, and the length of each range."""
-    counts = ends - starts
-    before = np.cumsum(counts) - counts
-    return np.arange(int(counts.sum())) + np.repeat(starts - before, counts), counts
 
 
 _BLOCK_CELLS = 1 << 21

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from hybrid.base.memo import Memo
-from hybrid.index.sorting import distinct
+from hybrid.index.sorting import distinct, ranges
 from hybrid.search.ranking.morphology import LONGER, kin_among, may_abbreviate, may_have_kin
 
 if TYPE_CHECKING:
@@ -164,11 +164,8 @@ def candidates(corpus: Corpus, files: NDArray[np.integer[Any]]) -> Candidates:
     """
     chosen = distinct(np.asarray(files, np.int32))
     firsts = np.asarray(corpus.fields.of_files("first_row", chosen), np.intp)
-    counts = corpus.fields.of_files("end_row", chosen) - firsts
-    ends = np.cumsum(counts)
-    starts = ends - counts
-    rows = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(firsts - starts, counts)
-    return Candidates(chosen, starts, rows)
+    rows, counts = ranges(firsts, corpus.fields.of_files("end_row", chosen))
+    return Candidates(chosen, np.cumsum(counts) - counts, rows)
 
 
 def versions_of(paths: dict[int, str]) -> dict[int, tuple[tuple[str, int, int], ...]]:

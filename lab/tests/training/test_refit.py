@@ -14,9 +14,15 @@ from hybrid_lab.training import refit
 from hybrid_lab.training.pairs import HELD_OUT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 REPOS = ("a", "b", "c", "d")
+
+
+def _mean_of(figures: Mapping[str, Mapping[str, float]]) -> Callable[[str, frozenset[str]], float]:
+    """The worth of an option on a part of the repositories: the mean of its figures there."""
+    return lambda option, part: sum(figures[option][repo] for repo in part) / len(part)
 
 
 def test_halves_share_nothing_and_hold_everything() -> None:
@@ -33,7 +39,7 @@ def test_an_option_that_is_better_everywhere_is_always_chosen() -> None:
     found = refit.choose(
         ["old", "new"],
         "old",
-        lambda option, part: sum(figures[option][repo] for repo in part) / len(part),
+        _mean_of(figures),
         lambda random: refit.halves(REPOS, random),
         n=20,
     )
@@ -48,7 +54,7 @@ def test_an_option_that_is_better_in_one_place_gains_nothing_elsewhere() -> None
     found = refit.choose(
         ["old", "lucky"],
         "old",
-        lambda option, part: sum(figures[option][repo] for repo in part) / len(part),
+        _mean_of(figures),
         lambda random: refit.halves(REPOS, random),
         n=40,
     )
