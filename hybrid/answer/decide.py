@@ -28,6 +28,7 @@ from hybrid.base.errors import (
 )
 from hybrid.knowledge.collections import FLOOR, FileCollection, RecordCollection, SpanReader
 from hybrid.knowledge.lessons_intake import is_capturing, without_captures
+from hybrid.knowledge.record_files import record_paths
 from hybrid.models.registry import embedder_info, present_name
 from hybrid.prompting.clean import clean
 from hybrid.prompting.query import make_query
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from hybrid.feedback.reasons import ReasonName
     from hybrid.knowledge.collections import Collection
     from hybrid.search.gate.verdict import PromptPieces
-    from hybrid.search.searcher import Judging
+    from hybrid.search.searcher import Judging, Searcher
     from hybrid.types import Hit
     from hybrid.workspace import Workspace
 
@@ -162,7 +163,8 @@ def _search(turn: Turn, lookup: _Lookup) -> Decision:
     missing: Decision | None = None
     try:
         if lookup.is_searched:
-            collections.append(FileCollection(kinds.searcher(workspace), span_reader(workspace), config))
+            searcher = kinds.searcher(workspace)
+            collections.append(FileCollection(searcher, span_reader(workspace, searcher), config))
     except tuple(_WITHOUT_INDEX) as error:
         missing = Decision(_WITHOUT_INDEX[type(error)], str(error))
     except BusyError as error:
@@ -185,13 +187,22 @@ def _search(turn: Turn, lookup: _Lookup) -> Decision:
 
         session = AskingSession(session_of(turn.event.session_id), int(ledger.starts.get("compact", 0.0) * 1000))
         collections.append(memory_collection(workspace, memory, session=session))
-    problems = (*problems, *_model_before(collections, workspace))
+    problems = (*problems, *_stands_in(collections), *_model_before(collections, workspace))
     if not collections:
         return missing or Decision("no_results")
     decision = _Injection(turn, lookup, collections, ledger).decide()
     if missing and decision.reason in NOTHING_FITS:
         return replace(missing, kinds=decision.kinds, problems=problems)
     return replace(decision, problems=problems)
+
+
+def _stands_in(collections: Sequence[Collection]) -> list[str]:
+    """Return a sentence when the index of another working tree answers."""
+    if not any(one.kind == "files" and one.searcher.lender for one in collections):
+        return []
+    from hybrid.search.searcher import STANDS_IN  # It is loaded, as there is a searcher.
+
+    return [STANDS_IN]
 
 
 def _model_before(collections: Sequence[Collection], workspace: Workspace) -> list[str]:
@@ -212,13 +223,21 @@ def _model_before(collections: Sequence[Collection], workspace: Workspace) -> li
     return [f"{of}: the index made with {model} answers{until}" for model, of in before.items()]
 
 
-def span_reader(workspace: Workspace) -> SpanReader:
-    """Return a reader of the present text of hits in the project's files, redacted if the settings want it."""
-    return SpanReader(
-        workspace.require_project().root,
-        max_file_bytes=workspace.config.index.max_file_bytes,
-        redact=workspace.config.privacy.redact,
-    )
+def span_reader(workspace: Workspace, searcher: Searcher | None = None) -> SpanReader:
+    """Return a reader of the present text of hits in the project's files, redacted if the settings want it.
+
+    Of what the index of another tree found, only files that the rules of this tree list are read.
+    """
+    root, settings = workspace.require_project().root, workspace.config.index
+    rules = None
+    if searcher is not None and searcher.lender:
+        from hybrid.sources.listing import Lister  # Seldom needed: an index of the tree's own holds what is listed.
+        from hybrid.sources.patterns import listing_options
+
+        options = listing_options(root, settings, workspace.home, record_paths(workspace))
+        # No prompt waits for git: a tracked file that a rule ignores is left out until the tree has its own index.
+        rules = Lister(os.path.realpath(root), replace(options, use_git=False))
+    return SpanReader(root, max_file_bytes=settings.max_file_bytes, redact=workspace.config.privacy.redact, rules=rules)
 
 
 class _Injection:
@@ -329,7 +348,7 @@ class _Injection:
                 judging=self._judging(collection, asked.get(model)) if is_auto else None,
             )
             found.append(Selection(collection, searched, verdict_of(searched, collection, self._workspace.loaded)))
-            if collection.kind == "files" and self._hooks.check_names and len(self._collections) > 1:
+            if collection.kind == "files" and len(self._collections) > 1 and self._looks_up_names(searcher):
                 self._show_code(found[-1])
         return found
 
@@ -338,6 +357,10 @@ class _Injection:
 
         names_fitting = collection.names_fitting if collection.code and collection.code.fitting else None
         return Judging(asked, stops_when_closed=collection.kind != "files", names_fitting=names_fitting)
+
+    def _looks_up_names(self, searcher: Searcher) -> bool:
+        """Return whether records are to look up what they name; the index of another tree says nothing of this one."""
+        return self._hooks.check_names and not searcher.lender
 
     def _show_code(self, files: Selection) -> None:
         """Let the records look up what they name in the index of the files, and whether that fits the prompt."""

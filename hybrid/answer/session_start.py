@@ -15,10 +15,11 @@ from msgspec.structs import replace
 from hybrid.answer.decide import span_reader
 from hybrid.answer.pack import HARD_CAP_BYTES, text_in_form
 from hybrid.answer.turn import Decision, Withheld
-from hybrid.base.errors import HybridError, IndexUnavailableError
+from hybrid.base.errors import HybridError, IndexMissingError, IndexUnavailableError
 from hybrid.feedback.state import read_state
 from hybrid.index.catalog import Catalog
 from hybrid.index.manifest import read_manifest
+from hybrid.index.place import lenders
 from hybrid.knowledge.collections import record_body, record_entry, record_hit, record_of
 from hybrid.records.lore.types import seconds_of
 from hybrid.records.memory.showing import body_lines, index_line, moment_text, shown_number, title_of
@@ -453,14 +454,20 @@ def _project_entry(workspace: Workspace, indexed: str, used: list[str]) -> Entry
 def _indexed(workspace: Workspace) -> str:
     """Return in words how many documents the index that answers holds, and of which languages; empty without any.
 
-    While they are embedded with another model the catalog holds those that are done, so that only the number is told.
+    While they are embedded with another model the catalog holds those that are done, so that only the number is told;
+    of another tree's index that stands in, not even that.
 
     Raises:
         IndexUnavailableError: There is no index, or not one of ours.
         OSError: It cannot be read.
     """
     place = workspace.place
-    manifest = read_manifest(place.folder)
+    try:
+        manifest = read_manifest(place.folder)
+    except IndexMissingError:
+        if not lenders(place):
+            raise
+        return "the index of another working tree answers until this one is indexed"
     with Catalog(place.catalog, tree=place.tree, root=place.root, is_read_only=True) as catalog:
         if catalog.model() != manifest.model:
             n_documents = int(catalog.summary_of(manifest.generation).get("documents", 0))

@@ -19,7 +19,7 @@ from hybrid.knowledge.collections import KINDS_OF, FileCollection, RecordCollect
 from hybrid.knowledge.memory_collection import memory_collection
 from hybrid.redact import redact
 from hybrid.render.telling import telling_lines
-from hybrid.search.searcher import Judging, open_by_words
+from hybrid.search.searcher import STANDS_IN, Judging, open_by_words
 from hybrid.types import Item
 
 if TYPE_CHECKING:
@@ -152,21 +152,27 @@ def find(workspace: Workspace, query: Query, wanted: SearchRequest, kinds: OpenK
 
 
 def _opened(workspace: Workspace, kinds: OpenKinds) -> tuple[Searcher, list[str]]:
-    """Return the searcher of the files; one by words, and a sentence that says so, when no model of it can be loaded.
+    """Return the searcher of the files, and sentences on what stands in: words alone, or another tree's index.
+
+    It is one by words when no model of the index can be loaded.
 
     Raises:
         IndexUnavailableError: The files cannot be searched.
     """
     try:
-        return kinds.searcher(workspace), []
+        searcher = kinds.searcher(workspace)
+        return searcher, [STANDS_IN] if searcher.lender else []
     except (IndexMismatchError, ModelError) as error:
         return open_by_words(workspace), [f"files: found by words alone, for {error}"]
 
 
 def _files(workspace: Workspace, query: Query, wanted: SearchRequest, searcher: Searcher) -> ResultList:
-    collection = FileCollection(searcher, span_reader(workspace), workspace.config)
+    collection = FileCollection(searcher, span_reader(workspace, searcher), workspace.config)
     only = Filter(wanted.of("files") if wanted.kinds else (), wanted.path)
-    searched = collection.searcher.search(query, top_k=wanted.top_k, mode=wanted.mode, only=only)
+    if searcher.lender:  # What differs in this tree is left out, so that more is looked at.
+        searched = searcher.search(query, top_k=_looked_at(wanted), mode=wanted.mode, only=only)
+        return ResultList("files", searched, None, _shown(collection, searched.hits, query)[: wanted.top_k])
+    searched = searcher.search(query, top_k=wanted.top_k, mode=wanted.mode, only=only)
     weights = collection.searcher.term_weights(query)
     hits = tuple(_found(collection, hit, collection.text(hit), weights) for hit in searched.hits)
     return ResultList("files", searched, None, hits)
@@ -208,7 +214,7 @@ def _records(collection: Collection, workspace: Workspace, query: Query, wanted:
 
 
 def _looked_at(wanted: SearchRequest) -> int:
-    """Return the number of hits to order: no fewer than `CONSIDERED`, or `top_k` would change which come first."""
+    """Return the number of hits to take: no fewer than `CONSIDERED`, or `top_k` would change which come first."""
     return max(wanted.top_k, CONSIDERED)
 
 

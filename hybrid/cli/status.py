@@ -39,14 +39,14 @@ def rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
     indexed = f"{amount(index['documents'], 'document')}, {amount(index['chunks'], 'chunk')}"
     shown = [
         ("Project", f"{project['name']} ({project['root']})"),
-        ("Index", f"{index['state']}: {indexed}"),
+        ("Index", f"{index['state']}: {'that of another working tree answers' if index['stands_in'] else indexed}"),
         ("Size", f"{index['size_bytes'] / 1e6:.1f} MB"),
         ("Last built", local_time(index["last_built_at"] or "never: run `hybrid reindex`")),
         ("Stale documents", str(index["stale_documents"])),
         ("Languages", ", ".join(f"{name} {count}" for name, count in list(index["languages"].items())[:8]) or "–"),
         ("Model", _model(figures["model"])),
         *((("Re-embedding", _reembedding(index, figures["model"])),) if index["reembedding"] else ()),
-        ("Gate", _gate(gate) if index["chunks"] else "closed: nothing is indexed"),
+        ("Gate", _gate(gate) if index["chunks"] or index["stands_in"] else "closed: nothing is indexed"),
         ("Injections", f"{hooks['injection_count']}, last {local_time(hooks['last_injection_time'] or 'never')}"),
         ("Records", _records(figures["records"])),
         ("Memory", _memory(figures["memory"], figures["records"]["reader"])),

@@ -21,6 +21,7 @@ from hybrid.base.home import is_switched_off
 from hybrid.daemon.watching import Watcher
 from hybrid.daemon.worker import WorkerProcess, spawn_worker
 from hybrid.feedback.reasons import UNSEARCHABLE
+from hybrid.index.manifest import NAME as MANIFEST_NAME
 from hybrid.index.manifest import has_other_model
 from hybrid.models.registry import embedder_key
 
@@ -414,9 +415,11 @@ class Freshness:
         if is_prompt and not self._builder.is_pending(root) and self._has_other_model(workspace):
             self._build(root, None)
             return
-        reason = reply.decision.reason if reply is not None else ""
+        # What another tree's index answered is no reason of its own.
+        is_missing = is_prompt and not (workspace.place.folder / MANIFEST_NAME).exists()
+        is_missing = is_missing or (reply is not None and reply.decision.reason in UNSEARCHABLE)
         is_start = event.event == "SessionStart" and event.source != "compact"
-        if is_new or is_start or reason in UNSEARCHABLE:
+        if is_new or is_start or is_missing:
             if is_due or is_start:
                 self._build(root, None)
             return

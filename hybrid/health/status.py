@@ -18,6 +18,7 @@ from hybrid.feedback.events import health
 from hybrid.feedback.state import is_corrupt, read_state
 from hybrid.health.memory_figures import memory_status
 from hybrid.index.manifest import FORMAT_VERSION, NAME
+from hybrid.index.place import lenders
 from hybrid.ipc.control import daemon_status
 from hybrid.ipc.spool import Spool
 from hybrid.knowledge.record_figures import records_status
@@ -153,7 +154,7 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], C
 
     Without one, since an older version built it or `gate.hub` was switched, it is stale: the next build adds it. Of an
     index that waits to be embedded with another model, `reembedding` tells the state; its counts are those of what
-    answers meanwhile.
+    answers meanwhile. `stands_in` is true when there is none, and that of another working tree answers.
     """
     place = workspace.place
     index: dict[str, Any] = {
@@ -175,6 +176,7 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], C
         "commits": 0,
         "is_calibrated": False,
         "reembedding": None,
+        "stands_in": False,
         "set_aside": sorted(path.name for path in place.catalog.parent.glob("*.corrupt-*")),
         "error": None,
     }
@@ -204,7 +206,7 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], C
         is_behind = index["stale_documents"] or index["reembedding"] or (calibration is None and index["chunks"] > 0)
         index["state"] = "stale" if is_behind else "ready"
     except IndexMissingError:
-        index["state"] = "missing"
+        index["state"], index["stands_in"] = "missing", bool(lenders(place))
     except (IndexUnavailableError, OSError) as error:
         index["state"], index["error"] = "error", str(error)
     if _is_building(place.lock):

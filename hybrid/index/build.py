@@ -22,6 +22,7 @@ from hybrid.base.errors import BusyError, IndexUnavailableError
 from hybrid.base.sqlite import set_database_aside
 from hybrid.index.catalog import Catalog
 from hybrid.index.documents import DocumentUpdate
+from hybrid.index.lending import take_over
 from hybrid.index.manifest import is_untouched, read_manifest
 from hybrid.index.plan import EVERYTHING, BuildTask, Summary
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from hybrid.index.catalog import DocumentRow
+    from hybrid.index.lending import Lent
     from hybrid.index.place import Place
     from hybrid.index.plan import BuildTools
     from hybrid.types import Source
@@ -93,12 +94,11 @@ class _Run(Struct, frozen=True):
             documents = DocumentUpdate(catalog, self.tools, summary)
             was_cut_short = catalog.is_dirty()
             current = 0 if was_cut_short else self._current(catalog)
-            documents.run(full=self.task.full, part=self.task.part if current else None)
+            lent = None if current or self.task.is_purged else take_over(place, catalog, self.tools)
+            documents.run(full=self.task.full, part=self.task.part if current else None, lent=lent)
             is_dirty = self.task.is_purged or catalog.is_dirty()
             is_current = current > 0 and not is_dirty
-            summary.generation = (
-                current if is_current else self._commit(catalog, documents, documents.changes if current else None)
-            )
+            summary.generation = current if is_current else self._commit(catalog, documents, bool(current), lent)
             if summary.is_full:
                 _describe(summary, catalog, self.tools.source)
             else:
@@ -119,14 +119,16 @@ class _Run(Struct, frozen=True):
             catalog.compact_if_loose()
         return summary
 
-    def _commit(
-        self, catalog: Catalog, documents: DocumentUpdate, changes: Mapping[str, DocumentRow | None] | None
-    ) -> int:
-        """Commit a snapshot and return the generation that is current afterwards."""
+    def _commit(self, catalog: Catalog, documents: DocumentUpdate, is_known: bool, lent: Lent | None) -> int:
+        """Commit a snapshot and return the generation that is current afterwards.
+
+        `is_known`: What differs from the generation on disk is what this run changed.
+        """
         # Brings numpy, which a build without a change never needs.
         from hybrid.index.commit import Changes, commit_snapshot
 
-        return commit_snapshot(catalog, self.place.folder, self.tools, self.task, Changes(changes, documents.draft))
+        changes = Changes(documents.changes if is_known else None, documents.draft, lent)
+        return commit_snapshot(catalog, self.place.folder, self.tools, self.task, changes)
 
     def _current(self, catalog: Catalog) -> int:
         """The generation on disk when it is the catalog's last one and its files are untouched, else 0."""

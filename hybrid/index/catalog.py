@@ -346,6 +346,10 @@ class Catalog:
         """The generation of the last snapshot that was made from this catalog; 0 before the first."""
         return self._of_tree("generation")
 
+    def generation_of(self, tree: str) -> int:
+        """As `generation`, of any working tree by its id; 0 for an unknown one."""
+        return self._value("SELECT generation FROM trees WHERE tree = ?", tree) or 0
+
     def is_dirty(self) -> bool:
         """Return whether documents changed since the last snapshot of this tree."""
         return bool(self._of_tree("is_dirty"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -13,18 +12,25 @@ from hybrid.base.atomic import sync_folder
 from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import IndexUnavailableError
 from hybrid.index.drafting import SegmentDraft
-from hybrid.index.manifest import FORMAT_VERSION, Manifest, SegmentEntry, read_manifest, write_manifest
+from hybrid.index.manifest import (
+    FORMAT_VERSION,
+    SEGMENTS,
+    Manifest,
+    SegmentEntry,
+    read_manifest,
+    remove_unused,
+    write_manifest,
+)
 from hybrid.index.snapshot import open_segment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from hybrid.index.catalog import Catalog, DocumentRow
+    from hybrid.index.lending import Lent
     from hybrid.index.plan import BuildTask, BuildTools
     from hybrid.index.segment import Segment
-
-_PATTERN = "segment-*.safetensors"
 
 
 class Changes(Struct, frozen=True):
@@ -34,10 +40,12 @@ class Changes(Struct, frozen=True):
         rows: Path → row of a document, None for one that is gone; None when the difference is not known and everything
             must be compared.
         draft: The documents that this build has read, or None; not decoded again if the segment holds exactly these.
+        lent: The snapshot of another tree to begin with where there is none; None to begin with nothing.
     """
 
     rows: Mapping[str, DocumentRow | None] | None
     draft: SegmentDraft | None
+    lent: Lent | None = None
 
 
 def commit_snapshot(catalog: Catalog, folder: Path, tools: BuildTools, task: BuildTask, changes: Changes) -> int:
@@ -62,7 +70,8 @@ def commit_snapshot(catalog: Catalog, folder: Path, tools: BuildTools, task: Bui
     if old is not None and not catalog.is_dirty():
         _restamp(folder, old[0])
         return old[0].generation
-    previous, opened = old or (_empty(folder, tools), [])
+    lent = changes.lent
+    previous, opened = old or ((lent.manifest, lent.segments) if lent else (_empty(folder, tools), []))
     if changes.rows is not None and old is not None:
         wanted = {path: row for path, row in changes.rows.items() if row is not None}
         entries, missing = _tombstone_some(previous.segments, opened, changes.rows), set(wanted)
@@ -84,7 +93,7 @@ def commit_snapshot(catalog: Catalog, folder: Path, tools: BuildTools, task: Bui
     # build killed before leaves the old generation whole, and one killed after leaves only files that nobody names.
     manifest = replace(previous, generation=previous.generation + 1, segments=tuple(kept))
     write_manifest(folder, manifest)
-    _remove_unused(folder, {entry.file for entry in kept})
+    remove_unused(folder, {entry.file for entry in kept})
     return manifest.generation
 
 
@@ -124,7 +133,7 @@ def _last_generation(folder: Path) -> int:
     try:
         return read_manifest(folder).generation
     except IndexUnavailableError:
-        numbers = [int(path.stem.split("-")[1]) for path in folder.glob(_PATTERN) if path.stem.split("-")[1].isdigit()]
+        numbers = [int(path.stem.split("-")[1]) for path in folder.glob(SEGMENTS) if path.stem.split("-")[1].isdigit()]
         return max(numbers, default=0)
 
 
@@ -226,13 +235,3 @@ def _write_segment(
         n_chunks=draft.n_chunks,
         dead_documents=(),
     )
-
-
-def _remove_unused(folder: Path, used: Iterable[str]) -> None:
-    """Delete the segment files that are not in `used`; a reader that has one mapped can go on reading it."""
-    keep = set(used)
-    for path in folder.glob(_PATTERN):
-        if path.name not in keep:
-            # Windows refuses while a reader holds it; the next commit tries again.
-            with contextlib.suppress(OSError):
-                path.unlink()

@@ -18,11 +18,12 @@ from hybrid.redact import mask
 from hybrid.types import EmbedInput, Skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from hybrid.index.analysis import ChunkRecord
     from hybrid.index.catalog import Catalog, DocumentRow, KnownDocument
     from hybrid.index.drafting import SegmentDraft
+    from hybrid.index.lending import Lent
     from hybrid.index.plan import BuildTools, Part, Summary
     from hybrid.index.reading import Looked
     from hybrid.index.vectors import StoredVectors
@@ -52,6 +53,7 @@ class DocumentUpdate:
         self._summary = summary
         self._model_id = 0
         self._is_full = False
+        self._lent: Mapping[str, int] = {}
         self._pending: dict[bytes, tuple[int, EmbedInput]] = {}
         self._pending_documents: list[tuple[Found, int, int, str]] = []
         self._last_commit = time.monotonic()
@@ -64,7 +66,7 @@ class DocumentUpdate:
         self.n_chunks_more = 0
         """Number of chunks now minus that before this run."""
 
-    def run(self, *, full: bool, part: Part | None) -> None:
+    def run(self, *, full: bool, part: Part | None, lent: Lent | None = None) -> None:
         """Bring everything up to date, or one part; to be called once.
 
         Documents, chunks and vectors are committed as they are made, so an exception loses only the last seconds. The
@@ -73,8 +75,10 @@ class DocumentUpdate:
         Args:
             full: Read every file again.
             part: Look at this part only, unless the recipe changed or `Part.scan` asks for a full scan by None.
+            lent: The snapshot that the next one begins with: what it holds has vectors, and goes into no draft.
         """
         catalog = self._catalog
+        self._lent = lent.documents() if lent else {}
         recipe_key = recipe_of_tree(self._how.of_documents, self._embedder.info.key)
         part = None if catalog.recipe() != recipe_key else part
         known, found = self._look(part)
@@ -143,6 +147,11 @@ class DocumentUpdate:
             self._catalog.put_document(found, checked_ns, content_id=None, kind="", reason=looked.reason)
             return
         document = looked.document
+        if before is None and (content_id := self._lent_content(document)) is not None:
+            self._summary.added += 1
+            self._summary.reused += self._catalog.n_chunks(content_id)
+            self._take_later(found, checked_ns, (content_id, document.kind, document.language))
+            return
         content_id, records = self._content(looked)
         row = (document.path, content_id, document.kind, document.language)
         is_same = before is not None and (content_id, document.kind) == (content_before, before.kind)
@@ -154,12 +163,20 @@ class DocumentUpdate:
         self.n_chunks_more += len(records) - self._catalog.n_chunks(content_before)
         self._summary.added += content_before is None
         self._summary.changed += content_before is not None and not is_same
-        self.changes[found.path] = row[1:]
         self._draft().add(row, records, self._need_vectors(looked, content_id, records))
-        # The row is written with the vectors of its chunks, so that a killed run reads the document again.
-        self._pending_documents.append((found, checked_ns, content_id, document.kind))
+        self._take_later(found, checked_ns, row[1:])
+
+    def _take_later(self, found: Found, checked_ns: int, row: DocumentRow) -> None:
+        """Note a document's row, which is written with the vectors of its chunks: a killed run reads it again."""
+        self.changes[found.path] = row
+        self._pending_documents.append((found, checked_ns, *row[:2]))
         if len(self._pending) >= _BATCH_INPUTS or time.monotonic() - self._last_commit > _BATCH_SECONDS:
             self._flush()
+
+    def _lent_content(self, document: Document) -> int | None:
+        """Return the content id of a document that the lent snapshot holds as it is; None for another one."""
+        lent = self._lent.get(document.path)
+        return lent if lent is not None and lent == self._catalog.content_of(document, self._how.of_chunks) else None
 
     def _prepare(self) -> None:
         """Load what the first documents and the commit will need: the draft's module, the annotator's background."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +13,15 @@ from hybrid.base.atomic import write_atomic
 from hybrid.base.errors import IndexCorruptError, IndexMissingError, IndexUnavailableError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 FORMAT_VERSION = 2
 """Number of the format of segments and manifest; an index with another one must be built anew."""
 
 NAME = "manifest.json"
+SEGMENTS = "segment-*.safetensors"
+"""Names of the files of segments."""
 
 
 class SegmentEntry(Struct, frozen=True):
@@ -106,3 +110,13 @@ def is_untouched(folder: Path, manifest: Manifest) -> bool:
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write the manifest in one rename, which makes its generation current; readers see the old one or the new one."""
     write_atomic(folder / NAME, json.dumps(to_builtins(manifest), indent=1).encode())
+
+
+def remove_unused(folder: Path, used: Iterable[str]) -> None:
+    """Delete the segment files that are not in `used`; a reader that has one mapped can go on reading it."""
+    keep = set(used)
+    for path in folder.glob(SEGMENTS):
+        if path.name not in keep:
+            # Windows refuses while a reader holds it; the next commit tries again.
+            with contextlib.suppress(OSError):
+                path.unlink()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
+
+from hybrid.index.manifest import NAME
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,3 +30,17 @@ class Place(Struct, frozen=True):
     tree: str
     root: str
     lock: Path
+
+
+def lenders(place: Place) -> list[Place]:
+    """Return the places of the other trees of a project that have a snapshot, the newest first; `root` is empty there.
+
+    They share the catalog, so that one of them can stand in for a tree that has no snapshot of its own yet.
+    """
+    found: list[tuple[int, str]] = []
+    with contextlib.suppress(OSError):
+        for folder in place.folder.parent.iterdir():
+            with contextlib.suppress(OSError):
+                found.append(((folder / NAME).stat().st_mtime_ns, folder.name))
+    trees = [tree for _, tree in sorted(found, reverse=True) if tree != place.tree]
+    return [replace(place, folder=place.folder.with_name(tree), tree=tree, root="") for tree in trees]

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from hybrid.records.lessons.reranking import Reranker
     from hybrid.records.types import Record
     from hybrid.search.searcher import Searcher
+    from hybrid.sources.listing import Lister
     from hybrid.types import Item
 
 
@@ -401,14 +402,16 @@ _KEPT_CHARS = 40_000
 class SpanReader:
     """Gives the texts of hits as they may be shown; each file is read once and then kept."""
 
-    def __init__(self, root: Path, *, max_file_bytes: int, redact: bool) -> None:
+    def __init__(self, root: Path, *, max_file_bytes: int, redact: bool, rules: Lister | None = None) -> None:
         """Set the folder of the files; nothing is read yet.
 
         Args:
             root: Top of the working tree.
             max_file_bytes: A longer file is not read.
             redact: Replace secrets in texts and paths.
+            rules: Lists the files that may be read: for hits of another tree's index; None for any file.
         """
+        self._rules = rules
         self._source = FileReader(root, max_file_bytes)
         self._is_redacting = redact
         self._files: dict[str, _File | None] = {}
@@ -428,9 +431,15 @@ class SpanReader:
 
     def _file(self, path: str) -> _File | None:
         if path not in self._files:
-            text = self._source.read_text(path)
+            is_left_out = self._rules is not None and not self._is_listed(self._rules, path)
+            text = None if is_left_out else self._source.read_text(path)
             self._files[path] = None if text is None else _File(text)
         return self._files[path]
+
+    @staticmethod
+    def _is_listed(rules: Lister, path: str) -> bool:
+        listing = rules.run_within([path])
+        return listing is not None and path in listing.paths
 
     def _read(self, hit: Hit) -> str | None:
         file = self._file(hit.path)

@@ -91,7 +91,8 @@ class OpenFiles:
     def searcher(self, workspace: Workspace) -> Searcher:
         """Return the searcher of a workspace, of the generation that is on disk now.
 
-        When that was embedded with a model that is not loaded yet, the one that was open serves until it is.
+        When that was embedded with a model that is not loaded yet, the one that was open serves until it is. Without an
+        index, another tree of the project may stand in: see `open_searcher`.
 
         Raises:
             ProjectError: There is no project here.
@@ -120,6 +121,7 @@ class OpenFiles:
                     raise
                 return before.searcher
             size_bytes = searcher.backend.figures().size_bytes
+            stamp = stamp or _stamp_of(folder, searcher)
             with self._lock:
                 self._open[key] = _OpenIndex(searcher, stamp, size_bytes, time.monotonic())
                 self._open.move_to_end(key)
@@ -203,7 +205,7 @@ class OpenFiles:
             entry = self._open.get(key)
             if entry is None:
                 return None
-            if entry.stamp != _stamp(folder):
+            if entry.stamp != _stamp_of(folder, entry.searcher):
                 return None
             entry.used_s = time.monotonic()
             self._open.move_to_end(key)
@@ -215,6 +217,11 @@ class OpenFiles:
             len(self._open) > limits.max_projects or sum(e.size_bytes for e in self._open.values()) > limit_bytes
         ):
             self._open.popitem(last=False)
+
+
+def _stamp_of(folder: Path, searcher: Searcher) -> tuple[int, ...]:
+    """Return the stamp of the index in a folder; without one, that of the index that stands in for it."""
+    return _stamp(folder) or (_stamp(searcher.lender) if searcher.lender else ())
 
 
 def _stamp(folder: Path) -> tuple[int, ...]:

@@ -11,11 +11,18 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from hybrid.base.errors import HybridError, IndexMismatchError, IndexMissingError, ModelError
+from hybrid.base.errors import (
+    HybridError,
+    IndexMismatchError,
+    IndexMissingError,
+    IndexUnavailableError,
+    ModelError,
+)
 from hybrid.base.tokens import query_tokens
 from hybrid.index.backend import EVERYTHING, Filter
 from hybrid.index.history import open_history
 from hybrid.index.manifest import read_manifest
+from hybrid.index.place import lenders
 from hybrid.index.snapshot import open_snapshot
 from hybrid.models.registry import embedder_info, embedder_of_key, load_embedder
 from hybrid.prompting.query import narrowed, said_in_english
@@ -45,6 +52,9 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 Mode = Literal["hybrid", "dense", "lexical"]
+
+STANDS_IN = "files: the index of another working tree of this project answers until this one is indexed"
+"""The sentence for whoever is answered by a searcher with a `lender`."""
 
 _BELOW_TITLE = 0.5
 """Weight of the focus of a prompt in its vector, beside 1 for its title. Chosen by hand: 0 to 1 do alike."""
@@ -110,6 +120,8 @@ class Searcher:
         self.embedder = embedder
         self.gate = gate
         self.history: History | None = None
+        self.lender: Path | None = None
+        """The folder of another tree's index, when that one stands in for an index that is missing."""
         self._settings = settings
         self._ranker = Ranker(backend, ranking) if ranking and settings.ranker == "evidence" else None
         self._lexical = self._lexical_leg()
@@ -319,6 +331,9 @@ def open_by_words(workspace: Workspace) -> Searcher:
 def open_searcher(workspace: Workspace, *, load: Callable[[str, Path], Embedder] | None = None) -> Searcher:
     """Open the index of a workspace for searching.
 
+    A working tree without an index is searched through the newest of the project's other trees (`Searcher.lender`)
+    until its own is built: whoever shows a hit reads it in the files of this tree.
+
     Args:
         workspace: A workspace with a project.
         load: Called with the name of a model and `$HYBRID_HOME`, returns the embedder; by default it is loaded anew.
@@ -328,7 +343,16 @@ def open_searcher(workspace: Workspace, *, load: Callable[[str, Path], Embedder]
         ModelError: The embedder cannot be loaded.
         IndexUnavailableError: The index is missing, damaged, or of another format or model.
     """
-    return open_collection(workspace.place, workspace.config, workspace.home, load=load)
+    place, config, home = workspace.place, workspace.config, workspace.home
+    try:
+        return open_collection(place, config, home, load=load)
+    except IndexMissingError:
+        for lender in lenders(place):
+            with contextlib.suppress(IndexUnavailableError, ModelError):
+                searcher = open_collection(lender, config, home, load=load)
+                searcher.lender = lender.folder
+                return searcher
+        raise
 
 
 def open_collection(

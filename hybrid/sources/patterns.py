@@ -18,7 +18,10 @@ from hybrid.base.atomic import read_regular
 from hybrid.sources.reading import join
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from hybrid.config import IndexConfig
 
 
 _WILDCARDS = re.compile(r"[*?\[\\]")
@@ -49,6 +52,24 @@ class ListingOptions(Struct, frozen=True):
 
 EVERY_FILE = ListingOptions()
 """Every file that no rule of the project itself ignores."""
+
+
+def listing_options(root: Path, settings: IndexConfig, home: Path, records: Sequence[str]) -> ListingOptions:
+    """Return the rules for the files of a working tree; `$HYBRID_HOME`, which may lie in the tree, holds none.
+
+    Args:
+        root: Top of the tree.
+        settings: What is a document.
+        home: `$HYBRID_HOME`.
+        records: See `record_files.record_paths`: they are given out as records, not as documents.
+    """
+    own, top = home.resolve(), root.resolve()
+    return ListingOptions(
+        include=tuple(settings.include),
+        exclude=tuple(settings.exclude),
+        record_paths=(*records, own.relative_to(top).as_posix()) if top in own.parents else tuple(records),
+        follow_gitignore=settings.follow_gitignore,
+    )
 
 
 class Rule(Struct, frozen=True):

@@ -19,7 +19,9 @@ from hybrid.base.errors import ProjectError, RefusedError
 from hybrid.chunking.chunker import chunk_document, chunker_version
 from hybrid.chunking.languages import kind_of, language_of
 from hybrid.index.build import build
+from hybrid.index.lending import link_or_copy
 from hybrid.index.manifest import NAME as MANIFEST_NAME
+from hybrid.index.place import lenders
 from hybrid.index.plan import BuildTask, BuildTools, Part, Recipe, Summary, silent
 from hybrid.knowledge.record_files import record_paths
 from hybrid.models.registry import LazyEmbedder, gone_models
@@ -29,7 +31,7 @@ from hybrid.project.registry import is_forgotten
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.sources.files import SOURCE_VERSION, FileSource, FileTypes
 from hybrid.sources.listing import folders_above, is_within
-from hybrid.sources.patterns import ListingOptions
+from hybrid.sources.patterns import listing_options
 from hybrid.sources.reading import join
 from hybrid.types import ChunkLimits
 from hybrid.upkeep.projects import enforce_quota
@@ -130,20 +132,14 @@ def file_source(root: Path, settings: IndexConfig, home: Path, records: Sequence
         root: Top of the tree.
         settings: What is a document.
         home: `$HYBRID_HOME`.
-        records: See `record_places.record_paths`: they are given out as records, not as documents.
+        records: See `record_files.record_paths`: they are given out as records, not as documents.
 
     Raises:
         ProjectError: The tree is `$HYBRID_HOME` itself.
     """
-    own, top = home.resolve(), root.resolve()
-    if own == top:
+    if home.resolve() == root.resolve():
         raise ProjectError(f"{root} is where hybrid keeps its own files: set HYBRID_HOME to a folder of its own")
-    options = ListingOptions(
-        include=tuple(settings.include),
-        exclude=tuple(settings.exclude),
-        record_paths=(*records, own.relative_to(top).as_posix()) if top in own.parents else tuple(records),
-        follow_gitignore=settings.follow_gitignore,
-    )
+    options = listing_options(root, settings, home, records)
     return FileSource(root, FileTypes(language_of, kind_of), max_file_bytes=settings.max_file_bytes, options=options)
 
 
@@ -272,6 +268,10 @@ def _read_history(workspace: Workspace, *, is_anew: bool) -> None:
 
     folder, ranking = workspace.place.folder, workspace.config.ranking
     if ranking.history or ranking.changes_with:
+        if not (folder / NAME).exists():
+            for lender in lenders(workspace.place)[:1]:  # Only the commits since are read then.
+                with contextlib.suppress(OSError):
+                    link_or_copy(lender.folder / NAME, folder / NAME)
         update_history(folder, str(workspace.require_project().root), is_anew=is_anew)
     else:
         with contextlib.suppress(OSError):
@@ -312,7 +312,8 @@ def reason_against(workspace: Workspace) -> str:
     """Return why this project is not indexed in the background now; empty when it may be.
 
     `off` (`[index] auto`), `no_project`, `own_home`, `home_folder`, `forgotten` (on purpose); and for the first index
-    `not_git`, `too_many_files`. The last is remembered for an hour: counting costs a look at the files.
+    `not_git`, `too_many_files`. The last is remembered for an hour: counting costs a look at the files. Another working
+    tree of a project that has an index may have one, too: most of it is taken over.
 
     Args:
         workspace: The workspace of any directory.
@@ -328,6 +329,8 @@ def reason_against(workspace: Workspace) -> str:
         return ""
     if was_forgotten(workspace):
         return "forgotten"
+    if lenders(workspace.place):
+        return ""
     return _reason_against_first(workspace) if project.is_git else "not_git"
 
 

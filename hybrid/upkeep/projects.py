@@ -65,13 +65,13 @@ def indexed_projects(home: Path) -> list[IndexedProject]:
     entries = registry.load_registry(home)
     found: list[IndexedProject] = []
     for folder in sorted((home / "projects").glob("*/")):
-        sizes: list[int] = []
+        sizes: dict[tuple[int, int], int] = {}  # By file: trees share what they have in common.
         times: list[float] = []
         for path in _files(folder):
             with contextlib.suppress(OSError):
                 stat = path.stat()
                 if not _is_lock(path.name):
-                    sizes.append(0 if is_lessons(path.name) else stat.st_size)
+                    sizes[stat.st_dev, stat.st_ino] = 0 if is_lessons(path.name) else stat.st_size
                     times.append(stat.st_mtime)
         if not sizes:
             continue
@@ -81,7 +81,7 @@ def indexed_projects(home: Path) -> list[IndexedProject]:
                 key=folder.name,
                 name=entry.name if entry else "",
                 roots=tuple(entry.paths) if entry else (),
-                size_bytes=sum(sizes),
+                size_bytes=sum(sizes.values()),
                 used_s=max(times),
             )
         )

@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 from hybrid.base.atomic import locked
-from tests.support.builders import CHECKOUT, PAYMENTS, Shop, git_project, new_shop, write_files
+from tests.support.builders import CHECKOUT, PAYMENTS, Shop, git_project, linked_worktree, new_shop, write_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -131,14 +131,7 @@ def test_clones_of_one_origin_share_key_and_vectors(tmp_path: Path) -> None:
 def test_a_worktree_shares_key_and_vectors(tmp_path: Path) -> None:
     """A linked working tree has the key of its main tree and costs no embedding."""
     main = new_shop(tmp_path)
-    linked = write_files(tmp_path / "linked", PAYMENTS)
-    folder = main.root / ".git" / "worktrees" / "linked"
-    folder.mkdir(parents=True)
-    (folder / "commondir").write_text("../..\n")
-    (folder / "gitdir").write_text(f"{linked / '.git'}\n")
-    (folder / "HEAD").write_text("ref: refs/heads/other\n")
-    (linked / ".git").write_text(f"gitdir: {folder}\n")
-    worktree = Shop(linked, main.home)
+    worktree = Shop(linked_worktree(main.root, tmp_path / "linked"), main.home)
 
     summary, state = worktree.json("reindex"), worktree.json("status")
 

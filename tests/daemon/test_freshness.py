@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.daemon.freshness import Freshness
 from tests.support.agent import Agent, until
-from tests.support.builders import CHECKOUT, PAYMENTS, git_project, new_shop
+from tests.support.builders import CHECKOUT, PAYMENTS, Shop, git_project, linked_worktree, new_shop
 from tests.support.successors import SHIPPED
 
 if TYPE_CHECKING:
@@ -40,6 +40,17 @@ def test_the_first_session_of_a_project_makes_its_index(tmp_path: Path) -> None:
 
     assert ("", True) == (first, "documents indexed" in second)
     assert before == sorted(agent.shop.root.rglob("*"))
+
+
+def test_a_new_worktree_is_answered_and_gets_an_index(served: Agent, tmp_path: Path) -> None:
+    """The first prompt in a new working tree is answered through the other's index, and makes its own."""
+    tree = Shop(linked_worktree(served.shop.root, tmp_path / "linked"), served.shop.home)
+
+    answer = replace(served, shop=tree).prompt(RETRY, "s2").text
+    until(lambda: tree.json("status")["index"]["state"] == "ready")
+
+    assert "src/payments/client.py" in answer
+    assert tree.json("status")["index"]["documents"] == len(PAYMENTS)
 
 
 def test_edits_are_found_after_the_project_was_made_anew(served: Agent) -> None:

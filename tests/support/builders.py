@@ -239,6 +239,18 @@ def git_project(root: Path, files: Mapping[str, str] = PAYMENTS) -> Path:
     return root
 
 
+def linked_worktree(main: Path, root: Path, files: Mapping[str, str] = PAYMENTS) -> Path:
+    """A linked working tree of a repository, as `git worktree add` makes it, with some files."""
+    write_files(root, files)
+    folder = main / ".git" / "worktrees" / root.name
+    folder.mkdir(parents=True)
+    (folder / "commondir").write_text("../..\n")
+    (folder / "gitdir").write_text(f"{root / '.git'}\n")
+    (folder / "HEAD").write_text("ref: refs/heads/other\n")
+    (root / ".git").write_text(f"gitdir: {folder}\n")
+    return root
+
+
 @dataclass(frozen=True)
 class Shop:
     """A project and a `HYBRID_HOME` of its own, used through the real command only."""
