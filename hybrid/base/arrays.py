@@ -205,6 +205,25 @@ def find_string(blob: memoryview, offsets: memoryview, wanted: str) -> int | Non
     return index if is_held else None
 
 
+def strings_with_prefix(blob: memoryview, offsets: memoryview, prefix: str, longest: int) -> list[str]:
+    """Return the strings that begin with a prefix and have at most `longest` letters; the blob is sorted by bytes.
+
+    They are chosen before any of them is made: in large projects ten thousand names begin with `test`.
+    """
+    key = prefix.encode("utf-8", "surrogatepass")
+    low = lower_bound(blob, offsets, key)
+    high = lower_bound(blob, offsets, key + b"\xff", low)
+    places = np.frombuffer(offsets, np.uint32)[low : high + 1].astype(np.int64)
+    data = np.frombuffer(blob, np.uint8)[places[0] : places[-1]]
+    ends = places - places[0]
+    n_letters = np.zeros(len(data) + 1, np.int32)
+    np.cumsum(data & 0xC0 != 0x80, out=n_letters[1:])  # Every letter has one byte that continues no other.
+    short = np.flatnonzero(np.diff(n_letters[ends]) <= longest)
+    raw = data.tobytes()
+    found = zip(ends[short].tolist(), ends[short + 1].tolist(), strict=True)
+    return [raw[start:end].decode("utf-8", "surrogatepass") for start, end in found]
+
+
 def unpack_strings(blob: NDArray[np.uint8], offsets: NDArray[np.uint32]) -> list[str]:
     """Return every string of a packed blob, in order."""
     data = blob.tobytes()

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hybrid.base.arrays import find_string, lower_bound, read_arrays, unpack_string, unpack_strings
+from hybrid.base.arrays import (
+    find_string,
+    lower_bound,
+    read_arrays,
+    strings_with_prefix,
+    unpack_string,
+    unpack_strings,
+)
 from hybrid.base.memo import Memo
 
 if TYPE_CHECKING:
@@ -290,19 +297,9 @@ class Segment:
         Args:
             table: To search.
             prefix: The letters that the strings begin with.
-            longest: Letters of a string at most; in large projects ten thousand names begin with `test`.
+            longest: Letters of a string at most.
         """
-        key = prefix.encode("utf-8", "surrogatepass")
-        low = self._lower_bound(table, key)
-        offsets = self._arrays[f"{table}_at"][low : self._lower_bound(table, key + b"\xff", low) + 1]
-        data = self._arrays[f"{table}_text"][offsets[0] : offsets[-1]]
-        ends = offsets - offsets[0]
-        n_letters = np.zeros(len(data) + 1, np.int32)
-        np.cumsum(data & 0xC0 != 0x80, out=n_letters[1:])  # Every letter has one byte that continues no other.
-        short = np.flatnonzero(np.diff(n_letters[ends]) <= longest)
-        raw = data.tobytes()
-        places = zip(ends[short].tolist(), ends[short + 1].tolist(), strict=True)
-        return [raw[start:end].decode("utf-8", "surrogatepass") for start, end in places]
+        return strings_with_prefix(*self._tables[table], prefix, longest)
 
     def document_at(self, path: str) -> int | None:
         """The row of the document at a path, dead or not; None when the segment has none."""
