@@ -3,6 +3,7 @@
 # make check   what CI runs: lint, types, layers, tests
 # make again   only the tests that failed in the last run, one after the other
 # make clients the tests with real coding clients from npm (CLIENTS="claude codex"; kept in CLIENTS_DIR)
+# make milvus  the tests of a team's index with stores from registry packages (MILVUS_DIR keeps them)
 # make heavy   the tests that need torch and transformers, in an environment of their own
 # make docs    write docs/configuration.md from config.toml
 # make picture draw docs/picture.svg: a terminal in which hybrid answers prompts
@@ -13,13 +14,15 @@ VENV ?= .venv
 REPO ?= .
 CLIENTS_DIR ?= .clients
 HEAVY ?= .venv-heavy
+MILVUS ?= .venv-milvus
+MILVUS_DIR ?= .milvus
 CLIENTS ?=
 PROFILE ?= quick
 WORKERS ?= 4
 BIN := $(VENV)/bin
 HERE := $(CURDIR)
 
-.PHONY: demo test again clients heavy check lint types layers docs picture bench wheel clean
+.PHONY: demo test again clients milvus heavy check lint types layers docs picture bench wheel clean
 
 $(VENV)/installed: pyproject.toml lab/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -30,10 +33,10 @@ demo: $(VENV)/installed
 	@$(BIN)/python tests/demo.py "$(REPO)" $(if $(PROMPT),--prompt "$(PROMPT)")
 
 test: $(VENV)/installed
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --hypothesis-profile $(PROFILE) -m "not bench and not model and not clients"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --hypothesis-profile $(PROFILE) -m "not bench and not model and not clients and not milvus"
 
 again: lint types layers
-	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m "not bench and not model and not clients"
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m "not bench and not model and not clients and not milvus"
 
 # Needs npm and its registry, once. What cannot be installed or run is named, with the reason, and its tests skip.
 clients: export HYBRID_CLIENTS_DIR = $(CLIENTS_DIR)
@@ -41,6 +44,14 @@ clients: export HYBRID_CLIENTS = $(CLIENTS)
 clients: $(VENV)/installed
 	$(BIN)/python -m tests.clients.installing
 	$(BIN)/python -m pytest -m clients tests/clients
+
+# The stores listen on 127.0.0.1 and end with the tests.
+milvus: export HYBRID_MILVUS_DIR = $(MILVUS_DIR)
+milvus:
+	$(PYTHON) -m venv $(MILVUS)
+	$(MILVUS)/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,milvus]"
+	$(MILVUS)/bin/python -m tests.team.servers
+	$(MILVUS)/bin/python -m pytest -n 0 -m milvus tests/team
 
 # The pinned torch first: without it pip would take the newest build, which on Linux brings gigabytes for GPUs.
 heavy:
@@ -76,4 +87,4 @@ wheel: $(VENV)/installed
 	$(BIN)/python -m build --outdir dist .
 
 clean:
-	rm -rf $(VENV) $(HEAVY) dist .demo $(CLIENTS_DIR)
+	rm -rf $(VENV) $(HEAVY) $(MILVUS) $(MILVUS_DIR) dist .demo $(CLIENTS_DIR)

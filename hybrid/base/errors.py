@@ -8,7 +8,9 @@ HybridError
 ├── IndexUnavailableError  the index cannot be searched
 │   ├── IndexMissingError      nothing was built yet
 │   ├── IndexCorruptError      files are damaged: rebuild
-│   └── IndexMismatchError     built by another format or model: rebuild
+│   ├── IndexMismatchError     built by another format or model: rebuild
+│   ├── StoreDownError         the team's store does not answer, or not in time
+│   └── StoreNotReadyError     the team's store answers, and does not have what is asked for
 └── BusyError              another process builds this index, or a model is being loaded: try again
 """
 
@@ -49,5 +51,13 @@ class IndexMismatchError(IndexUnavailableError):
     """The index was built by another format or another embedding model; a rebuild replaces it."""
 
 
+class StoreDownError(IndexUnavailableError):
+    """The team's store does not answer, refuses, or does not answer in time; what lies here is searched meanwhile."""
+
+
+class StoreNotReadyError(IndexUnavailableError):
+    """The team's store answers, but what is asked for is not there, or not loaded yet."""
+
+
 class BusyError(HybridError):
-    """Another process builds this index, or a model is being loaded; trying again a little later helps."""
+    """Another process builds this index, or a model or store has too much to do; a little later it may work."""

@@ -219,6 +219,10 @@ class Catalog:
         )
         return {decode_path(path): (content_id, kind, language) for path, content_id, kind, language in rows}
 
+    def digest_of(self, content_id: int) -> bytes:
+        """The digest of the text of a content, as of `hybrid.types.Document`; empty for an unknown id."""
+        return self._value("SELECT digest FROM contents WHERE id = ?", content_id) or b""
+
     def recipe(self) -> str:
         """The recipe by which this tree's documents were read, chunked and embedded; empty before the first build."""
         return self._of_tree("recipe")
