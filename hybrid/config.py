@@ -207,6 +207,8 @@ class IndexConfig(Struct, frozen=True):
     auto_max_files: Annotated[int, (0, 10_000_000)]
     watch: bool
     debounce_ms: Annotated[int, (50, 60_000)]
+    uri: str
+    collection: str
 
 
 class DaemonConfig(Struct, frozen=True):
@@ -293,8 +295,10 @@ _PROJECT_MAY_NOT = (
     "hooks.deadline_ms",
     "hooks.ledger_days",
     "index.auto_max_files",
+    "index.collection",
     "index.max_file_bytes",
     "index.quota_mb",
+    "index.uri",
     "index.workers",
     "lessons.capture",
     "lessons.haiku_model",
@@ -330,7 +334,7 @@ _OTHER_VARIABLES = {
     "memory.skip_tools": "HYBRID_SKIP_TOOLS",
 }
 """Setting → a second variable for it, known from other memory systems; the setting's own variable goes first."""
-_NO_SETTINGS = ("HYBRID_HOME", "HYBRID_DISABLE")
+_NO_SETTINGS = ("HYBRID_HOME", "HYBRID_DISABLE", "HYBRID_MILVUS_TOKEN")
 """Variables that begin with `HYBRID_` and are known, but set no `section.key`."""
 _NEAR = 0.6
 """Likeness, 0 to 1 as `difflib` counts it, from which a known name is proposed for an unknown one."""
@@ -383,7 +387,7 @@ def _hints(section: str) -> dict[str, Any]:
 
 
 _SHOWN_CHARS = 200
-_MAY_BE_EMPTY = ("lore.data_dir", "memory.path", "model.reader")
+_MAY_BE_EMPTY = ("index.uri", "lore.data_dir", "memory.path", "model.reader")
 
 
 def _checked_text(key: str, value: object) -> str:

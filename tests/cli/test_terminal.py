@@ -52,6 +52,7 @@ COMMANDS = [
     ("lore", "search", "payment"),
     ("lore", "show", EVIL),
     ("lore", "latest"),
+    ("index", "status"),
     ("memory", "recent"),
     ("memory", "search", "payment"),
     ("memory", "files", "src"),

@@ -54,8 +54,8 @@ that came with a clone counts only after you accept the project by `hybrid trust
 Before that it may set `privacy.redact`, `privacy.log_prompts`, `memory.enabled`, `memory.capture` and `memory.cross_project` in the
 direction of more privacy, and add to `index.exclude`. `hybrid config` and `hybrid doctor` name the settings that wait.
 
-Two variables are no settings: `HYBRID_HOME` chooses the folder of [all that is stored](storage-and-privacy.md), and
-`HYBRID_DISABLE=1` silences every hook.
+Three variables are no settings: `HYBRID_HOME` chooses the folder of [all that is stored](storage-and-privacy.md),
+`HYBRID_DISABLE=1` silences every hook, and `HYBRID_MILVUS_TOKEN` opens [the store of your team](team-index.md).
 
 ## Settings
 """
