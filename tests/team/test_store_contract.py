@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from tests.team.conftest import Desk
 
 T = 60.0
-CLIENT = "src/client.py"
 
 
 def some_files(folder: Path, repository: str = "shop", **texts: str) -> dict[str, StoredFile]:
