@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable
+from pathlib import Path
 
 DIGEST_BYTES = 16
 """Bytes of a chunk digest that are kept: 128 bits of SHA-256, enough for 2^60 chunks without a likely clash."""
@@ -34,6 +35,15 @@ def digest8(digest: bytes) -> str:
 def sha256_hex(data: bytes) -> str:
     """The full SHA-256 of bytes in hex."""
     return hashlib.sha256(data).hexdigest()
+
+
+def sha256_of_file(file: Path) -> str:
+    """The full SHA-256 of a file in hex, read block by block; raises OSError."""
+    digest = hashlib.sha256()
+    with file.open("rb") as data:
+        while block := data.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def topic_id(keys: Iterable[str]) -> str:

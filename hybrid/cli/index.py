@@ -1,4 +1,7 @@
-"""`hybrid index`: the team's index of a project: push the working tree's index to it, look at it, delete from it."""
+"""`hybrid index`: an index that is shared, as one file (`index_file`) or in the team's store.
+
+Of the store: push the working tree's index to it, look at it, delete from it.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from msgspec import to_builtins
 
 from hybrid.base.errors import HybridError
 from hybrid.cli.common import Action, add_actions, number_in, print_done, print_found, workspace_of
+from hybrid.cli.index_file import export, import_file
 from hybrid.cli.streams import build_progress
 from hybrid.render.numbers import amount
 from hybrid.render.visible import visible_line
@@ -24,6 +28,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the actions of the command."""
     parser.epilog = "example:\n  hybrid index push --keep 20"
     parsers = add_actions(parser, _ACTIONS)
+    parsers["export"].add_argument("file", metavar="FILE", help="the file to write; one that is there is replaced")
+    parsers["import"].add_argument("file", metavar="FILE", help="as `hybrid index export` wrote it")
+    about = "refuse the file unless it has this digest"
+    parsers["import"].add_argument("--sha256", metavar="HEX", default="", help=about)
     parsers["push"].add_argument(
         "--keep",
         type=number_in(1, 10_000, "generations"),
@@ -117,6 +125,8 @@ def drop(args: argparse.Namespace) -> int:
 
 
 _ACTIONS = {
+    "export": Action("write the index of the working tree into one file", "shop.hybrid-index", export),
+    "import": Action("begin the index of a tree that has none with an exported one", "shop.hybrid-index", import_file),
     "push": Action("put the working tree's index into the team's index, as the generation of its commit", "", push),
     "status": Action("what the team's index holds, and whether its store answers", "", status),
     "drop": Action("delete a commit, a path, a repository or everything from the team's index", "--path .env", drop),

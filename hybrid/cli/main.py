@@ -43,7 +43,7 @@ COMMANDS = {
     "models": ("models", "embedding models: list, show, verify, use, bench"),
     "project": ("project", "which project a folder belongs to, and why it has its name and key"),
     "projects": ("projects", "list and forget indexed projects"),
-    "index": ("index", "the team's index: push to it, what it holds, delete from it"),
+    "index": ("index", "an index in one file: export, import; the team's index: push, status, drop"),
     "trust": ("trust", "accept the lessons, the lore and the settings that lie in a project's tree"),
     "eval": ("evaluate", "measure ranking, gate, chunks and speed"),
 }

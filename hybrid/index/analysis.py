@@ -243,7 +243,12 @@ def encode_detail(record: ChunkRecord) -> bytes:
     }
     if record.masked:
         detail["masked"] = record.masked.hex()
-    return zlib.compress(_JSON.encode(detail).encode(), 1)
+    return pack_detail(_JSON.encode(detail).encode())
+
+
+def pack_detail(detail: bytes) -> bytes:
+    """Return the JSON of a detail as the catalog stores it."""
+    return zlib.compress(detail, 1)
 
 
 def decode_record(row: Sequence[Any]) -> ChunkRecord:

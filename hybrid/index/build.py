@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from hybrid.index.lending import Lent
     from hybrid.index.place import Place
-    from hybrid.index.plan import BuildTools
+    from hybrid.index.plan import BuildTools, Lending
     from hybrid.types import Source
 
 _SPARE_CONTENTS = 5_000
@@ -94,7 +93,7 @@ class _Run(Struct, frozen=True):
             documents = DocumentUpdate(catalog, self.tools, summary)
             was_cut_short = catalog.is_dirty()
             current = 0 if was_cut_short else self._current(catalog)
-            lent = None if current or self.task.is_purged else take_over(place, catalog, self.tools)
+            lent = None if current or self.task.is_purged else (self.task.lend or take_over)(place, catalog, self.tools)
             documents.run(full=self.task.full, part=self.task.part if current else None, lent=lent)
             is_dirty = self.task.is_purged or catalog.is_dirty()
             is_current = current > 0 and not is_dirty
@@ -119,7 +118,7 @@ class _Run(Struct, frozen=True):
             catalog.compact_if_loose()
         return summary
 
-    def _commit(self, catalog: Catalog, documents: DocumentUpdate, is_known: bool, lent: Lent | None) -> int:
+    def _commit(self, catalog: Catalog, documents: DocumentUpdate, is_known: bool, lent: Lending | None) -> int:
         """Commit a snapshot and return the generation that is current afterwards.
 
         `is_known`: What differs from the generation on disk is what this run changed.

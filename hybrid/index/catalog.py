@@ -283,6 +283,16 @@ class Catalog:
         )
         return [decode_record(row) for row in rows]
 
+    def content(self, content_id: int) -> tuple[bytes, str, str, str]:
+        """Digest, language, method and fallback of a content."""
+        sql = "SELECT digest, language, method, fallback FROM contents WHERE id = ?"
+        return self._db.execute(sql, (content_id,)).fetchone()
+
+    def details(self, content_id: int) -> list[bytes]:
+        """The details (`encode_detail`) of the chunks of a content, in order."""
+        sql = "SELECT detail FROM chunks WHERE content_id = ? ORDER BY ordinal"
+        return [detail for (detail,) in self._db.execute(sql, (content_id,))]
+
     def lines_of(self, path: str, digest: bytes, *, near: int) -> tuple[int, int] | None:
         """First and last line of the chunk of a document that has this digest; None without one.
 

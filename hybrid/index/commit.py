@@ -14,9 +14,9 @@ from hybrid.base.errors import IndexUnavailableError
 from hybrid.index.drafting import SegmentDraft
 from hybrid.index.manifest import (
     FORMAT_VERSION,
-    SEGMENTS,
     Manifest,
     SegmentEntry,
+    last_generation,
     read_manifest,
     remove_unused,
     write_manifest,
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.index.catalog import Catalog, DocumentRow
-    from hybrid.index.lending import Lent
-    from hybrid.index.plan import BuildTask, BuildTools
+    from hybrid.index.plan import BuildTask, BuildTools, Lending
     from hybrid.index.segment import Segment
 
 
@@ -40,12 +39,12 @@ class Changes(Struct, frozen=True):
         rows: Path → row of a document, None for one that is gone; None when the difference is not known and everything
             must be compared.
         draft: The documents that this build has read, or None; not decoded again if the segment holds exactly these.
-        lent: The snapshot of another tree to begin with where there is none; None to begin with nothing.
+        lent: The snapshot from elsewhere to begin with where there is none; None to begin with nothing.
     """
 
     rows: Mapping[str, DocumentRow | None] | None
     draft: SegmentDraft | None
-    lent: Lent | None = None
+    lent: Lending | None = None
 
 
 def commit_snapshot(catalog: Catalog, folder: Path, tools: BuildTools, task: BuildTask, changes: Changes) -> int:
@@ -71,7 +70,7 @@ def commit_snapshot(catalog: Catalog, folder: Path, tools: BuildTools, task: Bui
         _restamp(folder, old[0])
         return old[0].generation
     lent = changes.lent
-    previous, opened = old or ((lent.manifest, lent.segments) if lent else (_empty(folder, tools), []))
+    previous, opened = old or (lent.snapshot() if lent else (_empty(folder, tools), []))
     if changes.rows is not None and old is not None:
         wanted = {path: row for path, row in changes.rows.items() if row is not None}
         entries, missing = _tombstone_some(previous.segments, opened, changes.rows), set(wanted)
@@ -87,7 +86,7 @@ def commit_snapshot(catalog: Catalog, folder: Path, tools: BuildTools, task: Bui
         tools.progress("write", 0, len(documents))
         rows = [(path, *wanted[path]) for path in documents]
         target = folder / f"segment-{previous.generation + 1:08d}.safetensors"
-        kept.append(_write_segment(catalog, target, tools, rows, changes.draft))
+        kept.append(write_segment(catalog, target, tools, rows, changes.draft))
         tools.progress("write", len(documents), len(documents))
     # A reader opens what the manifest names: it is replaced last, in one rename, when the new segment is on disk. A
     # build killed before leaves the old generation whole, and one killed after leaves only files that nobody names.
@@ -121,20 +120,7 @@ def _usable(folder: Path, tools: BuildTools, noted: int) -> tuple[Manifest, list
 def _empty(folder: Path, tools: BuildTools) -> Manifest:
     """Return a manifest without segments, numbered as the last generation in the folder, to begin anew from."""
     model, recipe = tools.embedder.info, tools.how.of_chunks
-    return Manifest(FORMAT_VERSION, _last_generation(folder), model.key, model.dim, recipe, (), {}, tools.background)
-
-
-def _last_generation(folder: Path) -> int:
-    """Return the generation on disk, also of a snapshot that cannot be built upon; 0 without any.
-
-    Segments are named after generations and written in place: counting from 0 again would overwrite a file that a
-    reader has mapped.
-    """
-    try:
-        return read_manifest(folder).generation
-    except IndexUnavailableError:
-        numbers = [int(path.stem.split("-")[1]) for path in folder.glob(SEGMENTS) if path.stem.split("-")[1].isdigit()]
-        return max(numbers, default=0)
+    return Manifest(FORMAT_VERSION, last_generation(folder), model.key, model.dim, recipe, (), {}, tools.background)
 
 
 def _tombstone(
@@ -210,13 +196,17 @@ def _choose_merges(
     return [entry for entry in entries if entry.file not in rewrite], paths
 
 
-def _write_segment(
+def write_segment(
     catalog: Catalog,
     target: Path,
     tools: BuildTools,
     rows: list[tuple[str, int, str, str]],
     draft: SegmentDraft | None,
 ) -> SegmentEntry:
+    """Write a segment with some documents of the catalog (path, content id, kind, language), in order of path.
+
+    A draft that holds exactly these is taken as it is.
+    """
     model = tools.embedder.info
     if draft is None or not draft.holds(rows):
         draft = SegmentDraft()

@@ -18,13 +18,12 @@ from hybrid.redact import mask
 from hybrid.types import EmbedInput, Skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Generator, Sequence
 
     from hybrid.index.analysis import ChunkRecord
     from hybrid.index.catalog import Catalog, DocumentRow, KnownDocument
     from hybrid.index.drafting import SegmentDraft
-    from hybrid.index.lending import Lent
-    from hybrid.index.plan import BuildTools, Part, Summary
+    from hybrid.index.plan import BuildTools, Lending, Part, Summary
     from hybrid.index.reading import Looked
     from hybrid.index.vectors import StoredVectors
     from hybrid.types import Document, Found
@@ -53,7 +52,7 @@ class DocumentUpdate:
         self._summary = summary
         self._model_id = 0
         self._is_full = False
-        self._lent: Mapping[str, int] = {}
+        self._lent: Lending | None = None
         self._pending: dict[bytes, tuple[int, EmbedInput]] = {}
         self._pending_documents: list[tuple[Found, int, int, str]] = []
         self._last_commit = time.monotonic()
@@ -66,7 +65,7 @@ class DocumentUpdate:
         self.n_chunks_more = 0
         """Number of chunks now minus that before this run."""
 
-    def run(self, *, full: bool, part: Part | None, lent: Lent | None = None) -> None:
+    def run(self, *, full: bool, part: Part | None, lent: Lending | None = None) -> None:
         """Bring everything up to date, or one part; to be called once.
 
         Documents, chunks and vectors are committed as they are made, so an exception loses only the last seconds. The
@@ -78,7 +77,7 @@ class DocumentUpdate:
             lent: The snapshot that the next one begins with: what it holds has vectors, and goes into no draft.
         """
         catalog = self._catalog
-        self._lent = lent.documents() if lent else {}
+        self._lent = lent
         recipe_key = recipe_of_tree(self._how.of_documents, self._embedder.info.key)
         part = None if catalog.recipe() != recipe_key else part
         known, found = self._look(part)
@@ -123,7 +122,8 @@ class DocumentUpdate:
         """Yield each file, in order, with the time just before it was read (nanoseconds) and what was read."""
         n_workers = self._tools.workers or automatic_workers()
         if n_workers > 1 and are_worth_it(sum(found.stamp.size_bytes for found in stale)):
-            task = Task(self._reader, self._catalog.known_contents(self._how.of_chunks))
+            known = self._catalog.known_contents(self._how.of_chunks)
+            task = Task(self._reader, known | self._lent.known if self._lent else known)
             yield from look_in_processes(
                 task, stale, n_workers=n_workers, now_ns=self._tools.now_ns, meanwhile=self._prepare
             )
@@ -133,6 +133,8 @@ class DocumentUpdate:
             yield found, checked_ns, self._reader.look(found, self._is_known)
 
     def _is_known(self, document: Document) -> bool:
+        if self._lent and (document.digest, document.language) in self._lent.known:
+            return True
         return self._catalog.content_of(document, self._how.of_chunks) is not None
 
     def _take(self, found: Found, checked_ns: int, looked: Looked | Skipped, before: KnownDocument | None) -> None:
@@ -147,7 +149,7 @@ class DocumentUpdate:
             self._catalog.put_document(found, checked_ns, content_id=None, kind="", reason=looked.reason)
             return
         document = looked.document
-        if before is None and (content_id := self._lent_content(document)) is not None:
+        if before is None and self._lent and (content_id := self._lent.content_of(document)) is not None:
             self._summary.added += 1
             self._summary.reused += self._catalog.n_chunks(content_id)
             self._take_later(found, checked_ns, (content_id, document.kind, document.language))
@@ -172,11 +174,6 @@ class DocumentUpdate:
         self._pending_documents.append((found, checked_ns, *row[:2]))
         if len(self._pending) >= _BATCH_INPUTS or time.monotonic() - self._last_commit > _BATCH_SECONDS:
             self._flush()
-
-    def _lent_content(self, document: Document) -> int | None:
-        """Return the content id of a document that the lent snapshot holds as it is; None for another one."""
-        lent = self._lent.get(document.path)
-        return lent if lent is not None and lent == self._catalog.content_of(document, self._how.of_chunks) else None
 
     def _prepare(self) -> None:
         """Load what the first documents and the commit will need: the draft's module, the annotator's background."""

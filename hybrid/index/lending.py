@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+from functools import partial
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from hybrid.base.errors import IndexUnavailableError
@@ -19,35 +19,43 @@ from hybrid.index.manifest import NAME, Manifest, read_manifest, remove_unused
 from hybrid.index.place import lenders
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from hybrid.index.catalog import Catalog
     from hybrid.index.place import Place
     from hybrid.index.plan import BuildTools
     from hybrid.index.segment import Segment
+    from hybrid.types import Document
 
 
-class Lent(Struct, frozen=True):
-    """The snapshot that was taken over; its files lie in the folder of the tree, and no manifest names them yet.
+class Lent:
+    """The snapshot of another tree; it fulfils `plan.Lending`."""
 
-    Attributes:
-        manifest: Its manifest.
-        segments: Its open segments, in the order of the manifest.
-    """
+    known: frozenset[tuple[bytes, str]] = frozenset()
 
-    manifest: Manifest
-    segments: list[Segment]
-
-    def documents(self) -> dict[str, int]:
-        """Return path → content id of the documents that can be found in it."""
-        return {
+    def __init__(self, manifest: Manifest, segments: list[Segment], known_as: Callable[[Document], int | None]) -> None:
+        """Take the snapshot, its files linked; `known_as` gives the content id of a text that the catalog knows."""
+        self._manifest = manifest
+        self._segments = segments
+        self._known_as = known_as
+        self._contents = {
             path: content
-            for segment in self.segments
+            for segment in segments
             for path, content, is_live in zip(
                 segment.paths, segment.doc_content.tolist(), segment.doc_is_live.tolist(), strict=True
             )
             if is_live
         }
+
+    def content_of(self, document: Document) -> int | None:
+        """See `plan.Lending`."""
+        lent = self._contents.get(document.path)
+        return lent if lent is not None and lent == self._known_as(document) else None
+
+    def snapshot(self) -> tuple[Manifest, list[Segment]]:
+        """See `plan.Lending`."""
+        return self._manifest, self._segments
 
 
 def take_over(place: Place, catalog: Catalog, tools: BuildTools) -> Lent | None:
@@ -68,11 +76,12 @@ def take_over(place: Place, catalog: Catalog, tools: BuildTools) -> Lent | None:
             noted = catalog.generation_of(lender.tree)
             # As for the tree's own (`commit`): another snapshot was made from a catalog that is lost.
             if noted and manifest.generation - noted in (0, 1) and tools.made(manifest):
-                return _linked(lender.folder, place.folder, manifest)
+                manifest, segments = _linked(lender.folder, place.folder, manifest)
+                return Lent(manifest, segments, partial(catalog.content_of, recipe=tools.how.of_chunks))
     return None
 
 
-def _linked(source: Path, target: Path, manifest: Manifest) -> Lent:
+def _linked(source: Path, target: Path, manifest: Manifest) -> tuple[Manifest, list[Segment]]:
     from hybrid.index.snapshot import open_segment  # Brings numpy, which a build without a change never needs.
 
     # A segment is written in place: one that a killed build linked here must not be the target of the next.
@@ -80,7 +89,7 @@ def _linked(source: Path, target: Path, manifest: Manifest) -> Lent:
     for entry in manifest.segments:
         link_or_copy(source / entry.file, target / entry.file)
     entries = tuple(replace(one, mtime_ns=(target / one.file).stat().st_mtime_ns) for one in manifest.segments)
-    return Lent(replace(manifest, segments=entries), [open_segment(target, entry) for entry in entries])
+    return replace(manifest, segments=entries), [open_segment(target, entry) for entry in entries]
 
 
 def link_or_copy(source: Path, target: Path) -> None:

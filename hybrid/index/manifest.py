@@ -120,3 +120,16 @@ def remove_unused(folder: Path, used: Iterable[str]) -> None:
             # Windows refuses while a reader holds it; the next commit tries again.
             with contextlib.suppress(OSError):
                 path.unlink()
+
+
+def last_generation(folder: Path) -> int:
+    """Return the generation on disk, also of a snapshot that cannot be built upon; 0 without any.
+
+    Segments are named after generations and written in place: counting from 0 again would overwrite a file that a
+    reader has mapped.
+    """
+    try:
+        return read_manifest(folder).generation
+    except IndexUnavailableError:
+        numbers = [int(path.stem.split("-")[1]) for path in folder.glob(SEGMENTS) if path.stem.split("-")[1].isdigit()]
+        return max(numbers, default=0)

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hybrid.index.catalog import Catalog
     from hybrid.index.manifest import Manifest
+    from hybrid.index.place import Place
+    from hybrid.index.segment import Segment
     from hybrid.types import Chunked, ChunkLimits, Document, Embedder, Found, Source
 
 
@@ -117,6 +120,27 @@ class BuildTools(Struct, frozen=True):
         return found == (FORMAT_VERSION, self.embedder.info.key, self.how.of_chunks, self.background)
 
 
+class Lending(Protocol):
+    """A snapshot from elsewhere, with which the first one of a tree begins.
+
+    Attributes:
+        known: Digest and language of texts that may turn out to be known, besides those of the catalog.
+    """
+
+    known: frozenset[tuple[bytes, str]]
+
+    def content_of(self, document: Document) -> int | None:
+        """Return the content id of a document that the snapshot holds as it is, with its vectors; None for another."""
+        ...
+
+    def snapshot(self) -> tuple[Manifest, list[Segment]]:
+        """Return manifest and open segments once all documents were asked for.
+
+        The files lie in the folder of the tree, and no manifest names them yet.
+        """
+        ...
+
+
 class BuildTask(Struct, frozen=True):
     """The work that a build is asked for.
 
@@ -127,6 +151,7 @@ class BuildTask(Struct, frozen=True):
             change: no file of the index holds any more what is gone.
         max_segments: Number of segments beyond which small ones are merged.
         wait_s: Seconds to wait for another build of this project.
+        lend: Gives what the first snapshot of a tree begins with; None for the snapshot of another tree.
         begin: Called once the lock is held, before anything is written; what it raises ends the build.
     """
 
@@ -135,6 +160,7 @@ class BuildTask(Struct, frozen=True):
     is_purged: bool = False
     max_segments: int = 8
     wait_s: float = 0.0
+    lend: Callable[[Place, Catalog, BuildTools], Lending | None] | None = None
     begin: Callable[[], None] = lambda: None
 
 

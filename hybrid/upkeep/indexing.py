@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hybrid.base.atomic import read_regular, write_atomic
 from hybrid.base.errors import ProjectError, RefusedError
@@ -40,7 +41,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from hybrid.config import IndexConfig
-    from hybrid.index.plan import Progress
+    from hybrid.index.catalog import Catalog
+    from hybrid.index.place import Place
+    from hybrid.index.plan import Lending, Progress
     from hybrid.types import Embedder
     from hybrid.workspace import Workspace
 
@@ -168,6 +171,7 @@ class BuildRequest(Struct, frozen=True):
         is_forced: Index a home directory or a file-system root too.
         wait_s: Seconds to wait for another build.
         workers: Processes that read files, as of `index.build.build`; None for what the settings say.
+        lend: As of `BuildTask.lend`.
     """
 
     paths: Collection[str] | None = None
@@ -175,6 +179,7 @@ class BuildRequest(Struct, frozen=True):
     is_forced: bool = False
     wait_s: float = 0.0
     workers: int | None = None
+    lend: Callable[[Place, Catalog, BuildTools], Lending | None] | None = None
 
 
 EVERYTHING = BuildRequest()
@@ -237,17 +242,18 @@ def bring_up_to_date(
             # Without an index there is no part: all of it is looked at, and the project gets its name.
             register(project, workspace.home)
 
-    tools = BuildTools(
-        source,
-        embedder,
-        recipe_of(settings),
-        annotator=GateAnnotator(embedder, workspace.home, with_hub=workspace.config.gate.hub),
+    tools = replace(
+        tools_of(workspace, source, embedder),
         workers=settings.workers if request.workers is None else request.workers,
         progress=progress,
-        is_gone=gone_models(workspace.home),
     )
     task = BuildTask(
-        part=part, full=request.is_full, max_segments=settings.max_segments, wait_s=request.wait_s, begin=begin
+        part=part,
+        full=request.is_full,
+        max_segments=settings.max_segments,
+        wait_s=request.wait_s,
+        lend=request.lend,
+        begin=begin,
     )
     summary = build(workspace.place, tools, task)
     if summary.is_full:
@@ -255,6 +261,17 @@ def bring_up_to_date(
         _read_history(workspace, is_anew=request.is_full)
         _tidy(workspace)
     return Indexed(summary, source.folders)
+
+
+def tools_of(workspace: Workspace, source: FileSource, embedder: Embedder) -> BuildTools:
+    """Return the tools with which the index of a workspace is built, in one process."""
+    return BuildTools(
+        source,
+        embedder,
+        recipe_of(workspace.config.index),
+        annotator=GateAnnotator(embedder, workspace.home, with_hub=workspace.config.gate.hub),
+        is_gone=gone_models(workspace.home),
+    )
 
 
 def _read_history(workspace: Workspace, *, is_anew: bool) -> None:

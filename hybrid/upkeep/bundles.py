@@ -1,0 +1,171 @@
+"""Exports the index of a working tree as one file, and begins that of another one with such a file.
+
+`hybrid index export` and `import` call it: a first build costs a download then, and what the working tree changed is
+indexed on top.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from hybrid.base.atomic import locked, make_private_folder
+from hybrid.base.errors import BusyError, HybridError
+from hybrid.index.catalog import Catalog
+from hybrid.index.manifest import FORMAT_VERSION, read_manifest
+from hybrid.knowledge.record_files import record_paths
+from hybrid.models.registry import LazyEmbedder
+from hybrid.upkeep.indexing import EVERYTHING, bring_up_to_date, file_source, tools_of, was_indexed
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from hybrid.index.bundle import BundleLender, Header
+    from hybrid.index.place import Place
+    from hybrid.index.plan import BuildTools, Progress, Summary
+    from hybrid.index.segment import Segment
+    from hybrid.workspace import Workspace
+
+_WAIT_S = 60.0
+_UNPACKED = "import-"
+"""Beginning of the names of folders that a file is unpacked into."""
+_LEFT_S = 3600.0
+"""Seconds after which such a folder is one that a killed import left: the next one removes it."""
+
+
+def export_index(workspace: Workspace, file: Path, progress: Progress) -> Header:
+    """Bring the index up to date, and write it into one file; returns the header of the file.
+
+    Raises:
+        ProjectError: No project, or one that must not be indexed.
+        ModelError: The embedder cannot be loaded.
+        BusyError: Another build is running.
+        OSError: The file cannot be written.
+    """
+    from hybrid.index.bundle import BUNDLE_FORMAT, Header, write_bundle
+
+    bring_up_to_date(workspace, replace(EVERYTHING, wait_s=_WAIT_S), progress=progress)
+    tools, place = _tools(workspace), workspace.place
+    with (
+        locked(place.lock, _WAIT_S) as held,
+        Catalog(place.catalog, tree=place.tree, root=place.root) as catalog,
+        _folder(place) as folder,
+    ):
+        if not held:
+            raise BusyError("another process is indexing this project; try again when it is done")
+        documents = catalog.indexed()
+        if not documents:
+            raise HybridError("the index holds no document: there is nothing to export")
+        n_chunks = catalog.figures()["chunks"]
+        segment = _one_segment(place, catalog, tools, folder)
+        made = (tools.embedder.info.key, tools.how.of_chunks, tools.background)
+        header = Header(
+            BUNDLE_FORMAT, FORMAT_VERSION, *made, workspace.require_project().name, len(documents), n_chunks, {}
+        )
+        return write_bundle(file, segment, catalog, header)
+
+
+def _one_segment(place: Place, catalog: Catalog, tools: BuildTools, folder: Path) -> Path:
+    """Return a segment with all documents and no dead ones: that of the tree if it has just one, else a new one."""
+    from hybrid.index.commit import write_segment
+
+    segments = read_manifest(place.folder).segments
+    if len(segments) == 1 and not segments[0].dead_documents:
+        return place.folder / segments[0].file
+    target = folder / "segment.safetensors"
+    rows = [(path, *row) for path, row in catalog.indexed().items()]
+    write_segment(catalog, target, tools, rows, None)
+    return target
+
+
+def import_index(workspace: Workspace, file: Path, progress: Progress, *, sha256: str = "") -> tuple[Header, Summary]:
+    """Begin the index of a tree with an exported one, and index what the tree has besides; returns header and summary.
+
+    Args:
+        workspace: With a project that has no index.
+        file: Anything; it is checked.
+        progress: Hears how far the build is.
+        sha256: As of `open_bundle`.
+
+    Raises:
+        HybridError: The tree has an index, or the file is damaged, or made with another model or version.
+        ProjectError: No project, or one that must not be indexed.
+        BusyError: Another build is running.
+        OSError: The disk is full or read-only.
+    """
+    from hybrid.index.bundle import BundleLender, open_bundle
+
+    root = workspace.require_project().root
+    if was_indexed(workspace):
+        raise HybridError(
+            f"{root} has an index: `hybrid reindex` brings it up to date, an import only makes a first one"
+        )
+    with _folder(workspace.place) as folder, closing(open_bundle(file, folder, sha256)) as bundle:
+        tools = _tools(workspace)
+        _require_fit(bundle.header, tools, file)
+        _require_shapes(bundle.segment, tools, file)
+
+        def lend(place: Place, catalog: Catalog, tools: BuildTools) -> BundleLender:
+            return BundleLender(bundle, place, catalog, tools)
+
+        done = bring_up_to_date(workspace, replace(EVERYTHING, lend=lend, wait_s=_WAIT_S), progress=progress)
+        return bundle.header, done.summary
+
+
+def _require_fit(header: Header, tools: BuildTools, file: Path) -> None:
+    """Raise a HybridError when an exported index was made in another way than these tools make one."""
+    told = {
+        "format of the index": (header.index_format, FORMAT_VERSION),
+        "model": (header.model, tools.embedder.info.key),
+        "recipe of the chunks": (header.recipe, tools.how.of_chunks),
+        "background of the gate": (header.background, tools.background),
+    }
+    for what, (theirs, ours) in told.items():
+        if theirs != ours:
+            raise HybridError(
+                f"{file} was made with another {what} ({theirs}) than the one here ({ours}): export it with the same "
+                "version and settings of hybrid; nothing was imported"
+            )
+
+
+def _require_shapes(segment: Segment, tools: BuildTools, file: Path) -> None:
+    """Raise a HybridError unless vectors and background have the sizes of those that these tools make."""
+    from hybrid.index.drafting import encode_segment
+    from hybrid.index.segment import BACKGROUND
+    from hybrid.index.vectors import from_rows
+
+    dim = tools.embedder.info.dim
+    own = encode_segment([], from_rows([], dim))
+    own |= tools.annotator.annotate(own) if tools.annotator else {}
+    wanted = {name: own[name].shape for name in BACKGROUND if name in own}
+    found = {name: segment.array(name).shape for name in BACKGROUND if segment.has(name)}
+    if segment.vector.shape[1] != dim or found != wanted:
+        raise HybridError(f"{file} is damaged (vectors or background of another size); nothing was imported")
+
+
+def _tools(workspace: Workspace) -> BuildTools:
+    root, settings = workspace.require_project().root, workspace.config.index
+    source = file_source(root, settings, workspace.home, record_paths(workspace))
+    return tools_of(workspace, source, LazyEmbedder(workspace.config.model.name, workspace.home))
+
+
+@contextmanager
+def _folder(place: Place) -> Generator[Path]:
+    """Give an empty folder beside the catalog, and remove it in the end, and at once those that killed imports left."""
+    above = place.catalog.parent
+    make_private_folder(above)
+    for left in above.glob(f"{_UNPACKED}*"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > _LEFT_S:
+                shutil.rmtree(left, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=_UNPACKED, dir=above))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
