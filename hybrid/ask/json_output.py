@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hybrid.answer.turn import Decision, KindSearch
-    from hybrid.ask.search import ResultHit, SearchResult
+    from hybrid.ask.search import EverywhereResult, ResultHit, SearchResult
     from hybrid.prompting.query import Query
     from hybrid.records.types import Record
     from hybrid.types import Hit
@@ -77,6 +77,21 @@ def search_json(query: Query, mode: str, found: SearchResult, *, project: str, i
             result_json(one, project=project, is_explained=is_explained) for part in found.lists for one in part.hits
         ],
         "kinds": {part.kind: gate_form(part.verdict) for part in found.lists if part.verdict},
+        "problems": list(found.problems),
+    }
+
+
+def everywhere_json(query: Query, mode: str, found: EverywhereResult, *, is_explained: bool) -> dict[str, Any]:
+    """Return the JSON of `hybrid search` in several projects: hits as in `search_json` with roots, and gates."""
+    return {
+        "query": query.text,
+        "mode": mode,
+        "hits": [
+            result_json(one.found, project=one.project, is_explained=is_explained)
+            | {"root": one.root, "worth": one.worth}
+            for one in found.hits
+        ],
+        "projects": [{"name": one.name, "root": one.root, "gate": gate_form(one.verdict)} for one in found.asked],
         "problems": list(found.problems),
     }
 

@@ -277,3 +277,122 @@ def best_lore(
     )
     found = [collection.record(hit) for hit in fitting]
     return [record for record in found if record is not None]
+
+
+# --- several projects -------------------------------------------------------------------------------------
+
+
+class FoundIn(Struct, frozen=True):
+    """A hit in the files of one of several projects.
+
+    Attributes:
+        project: Name of the project.
+        root: The working tree whose files were searched.
+        found: The hit; its rank is that among all projects.
+        worth: What it was ranked by, in the scale of all projects: see `find_everywhere`.
+    """
+
+    project: str
+    root: str
+    found: ResultHit
+    worth: float
+
+
+class Asked(Struct, frozen=True):
+    """A project that was searched among others.
+
+    Attributes:
+        name: Its name.
+        root: The working tree whose files were searched.
+        verdict: The verdict of its gate.
+    """
+
+    name: str
+    root: str
+    verdict: Verdict
+
+
+class EverywhereResult(Struct, frozen=True):
+    """The result of `find_everywhere`.
+
+    Attributes:
+        hits: Best first, ranks from 1.
+        asked: The projects that could be searched, in the order given.
+        problems: What could not be searched, a sentence each.
+    """
+
+    hits: tuple[FoundIn, ...]
+    asked: tuple[Asked, ...]
+    problems: tuple[str, ...]
+
+
+_STEEPNESS = 3.0
+"""How fast the worth of a project's hits falls with the strength of its best. 2 to 4 do alike on the dev questions."""
+_OF_TALK = ("chat", "probe")
+"""Parts of a gate's score that only one of its two bars counts: without them scores of two projects compare."""
+
+
+def find_everywhere(
+    workspaces: Sequence[Workspace], query: Query, wanted: SearchRequest, kinds: OpenKinds
+) -> EverywhereResult:
+    """Search the files of several projects and rank their hits together.
+
+    Each project has its own gate and floor; one whose gate is closed gives no hit. Fused scores of two indexes do not
+    compare, nor do shares of the evidence: the best of each is 1. What the gate compares does (how near and how telling
+    the best piece of the query is), since it is measured against the same background everywhere. A hit is worth
+    relevance · exp(3 · that), and never more than the one before it in its project.
+
+    Args:
+        workspaces: Each with a project; their indexes should be of one model.
+        query: Cleaned text.
+        wanted: Kinds of files, path, legs, and the number of hits of all projects together.
+        kinds: The open indexes.
+    """
+    found: list[FoundIn] = []
+    asked: list[Asked] = []
+    problems: list[str] = []
+    models: dict[str, str] = {}
+    for workspace in workspaces:
+        project = workspace.require_project()
+        name, root = project.name, str(project.root)
+        try:
+            searcher = kinds.searcher(workspace)
+            selection = _judged(workspace, query, wanted, searcher)
+        except (HybridError, OSError) as error:
+            problems.append(f"{name}: {error}")
+            continue
+        models.setdefault(searcher.embedder.info.name, name)
+        asked.append(Asked(name, root, selection.verdict))
+        if selection.verdict.is_open:
+            selection.pass_floor()
+            hits = _shown(selection.collection, selection.hits, query)[: wanted.top_k]
+            found += _weighed(name, root, selection.verdict, hits)
+    if len(models) > 1:
+        told = ", ".join(f"{name} of {model}" for model, name in models.items())
+        problems.append(f"indexes of different models do not compare well ({told})")
+    best = sorted(found, key=lambda one: (-one.worth, one.root, one.found.hit.rank))[: wanted.top_k]
+    ranked = (
+        replace(one, found=replace(one.found, hit=replace(one.found.hit, rank=rank)))
+        for rank, one in enumerate(best, 1)
+    )
+    return EverywhereResult(tuple(ranked), tuple(asked), tuple(problems))
+
+
+def _judged(workspace: Workspace, query: Query, wanted: SearchRequest, searcher: Searcher) -> Selection:
+    collection = FileCollection(searcher, span_reader(workspace, searcher), workspace.config)
+    only = Filter(wanted.of("files") if wanted.kinds else (), wanted.path)
+    judging = Judging(stops_when_closed=True) if workspace.config.hooks.gate_threshold == "auto" else None
+    searched = searcher.search(query, top_k=_looked_at(wanted), mode=wanted.mode, only=only, judging=judging)
+    return Selection(collection, searched, verdict_of(searched, collection, workspace.loaded))
+
+
+def _weighed(name: str, root: str, verdict: Verdict, hits: Sequence[ResultHit]) -> list[FoundIn]:
+    """Return the hits of a project, best first, with what they are worth among those of others."""
+    parts = [value for part, value in verdict.parts.items() if part not in _OF_TALK]
+    strength = math.exp(_STEEPNESS * (sum(parts) if parts else verdict.score or 0.0))
+    weighed: list[FoundIn] = []
+    least = math.inf
+    for one in hits:
+        least = min(least, one.hit.relevance * strength)
+        weighed.append(FoundIn(name, root, one, least))
+    return weighed

@@ -1,4 +1,4 @@
-"""`hybrid projects`: list the indexed projects and forget one."""
+"""`hybrid projects`: list the indexed projects, forget one, and put some into a group."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from hybrid.base.errors import ProjectError
-from hybrid.cli.common import add_common, print_found, print_json, say, say_line, workspace_of
+from hybrid.cli.common import add_common, print_done, print_found, print_json, say, say_line, workspace_of
 from hybrid.render.numbers import amount
 from hybrid.render.visible import visible_line
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hybrid.types import HookEvent
     from hybrid.upkeep.projects import IndexedProject
     from hybrid.workspace import Workspace
@@ -20,35 +22,65 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_common(parser, example="hybrid projects forget payments")
-    parser.add_argument("action", nargs="?", choices=("list", "forget"), default="list")
-    parser.add_argument("name", nargs="?", metavar="NAME", help="name or key of a project")
+    add_common(parser, example="hybrid projects forget payments\n  hybrid projects group backend payments users")
+    parser.add_argument("action", nargs="?", choices=("list", "forget", "group"), default="list")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="name or key of a project; of a group its name")
+    parser.add_argument("members", nargs="*", metavar="PROJECT", help="names or keys of the projects of a group")
+    parser.add_argument("--delete", action="store_true", help="delete the group; its projects stay")
 
 
 def run(args: argparse.Namespace) -> int:
-    """List the indexed projects, or forget one, as the action says; exit code 1 when the list is empty.
+    """List the indexed projects, forget one, or list and change groups; exit code 1 when a list is empty.
 
     Raises:
         ProjectError: No name is given to forget, or it is that of no project or of several.
     """
-    from hybrid.upkeep.projects import indexed_projects
+    from hybrid.upkeep.projects import indexed_projects, named_project
 
     workspace = workspace_of(args, is_strict=False)
     home = workspace.home
-    projects = indexed_projects(home)
+    if args.action == "group":
+        return _group(args, home)
+    if args.members or args.delete:
+        raise ProjectError(f"`hybrid projects {args.action}` takes one NAME at most; groups take several")
     if args.action == "list":
+        projects = indexed_projects(home)
         rows = (f"{project.key}  {project.size_bytes / 1e6:8.1f} MB  {_named(project)}" for project in projects)
         form = {"projects": [project.as_json() for project in projects]}
         return print_found(args, form, list(map(visible_line, rows)))
     if not args.name:
         raise ProjectError("`hybrid projects forget` needs the NAME or key of a project; `hybrid projects` lists them")
-    matching = [project for project in projects if args.name in (project.name, project.key)]
-    if not matching:
-        raise ProjectError(f"no project is called {args.name}; `hybrid projects` lists them")
-    if len(matching) > 1:
-        keys = " or ".join(sorted(project.key for project in matching))
-        raise ProjectError(f"{len(matching)} projects are called {args.name}: give a key, {keys}")
-    return _forget(args, workspace, matching[0])
+    return _forget(args, workspace, named_project(home, args.name))
+
+
+def _group(args: argparse.Namespace, home: Path) -> int:
+    """List the groups or one of them, store one, or delete one."""
+    from hybrid.project.groups import load_groups, put_group
+    from hybrid.upkeep.projects import indexed_projects, named_project
+
+    if args.delete and not args.name:
+        raise ProjectError("`hybrid projects group --delete` needs the NAME of a group")
+    if args.members and args.delete:
+        raise ProjectError("give the projects of the group, or --delete")
+    if args.delete and args.name not in load_groups(home):
+        raise ProjectError(f"no group is called {args.name}; `hybrid projects group` lists them")
+    if args.members or args.delete:
+        put_group(home, args.name, [named_project(home, member).key for member in args.members])
+    names = {project.key: project.name or project.key for project in indexed_projects(home)}
+    groups = {name: keys for name, keys in load_groups(home).items() if args.name in (None, name)}
+    form = {
+        "groups": [
+            {"name": name, "projects": [{"key": key, "name": names.get(key)} for key in keys]}
+            for name, keys in groups.items()
+        ]
+    }
+    told = {name: [names.get(key, f"{key} (forgotten)") for key in keys] for name, keys in groups.items()}
+    rows = [f"{name}: {', '.join(members)}" for name, members in told.items()]
+    if args.delete:
+        print_done(args, form, f"deleted the group {args.name}")
+        return 0
+    about = f"no group is called {args.name}" if args.name else "no groups"
+    return print_found(args, form, list(map(visible_line, rows)), f"{about}; `hybrid projects group NAME PROJECT…`")
 
 
 def _named(project: IndexedProject) -> str:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING
 
 from hybrid.base.errors import HybridError
 from hybrid.cli.common import add_common, add_repeated, positive, print_json, query_of, say, warn, workspace_of
+from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
     from hybrid.ask.search import ResultHit, ResultList, SearchRequest, SearchResult
+    from hybrid.prompting.query import Query
     from hybrid.types import Hit
+    from hybrid.workspace import Workspace
 
 _FILE_KINDS = ("code", "doc")
 _RECORDS = ("lesson", "pattern", "anti-pattern", "decision", "handoff", "observation", "summary")
@@ -27,6 +31,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mode", choices=("hybrid", "dense", "lexical"), default="hybrid", help="legs that take part")
     about = "only files that match, for example 'src/*.py' or docs"
     parser.add_argument("--path", metavar="GLOB", default="", help=about)
+    many = parser.add_mutually_exclusive_group()
+    many.add_argument("--all", action="store_true", help="search the files of every indexed project")
+    many.add_argument("--group", metavar="NAME", default="", help="search the files of a group of projects")
     parser.add_argument("--explain", action="store_true", help="show scores, fusion and evidence")
 
 
@@ -44,6 +51,8 @@ def run(args: argparse.Namespace) -> int:
     wanted = _wanted(args)
     workspace = workspace_of(args)
     query = make_query(query_of(args.query))
+    if args.all or args.group:
+        return _everywhere(args, workspace, query, wanted)
     result = find(workspace, query, wanted, OpenKinds())
     if not args.quiet:
         for problem in result.problems:
@@ -54,6 +63,41 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print(result, args)
     return 0 if any(part.hits for part in result.lists) else 1
+
+
+def _everywhere(args: argparse.Namespace, workspace: Workspace, query: Query, wanted: SearchRequest) -> int:
+    """Search the files of several projects and print the hits, each with its project; exit code 1 without any.
+
+    Raises:
+        HybridError: There is no such group, or no project of it has an index and a working tree.
+    """
+    from hybrid.ask.json_output import everywhere_json
+    from hybrid.ask.search import find_everywhere
+    from hybrid.knowledge.open_kinds import OpenKinds
+    from hybrid.project.groups import load_groups
+    from hybrid.upkeep.projects import workspaces_of
+
+    option = f"--group {args.group}" if args.group else "--all"
+    if set(wanted.kinds) - set(_FILE_KINDS):
+        raise HybridError(f"{option} searches files: leave out --kind {args.kind[0]}, or the option")
+    groups = load_groups(workspace.home)
+    if args.group and args.group not in groups:
+        raise HybridError(f"no group is called {args.group}; `hybrid projects group` lists them")
+    found_here = workspaces_of(workspace, groups[args.group] if args.group else None, os.environ)
+    if not found_here:
+        raise HybridError(f"{option} finds no project with an index and a working tree; `hybrid projects` lists them")
+    result = find_everywhere(found_here, query, wanted, OpenKinds())
+    if not args.quiet:
+        for problem in result.problems:
+            warn(problem)
+    if args.json:
+        print_json(everywhere_json(query, args.mode, result, is_explained=args.explain))
+        return 0 if result.hits else 1
+    for one in result.hits:
+        _print_hit(one.found, args, project=one.project)
+    if not result.hits:
+        say(f"Nothing found: no gate of {amount(len(result.asked), 'project')} opens.")
+    return 0 if result.hits else 1
 
 
 def _wanted(args: argparse.Namespace) -> SearchRequest:
@@ -89,13 +133,14 @@ def _gate(part: ResultList) -> str:
     return f": {rows[0][1]}" if rows else ""
 
 
-def _print_hit(found: ResultHit, args: argparse.Namespace) -> None:
+def _print_hit(found: ResultHit, args: argparse.Namespace, *, project: str = "") -> None:
     from hybrid.render.marks import neutralise_line
     from hybrid.render.numbers import evidence_line
     from hybrid.render.visible import visible_line
 
     hit, text = found.hit, found.text
-    say(f"{hit.rank:>2}  {neutralise_line(found.header) if hit.is_record else visible_line(found.header)}")
+    header = neutralise_line(found.header) if hit.is_record else visible_line(found.header)
+    say(f"{hit.rank:>2}  {f'{visible_line(project)}: ' if project else ''}{header}")
     if args.explain:
         say(f"      {_steps(hit)}")
         if hit.evidence:

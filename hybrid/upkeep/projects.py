@@ -17,16 +17,17 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field, to_builtins
 
 from hybrid.base.atomic import free_path, locked, make_private_folder
-from hybrid.base.errors import BusyError, HybridError
+from hybrid.base.errors import BusyError, HybridError, ProjectError
 from hybrid.config import load
 from hybrid.knowledge.record_figures import RecordFile, total, tree_records
 from hybrid.knowledge.record_files import COUNTERS, FILE, lock_of, open_stores, own_file
 from hybrid.project import registry
 from hybrid.project.trust import accept, accepted_trees, refuse_all
 from hybrid.records.lessons.importing import import_lessons
+from hybrid.workspace import open_workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import date
 
     from hybrid.project.find import Project
@@ -86,6 +87,44 @@ def indexed_projects(home: Path) -> list[IndexedProject]:
             )
         )
     return sorted(found, key=lambda project: (-project.used_s, project.key))
+
+
+def named_project(home: Path, name: str) -> IndexedProject:
+    """Return the indexed project of a name or key.
+
+    Raises:
+        ProjectError: There is none, or there are several.
+    """
+    matching = [project for project in indexed_projects(home) if name in (project.name, project.key)]
+    if not matching:
+        raise ProjectError(f"no project is called {name}; `hybrid projects` lists them")
+    if len(matching) > 1:
+        keys = " or ".join(sorted(project.key for project in matching))
+        raise ProjectError(f"{len(matching)} projects are called {name}: give a key, {keys}")
+    return matching[0]
+
+
+def workspaces_of(here: Workspace, keys: Collection[str] | None, environ: Mapping[str, str]) -> list[Workspace]:
+    """Return a workspace of each indexed project whose working tree is there, in order of name.
+
+    Args:
+        here: Its own tree is that of its project; of the others it is the newest that the registry knows.
+        keys: Only projects of these keys; None for all.
+        environ: Environment variables, for the settings.
+    """
+    found: list[Workspace] = []
+    for project in indexed_projects(here.home):
+        if (keys is not None and project.key not in keys) or not project.size_bytes:
+            continue
+        if here.project is not None and here.project.key == project.key:
+            found.append(here)
+            continue
+        for root in reversed(project.roots):
+            workspace = open_workspace(Path(root), environ=environ)
+            if workspace.project is not None and workspace.project.key == project.key:
+                found.append(workspace)
+                break
+    return sorted(found, key=lambda one: (one.require_project().name, str(one.require_project().root)))
 
 
 def enforce_quota(home: Path, *, quota_bytes: int, keep: str) -> list[str]:

@@ -32,6 +32,8 @@ COMMANDS = [
     ("search", "payment", "retry", "-n", "20", "-v"),
     ("search", "payment", "--explain", "--kind", "lessons"),
     ("search", EVIL),
+    ("search", "payment", "--all"),
+    ("search", EVIL, "--group", EVIL),
     ("context", "How does the payment client retry?", "--explain"),
     ("context", EVIL, "--explain", "--session", EVIL, "--client", EVIL),
     ("log",),
