@@ -3,11 +3,13 @@
 In the wheel they lie under `hybrid/shipped/`; in a checkout they are the sibling folders of the package.
 """
 
+from functools import cache
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
+@cache
 def shipped(*parts: str) -> Path:
     """The path of a shipped file or folder, for example ``shipped("models", "static-v1")``."""
     inside = _PACKAGE / "shipped"

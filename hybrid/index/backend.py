@@ -140,6 +140,16 @@ class DenseLeg(Leg):
         ...
 
     @abstractmethod
+    def largest(self, rows: NDArray[np.integer[Any]], starts: NDArray[np.intp]) -> NDArray[np.float32]:
+        """The largest cosine of the query to a row of each of some files; 0 for a row without a vector.
+
+        Args:
+            rows: All rows of the files, file after file.
+            starts: Where the rows of each file begin, shape (n_files,).
+        """
+        ...
+
+    @abstractmethod
     def of_files(self, files: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         """The cosine of the query to the mean vector of each file, shape (len(files),)."""
         ...
@@ -256,6 +266,22 @@ class TermIndex(Protocol):
         """Chunks that hold a term; a backend may count those that were removed, too."""
         ...
 
+    def n_holding(self, terms: Sequence[str]) -> int:
+        """Chunks that can be found and hold any of some terms."""
+        ...
+
+    def remark_frequency(self, term: str) -> int:
+        """Chunks that can be found and whose comments hold a term."""
+        ...
+
+    def file_frequency(self, term: str) -> int:
+        """Files that hold a term; a backend may count those that were removed, too."""
+        ...
+
+    def naming_frequency(self, term: str) -> int:
+        """Files that define a name with a term; a backend may count those that were removed, too."""
+        ...
+
     def beginning_with(self, prefix: str, longest: int) -> Sequence[str]:
         """The distinct terms with a prefix and at most `longest` letters, in any order."""
         ...
@@ -268,12 +294,17 @@ class TermIndex(Protocol):
         """The rows that hold a term, those that cannot be found too."""
         ...
 
-    def postings(self, terms: Sequence[str]) -> Iterator[Postings]:
-        """Yield, in blocks, the chunks that can be found and hold some of the terms."""
+    def postings(self, terms: Sequence[str], among: NDArray[np.bool_] | None = None) -> Iterator[Postings]:
+        """Yield, in blocks, the chunks that can be found and hold some of the terms.
+
+        Args:
+            terms: The terms.
+            among: For each row whether it is wanted, shape (n_rows,); None for all.
+        """
         ...
 
-    def remarks(self, terms: Sequence[str]) -> Iterator[Remarks]:
-        """Yield, in blocks, the chunks that can be found and whose comments hold some of the terms."""
+    def remarks(self, terms: Sequence[str], among: NDArray[np.bool_] | None = None) -> Iterator[Remarks]:
+        """Yield, in blocks, the chunks that can be found and whose comments hold some of the terms; as `postings`."""
         ...
 
 
@@ -509,6 +540,10 @@ class SearchBackend(Protocol):
 
     def vectors(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         """The vectors of some rows, shape (len(rows), dim); zeros for a row without one."""
+        ...
+
+    def products(self, vector: NDArray[np.float32], rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+        """The product of a vector, shape (dim,), with the vectors of some rows; 0 for a row without one."""
         ...
 
     def allows(self, only: Filter, rows: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:

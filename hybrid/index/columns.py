@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import Struct
 
-from hybrid.index.backend import CosineFigures, DenseLeg
+from hybrid.index.backend import CosineFigures, DenseLeg, Leg
+from hybrid.index.dense import products
 from hybrid.index.sorting import distinct, ranges, runs
 from hybrid.index.vectors import LEAST_LENGTH
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hybrid.index.backend import ChunkField, FileField
+    from hybrid.index.lexical import Okapi
     from hybrid.index.segment import Segment
 
 _LENGTH_SHARE = 0.75
@@ -175,14 +177,30 @@ class Columns:
         return np.divide(self.sum_of_files(cosines), lengths, dtype=np.float32)
 
     def cosines_to_files(
-        self, files: NDArray[np.integer[Any]], cosines: Callable[[NDArray[np.integer[Any]]], NDArray[np.float32]]
+        self,
+        files: NDArray[np.integer[Any]],
+        query: NDArray[np.float32],
+        cosines: Callable[[NDArray[np.integer[Any]]], NDArray[np.float32]],
     ) -> NDArray[np.float32]:
-        """The same for some files; `cosines` gives that of each of some rows."""
-        if not len(files):
-            return np.zeros(0, np.float32)
-        rows, counts = ranges(self.first_rows[files], self._end_rows[files])
-        lengths = np.maximum(self._vector_lengths[files], np.float32(LEAST_LENGTH))
-        return np.divide(np.add.reduceat(cosines(rows), np.cumsum(counts) - counts), lengths, dtype=np.float32)
+        """The same for some files; `cosines` gives the cosine to each of some rows, where no vector of a file is kept.
+
+        A kept vector is int8: with it a cosine is off by less than 5e-3.
+        """
+        found = np.zeros(len(files), np.float32)
+        docs, is_left = self.doc_of_file[files], np.ones(len(files), np.bool_)
+        for part in self.parts:
+            segment = part.segment
+            if segment.has("doc_vector"):
+                mine = np.flatnonzero((part.first_doc <= docs) & (docs < part.first_doc + segment.n_documents))
+                kept, local = segment.array("doc_vector"), docs[mine] - part.first_doc
+                found[mine] = products(kept, local, query) * segment.array("doc_vector_scale")[local]
+                is_left[mine] = False
+        left = np.flatnonzero(is_left)
+        if len(left):
+            rows, counts = ranges(self.first_rows[files[left]], self._end_rows[files[left]])
+            lengths = np.maximum(self._vector_lengths[files[left]], np.float32(LEAST_LENGTH))
+            found[left] = np.add.reduceat(cosines(rows), np.cumsum(counts) - counts) / lengths
+        return found
 
     def sum_of_files(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
         """The sum over each file's chunks; values have the shape (n_rows,)."""
@@ -301,9 +319,35 @@ class ScannedLeg(DenseLeg):
         """See `DenseLeg.cosines`."""
         return self._cosines[rows]
 
+    def largest(self, rows: NDArray[np.integer[Any]], starts: NDArray[np.intp]) -> NDArray[np.float32]:
+        """See `DenseLeg.largest`."""
+        return _largest(self._cosines[rows], starts)
+
     def of_files(self, files: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         """See `DenseLeg.of_files`."""
         return self._file_cosines[files]
+
+
+class WordLeg(Leg):
+    """A lexical leg.
+
+    Args:
+        rows: The ranked rows, as in `Leg`.
+        okapi: Gives the bm25 of every row.
+    """
+
+    def __init__(self, rows: NDArray[np.int64], okapi: Okapi) -> None:
+        super().__init__(rows, okapi.scores[np.searchsorted(okapi.rows, rows)])
+        self._okapi = okapi
+
+    @property
+    def top(self) -> float | None:
+        """See `Leg.top`."""
+        return float(self._okapi.scores.max()) if len(self._okapi.scores) else None
+
+    def raw(self, row: int) -> float | None:
+        """See `Leg.raw`."""
+        return self._okapi.score(row) or None
 
 
 class SiftedLeg(DenseLeg):
@@ -336,6 +380,7 @@ class SiftedLeg(DenseLeg):
         self._is_known = np.zeros(columns.n_rows, np.bool_)
         self._known = np.zeros(columns.n_rows, np.float32)
         self._is_known[compared], self._known[compared] = True, cosines
+        self._is_compared: NDArray[np.bool_] = self._is_known.copy()
         super().__init__(rows, self._known[rows].astype(np.float64))
         self._nearest = nearest
         self._top = float(cosines.max())
@@ -361,10 +406,14 @@ class SiftedLeg(DenseLeg):
             self._is_known[new] = True
         return self._known[rows]
 
+    @cached_property
+    def _chunk_figures(self) -> CosineFigures:
+        return CosineFigures(float(self._columns.mean_vector @ self._query), max(self._top, 0.0))
+
     @property
     def chunks(self) -> CosineFigures:
         """See `DenseLeg.chunks`."""
-        return CosineFigures(float(self._columns.mean_vector @ self._query), max(self._top, 0.0))
+        return self._chunk_figures
 
     @cached_property
     def _file_figures(self) -> CosineFigures:
@@ -381,9 +430,25 @@ class SiftedLeg(DenseLeg):
         """See `DenseLeg.cosines`."""
         return np.nan_to_num(self._raw(rows), nan=0.0)
 
+    def largest(self, rows: NDArray[np.integer[Any]], starts: NDArray[np.intp]) -> NDArray[np.float32]:
+        """See `DenseLeg.largest`; of a file that has rows among those compared, its largest is taken to be there."""
+        if not len(starts):
+            return np.zeros(0, np.float32)
+        is_compared = self._is_compared.take(rows)
+        is_far = ~np.logical_or.reduceat(is_compared, starts)
+        is_wanted = is_compared | np.repeat(is_far, np.diff(starts, append=len(rows)))
+        found = np.full(len(rows), -1, np.float32)
+        found[is_wanted] = self.cosines(rows[is_wanted])
+        return _largest(found, starts)
+
     def of_files(self, files: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         """See `DenseLeg.of_files`."""
-        return self._columns.cosines_to_files(files, self.cosines)
+        return self._columns.cosines_to_files(files, self._query, self.cosines)
+
+
+def _largest(values: NDArray[np.float32], starts: NDArray[np.intp]) -> NDArray[np.float32]:
+    """Return the largest value of each run."""
+    return np.maximum.reduceat(values, starts) if len(starts) else values[:0]
 
 
 def _cosine_figures(values: NDArray[np.float32]) -> CosineFigures:

@@ -31,7 +31,7 @@ from hybrid.index.roles import roles
 from hybrid.index.segment import DOCUMENT_KINDS
 from hybrid.index.signs import LEAST_ROWS, signs_of_stored
 from hybrid.index.sorting import distinct
-from hybrid.index.vectors import LEAST_LENGTH, StoredVectors
+from hybrid.index.vectors import LEAST_LENGTH, StoredVectors, quantise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -137,6 +137,7 @@ class SegmentEncoder:
     def finish(self, vectors: StoredVectors) -> dict[str, NDArray[Any]]:
         """Return the segment's arrays by name; `vectors` has one row a chunk, in the order of their adding."""
         chunks, n_chunks = self._chunks.arrays(), self._chunks.n_rows
+        postings = self._postings.arrays(n_chunks)
         paths = self._documents.texts["doc_path"]
         languages, language_numbers = _numbered(self._languages)
         kinds, kind_numbers = _numbered(self._definition_kinds)
@@ -151,13 +152,36 @@ class SegmentEncoder:
             **string_table("def_kinds", kinds),
             "def_kind": np.array(kind_numbers, np.uint8),
             **name_arrays(self._definitions.texts["def_name"]),
-            **self._postings.arrays(n_chunks),
+            **postings,
             "vector": vectors.data,
             "vector_scale": vectors.scale,
             "chunk_is_cut": vectors.is_cut.astype(np.uint8),
             "chunk_hub": np.zeros(n_chunks, np.float32),
             **_vector_sums(chunks["chunk_doc"], self._documents.n_rows, vectors),
+            **_documents_of_terms(postings, chunks["chunk_doc"]),
         }
+
+
+def _documents_of_terms(postings: Mapping[str, NDArray[Any]], chunk_doc: NDArray[Any]) -> dict[str, NDArray[np.uint32]]:
+    """Return in how many documents each term stands, and in the names that how many of them define."""
+    rows, in_names = postings["post_row"], postings["field_tf"][[NAME_FIELDS.index("name"), NAME_FIELDS.index("value")]]
+    naming = np.flatnonzero(in_names.any(axis=0))
+    return {
+        "term_docs": _distinct(chunk_doc[rows], postings["term_start"]),
+        "term_naming_docs": _distinct(
+            chunk_doc[rows[postings["field_post"][naming]]], np.searchsorted(naming, postings["field_start"])
+        ),
+    }
+
+
+def _distinct(docs: NDArray[Any], starts: NDArray[np.integer[Any]]) -> NDArray[np.uint32]:
+    """Return the number of distinct documents of each term; `starts` tells where those of each begin, ascending."""
+    is_new = np.ones(len(docs) + 1, np.bool_)
+    np.not_equal(docs[1:], docs[:-1], out=is_new[1:-1])
+    is_new[starts] = True
+    n_before = np.zeros(len(docs) + 1, np.intp)
+    np.cumsum(is_new[:-1], out=n_before[1:])
+    return np.diff(n_before[starts]).astype(np.uint32)
 
 
 class _Table:
@@ -292,10 +316,10 @@ def _vector_sums(chunk_doc: NDArray[Any], n_documents: int, vectors: StoredVecto
     """Return the sum of all vectors, and for each document the length of the sum of its vectors.
 
     The cosine of a query to the mean vector of a document is the sum of the cosines to its chunks through this length.
-    A large segment gets the sum of the unit vectors of its documents, and the signs of all vectors, too.
+    A large segment gets the unit vector of each document's sum, the sum of these, and the signs of all vectors, too.
     """
     dim = vectors.data.shape[1]
-    total, of_files = np.zeros(dim, np.float32), np.zeros(dim, np.float32)
+    total, of_docs = np.zeros(dim, np.float32), np.zeros((n_documents, dim), np.float32)
     lengths = np.zeros(n_documents, np.float32)
     bounds = np.searchsorted(chunk_doc, np.arange(n_documents + 1)).tolist()
     for doc, (start, end) in enumerate(itertools.pairwise(bounds)):
@@ -303,11 +327,17 @@ def _vector_sums(chunk_doc: NDArray[Any], n_documents: int, vectors: StoredVecto
             of_doc = vectors.scale[start:end] @ vectors.data[start:end].astype(np.float32)
             lengths[doc] = np.sqrt(of_doc @ of_doc)
             total += of_doc
-            of_files += of_doc / max(float(lengths[doc]), LEAST_LENGTH)
+            of_docs[doc] = of_doc / max(float(lengths[doc]), LEAST_LENGTH)
     found: dict[str, NDArray[Any]] = {"vector_sum": total, "doc_vector_length": lengths}
     if len(chunk_doc) >= LEAST_ROWS:
         signs = signs_of_stored(vectors, np.divide(total, len(chunk_doc), dtype=np.float32))
-        found |= {"chunk_sign": signs, "vector_file_sum": of_files}
+        kept = quantise(of_docs, np.zeros(n_documents, np.bool_))
+        found |= {
+            "chunk_sign": signs,
+            "vector_file_sum": of_docs.sum(axis=0),
+            "doc_vector": kept.data,
+            "doc_vector_scale": kept.scale,
+        }
     return found
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hybrid.base.arrays import find_string, read_arrays, unpack_string, unpack_strings
+from hybrid.base.arrays import Strings, read_arrays, unpack_strings
 from hybrid.base.tokens import TOKENS_VERSION
 from hybrid.redact import REDACT_VERSION
 
@@ -110,19 +110,28 @@ class History:
         return int((self.arrays["path_length"] > 0).sum())
 
     @cached_property
-    def _terms(self) -> tuple[memoryview, memoryview]:
-        return self.arrays["term_text"].data, self.arrays["term_at"].data
+    def _terms(self) -> Strings:
+        return self._strings("term")
+
+    @cached_property
+    def _old(self) -> Strings:
+        return self._strings("old")
+
+    @cached_property
+    def _paths(self) -> Strings:
+        return self._strings("path")
+
+    def _strings(self, name: str) -> Strings:
+        return Strings(self.arrays[f"{name}_text"], self.arrays[f"{name}_at"])
 
     def renamed(self, path: str) -> str:
         """Return the name that a path has now by the moves that git saw, be it there or not; empty without a move."""
-        number = find_string(self.arrays["old_text"].data, self.arrays["old_at"].data, path)
-        if number is None:
-            return ""
-        return unpack_string(self.arrays["now_text"].data, self.arrays["now_at"].data, number)
+        number = self._old.find(path)
+        return "" if number is None else self._strings("now")[number]
 
     def was_deleted(self, path: str) -> bool:
         """Return whether commits that are kept touched a path, and the last commit that touched it took it away."""
-        number = find_string(self.arrays["path_text"].data, self.arrays["path_at"].data, path)
+        number = self._paths.find(path)
         return number is not None and not self.arrays["path_is_there"][number]
 
     def scores(self, terms: Mapping[str, float]) -> NDArray[np.float32]:
@@ -132,9 +141,7 @@ class History:
             terms: Term → how much the query says it.
         """
         starts, paths, weights = (self.arrays[name] for name in ("term_path_start", "term_path", "term_weight"))
-        found = [
-            (said, number) for term, said in terms.items() if (number := find_string(*self._terms, term)) is not None
-        ]
+        found = [(said, number) for term, said in terms.items() if (number := self._terms.find(term)) is not None]
         slices = [slice(int(starts[number]), int(starts[number + 1])) for _, number in found]
         if not any(span.stop > span.start for span in slices):
             return np.zeros(self.n_paths, np.float32)

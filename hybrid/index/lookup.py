@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -12,9 +12,10 @@ from hybrid.base.memo import Memo
 from hybrid.base.tokens import part_terms
 from hybrid.index.analysis import NAME_FIELDS
 from hybrid.index.backend import Definitions, NamesWithWords, Postings, Remarks
-from hybrid.index.lexical import live_postings
+from hybrid.index.lexical import live_postings, n_holding
 from hybrid.index.roles import bit
-from hybrid.index.sorting import common, distinct
+from hybrid.index.signs import LEAST_ROWS
+from hybrid.index.sorting import common, runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from hybrid.index.columns import Columns, SegmentPart
     from hybrid.index.segment import Segment
 
-_VALUE = NAME_FIELDS.index("value")
+_NAME, _VALUE = map(NAME_FIELDS.index, ("name", "value"))
 _MOST_ALIKE = 64
 """Files of one name that are compared with a path; a name that more files bear tells none of them."""
 
@@ -33,8 +34,12 @@ class SegmentTerms:
     """Fulfils `hybrid.index.backend.TermIndex`: a block of postings for each segment."""
 
     def __init__(self, columns: Columns) -> None:
+        self._columns = columns
         self._parts = columns.parts
         self._frequencies: Memo[str, int] = Memo(self._count)
+        self._holding: Memo[tuple[str, ...], int] = Memo(self._count_holding)
+        self._file_frequencies: Memo[str, int] = Memo(self._count_files)
+        self._naming_frequencies: Memo[str, int] = Memo(self._count_naming)
 
     def document_frequency(self, term: str) -> int:
         """See `TermIndex.document_frequency`; the answer is kept, since a prompt asks for a term several times."""
@@ -43,6 +48,33 @@ class SegmentTerms:
     def _count(self, term: str) -> int:
         spans = [part.segment.postings(term) for part in self._parts]
         return sum(span.stop - span.start for span in spans)
+
+    def n_holding(self, terms: Sequence[str]) -> int:
+        """See `TermIndex.n_holding`; the answer is kept."""
+        return self._holding[tuple(terms)]
+
+    def _count_holding(self, terms: tuple[str, ...]) -> int:
+        if len(terms) == 1 and self._columns.is_live is None:
+            return self._frequencies[terms[0]]
+        return sum(n_holding(part.segment, terms) for part in self._parts)
+
+    def remark_frequency(self, term: str) -> int:
+        """See `TermIndex.remark_frequency`."""
+        return sum(_n_remarked(part.segment, term) for part in self._parts)
+
+    def file_frequency(self, term: str) -> int:
+        """See `TermIndex.file_frequency`; the answer is kept."""
+        return self._file_frequencies[term]
+
+    def _count_files(self, term: str) -> int:
+        return sum(_n_files(part.segment, term) for part in self._parts)
+
+    def naming_frequency(self, term: str) -> int:
+        """See `TermIndex.naming_frequency`; the answer is kept."""
+        return self._naming_frequencies[term]
+
+    def _count_naming(self, term: str) -> int:
+        return sum(_n_naming(part.segment, term) for part in self._parts)
 
     def beginning_with(self, prefix: str, longest: int) -> list[str]:
         """See `TermIndex.beginning_with`."""
@@ -57,19 +89,71 @@ class SegmentTerms:
         rows = [part.segment.post_row[part.segment.postings(term)] + part.first_row for part in self._parts]
         return np.concatenate(rows, dtype=np.intp) if rows else np.zeros(0, np.intp)
 
-    def postings(self, terms: Sequence[str]) -> Iterator[Postings]:
+    def postings(self, terms: Sequence[str], among: NDArray[np.bool_] | None = None) -> Iterator[Postings]:
         """See `TermIndex.postings`."""
         for part in self._parts:
             places, numbers = _held(part.segment, terms)
             if numbers:
-                yield _postings(part, places, numbers)
+                yield _postings(part, places, numbers, _wanted(part, among))
 
-    def remarks(self, terms: Sequence[str]) -> Iterator[Remarks]:
+    def remarks(self, terms: Sequence[str], among: NDArray[np.bool_] | None = None) -> Iterator[Remarks]:
         """Yield, for each segment, the chunks whose comments hold some of the terms; see `TermIndex.remarks`."""
         for part in self._parts:
             places, numbers = _held(part.segment, terms)
             if numbers:
-                yield _remarks(part, places, numbers)
+                yield _remarks(part, places, numbers, _wanted(part, among))
+
+
+def _wanted(part: SegmentPart, among: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
+    """Return for each chunk of a segment whether it can be found and is wanted; None when all are."""
+    is_live = part.segment.is_live
+    if among is None:
+        return is_live
+    mine = among[part.first_row : part.first_row + part.segment.n_chunks]
+    return mine if is_live is None else mine & is_live
+
+
+def _counts(segment: Segment, name: str) -> bool:
+    """Return whether a segment has an array of counts over its documents that is exact, or that is near in a large one.
+
+    The counts hold removed documents, too. An index of an earlier version has none.
+    """
+    return segment.has(name) and (segment.is_live is None or segment.n_chunks >= LEAST_ROWS)
+
+
+def _n_files(segment: Segment, term: str) -> int:
+    """Return how many files of a segment hold a term; of a large one, removed files too."""
+    number = segment.term_number(term)
+    if number is None:
+        return 0
+    if _counts(segment, "term_docs"):
+        return int(segment.array("term_docs")[number])
+    return len(runs(segment.chunk_doc[live_postings(segment, term)[0]]))
+
+
+def _n_naming(segment: Segment, term: str) -> int:
+    """Return how many files of a segment define a name with a term; of a large one, removed files too."""
+    number = segment.term_number(term)
+    if number is None:
+        return 0
+    if _counts(segment, "term_naming_docs"):
+        return int(segment.array("term_naming_docs")[number])
+    span = segment.span("field_start", number)
+    counts = segment.array("field_tf")[:, span]
+    posts = segment.array("field_post")[span][(counts[_NAME] > 0) | (counts[_VALUE] > 0)]
+    rows = segment.post_row[posts]
+    return len(runs(segment.chunk_doc[rows if segment.is_live is None else rows[segment.is_live[rows]]]))
+
+
+def _n_remarked(segment: Segment, term: str) -> int:
+    """Return how many chunks of a segment that can be found have a term in their comments."""
+    number = segment.term_number(term)
+    if number is None:
+        return 0
+    span = segment.span("remark_start", number)
+    if segment.is_live is None:
+        return span.stop - span.start
+    return int(np.count_nonzero(segment.is_live[segment.array("remark_row")[span]]))
 
 
 def _with_prefix(parts: Sequence[SegmentPart], table: str, prefix: str, longest: int = sys.maxsize) -> list[str]:
@@ -84,42 +168,54 @@ def _held(segment: Segment, terms: Sequence[str]) -> tuple[list[int], list[int]]
     return [place for place, _ in found], [number for _, number in found]
 
 
-def _postings(part: SegmentPart, places: Sequence[int], numbers: Sequence[int]) -> Postings:
+def _postings(
+    part: SegmentPart, places: Sequence[int], numbers: Sequence[int], wanted: NDArray[np.bool_] | None
+) -> Postings:
     segment = part.segment
-    spans = [segment.span("term_start", number) for number in numbers]
-    of_fields = [segment.span("field_start", number) for number in numbers]
-    starts = _starts(spans)
-    rows = np.concatenate([segment.post_row[span] for span in spans], dtype=np.intp)
-    body = np.concatenate([segment.post_tf[span] for span in spans], dtype=np.float32)
-    named = np.concatenate([segment.array("field_post")[span] for span in of_fields], dtype=np.intp)
-    moved = starts[:-1] - [span.start for span in spans]
-    named += np.repeat(moved, [span.stop - span.start for span in of_fields])
-    fields = np.concatenate([segment.array("field_tf")[:, span] for span in of_fields], axis=1, dtype=np.float32)
+    found = [_postings_of(segment, number, wanted) for number in numbers]
+    starts = _from_zero([len(rows) for rows, *_ in found])
+    rows = np.concatenate([rows for rows, *_ in found], dtype=np.intp)
+    body = np.concatenate([body for _, body, *_ in found], dtype=np.float32)
+    named = np.concatenate([named + start for (_, _, named, _), start in zip(found, starts, strict=False)])
+    fields = np.concatenate([fields for *_, fields in found], axis=1, dtype=np.float32)
     body[named] -= fields[:_VALUE].sum(axis=0)  # Values stand in the body already.
     np.maximum(body, 0, out=body)
-    if segment.is_live is not None:
-        keep = segment.is_live[rows]
-        kept_before = _from_zero(keep)
-        starts, rows, body = kept_before[starts], rows[keep], body[keep]
-        is_kept = keep[named]
-        named, fields = kept_before[named[is_kept]], fields[:, is_kept]
     return Postings(places, starts, rows + part.first_row if part.first_row else rows, body, named, fields)
 
 
-def _remarks(part: SegmentPart, places: Sequence[int], numbers: Sequence[int]) -> Remarks:
+def _postings_of(
+    segment: Segment, number: int, wanted: NDArray[np.bool_] | None
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp], NDArray[np.uint8]]:
+    """Return rows and frequencies of the postings of a term, the places of those with fields, and their fields."""
+    span, of_fields = segment.span("term_start", number), segment.span("field_start", number)
+    rows, body = segment.post_row[span], segment.post_tf[span]
+    named = np.subtract(segment.array("field_post")[of_fields], span.start, dtype=np.intp)
+    fields = segment.array("field_tf")[:, of_fields]
+    if wanted is None:
+        return rows, body, named, fields
+    is_kept = wanted[rows]
+    kept = np.flatnonzero(is_kept)
+    kept_named = np.flatnonzero(is_kept[named])
+    return rows[kept], body[kept], np.searchsorted(kept, named[kept_named]), fields[:, kept_named]
+
+
+def _remarks(
+    part: SegmentPart, places: Sequence[int], numbers: Sequence[int], wanted: NDArray[np.bool_] | None
+) -> Remarks:
     segment = part.segment
-    spans = [segment.span("remark_start", number) for number in numbers]
-    starts = _starts(spans)
-    rows = np.concatenate([segment.array("remark_row")[span] for span in spans], dtype=np.intp)
-    counts = np.concatenate([segment.array("remark_tf")[span] for span in spans], dtype=np.float32)
-    if segment.is_live is not None:
-        keep = segment.is_live[rows]
-        starts, rows, counts = _from_zero(keep)[starts], rows[keep], counts[keep]
-    return Remarks(places, starts, rows + part.first_row, counts)
-
-
-def _starts(spans: Sequence[slice]) -> NDArray[np.intp]:
-    return _from_zero([span.stop - span.start for span in spans])
+    found: list[tuple[NDArray[Any], NDArray[Any]]] = []
+    for number in numbers:
+        span = segment.span("remark_start", number)
+        rows, counts = segment.array("remark_row")[span], segment.array("remark_tf")[span]
+        if wanted is not None:
+            kept = np.flatnonzero(wanted[rows])
+            rows, counts = rows[kept], counts[kept]
+        found.append((rows, counts))
+    starts = _from_zero([len(rows) for rows, _ in found])
+    rows = np.concatenate([rows for rows, _ in found], dtype=np.intp)
+    return Remarks(
+        places, starts, rows + part.first_row, np.concatenate([counts for _, counts in found], dtype=np.float32)
+    )
 
 
 def _from_zero(lengths: Sequence[int] | NDArray[np.bool_]) -> NDArray[np.intp]:
@@ -157,7 +253,7 @@ class SegmentNames:
         for part in self._parts:
             segment = part.segment
             of_word = [segment.numbers("name_word", "name_word_name", word) for word in words]
-            names = distinct(np.concatenate(of_word)) if of_word else np.zeros(0, np.int32)
+            names, holding = _united(of_word, len(segment.array("name_letters")))
             if not len(names):
                 continue
             start = segment.array("name_definition_start")
@@ -167,7 +263,7 @@ class SegmentNames:
             held = segment.array("name_definition")[np.arange(starts[-1]) + moved]
             yield NamesWithWords(
                 letters=segment.array("name_letters")[names],
-                holding=[np.searchsorted(names, numbers) for numbers in of_word],
+                holding=holding,
                 starts=starts,
                 rows=np.add(segment.array("def_chunk")[held], part.first_row, dtype=np.intp),
                 is_full=segment.array("def_is_full")[held] > 0,
@@ -201,6 +297,20 @@ class SegmentNames:
         columns = self._columns
         files = np.flatnonzero((columns.roles & np.uint8(bit("versioned")) > 0) & columns.file_is_live).tolist()
         return {file: columns.path(file) for file in files}
+
+
+def _united(lists: Sequence[NDArray[np.int32]], end: int) -> tuple[NDArray[np.intp], list[NDArray[np.intp]]]:
+    """Return the numbers that some lists hold, ascending, and for each list where its numbers stand among these.
+
+    A table of all numbers below `end` is faster than sorting them.
+    """
+    is_held = np.zeros(end, np.bool_)
+    for numbers in lists:
+        is_held[numbers] = True
+    found = np.flatnonzero(is_held)
+    place = np.empty(end, np.intp)
+    place[found] = np.arange(len(found))
+    return found, [place[numbers] for numbers in lists]
 
 
 def _alike(segment: Segment, parts: Sequence[str]) -> list[int]:

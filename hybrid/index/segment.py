@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hybrid.base.arrays import (
-    find_string,
-    lower_bound,
-    read_arrays,
-    strings_with_prefix,
-    unpack_string,
-    unpack_strings,
-)
+from hybrid.base.arrays import Strings, read_arrays, unpack_strings
 from hybrid.base.memo import Memo
 
 if TYPE_CHECKING:
@@ -123,9 +116,14 @@ BACKGROUND: Layout = {
 }
 """The arrays that only a segment annotated for the gate has."""
 
+COUNTS: Layout = {"term_docs": ("U32", ("terms",)), "term_naming_docs": ("U32", ("terms",))}
+"""The arrays that every segment has but those of an earlier version."""
+
 SIGNS: Layout = {
     "chunk_sign": ("U64", ("words of signs", "chunks")),
     "vector_file_sum": ("F32", ("numbers of a vector",)),
+    "doc_vector": ("I8", ("documents", "numbers of a vector")),
+    "doc_vector_scale": ("F32", ("documents",)),
 }
 """The arrays that only a large segment has."""
 
@@ -138,7 +136,8 @@ TOLD_BY_PLACES = {
 """Array of places → array whose length its last place must equal, or a search would read beyond the end."""
 
 _FIXED = {"bytes of a digest": 16, "fields of names": 5}
-_ALL = tuple((LAYOUT | BACKGROUND | SIGNS).items())
+_MAY_MISS = BACKGROUND | COUNTS | SIGNS
+_ALL = tuple((LAYOUT | _MAY_MISS).items())
 
 
 def check_layout(arrays: Arrays) -> None:
@@ -155,7 +154,7 @@ def check_layout(arrays: Arrays) -> None:
         try:
             found, shape = arrays.described(name)
         except KeyError:
-            if name in BACKGROUND or name in SIGNS:
+            if name in _MAY_MISS:
                 continue
             raise ValueError(f"array {name} is missing") from None
         if found != dtype or len(shape) != len(dimensions):
@@ -220,7 +219,7 @@ class Segment:
         if n_words not in (None, -(-dim // 64)):
             raise ValueError(f"{path}: array chunk_sign has {n_words} words for {dim} numbers of a vector")
         self._numbers: Memo[str, int | None] = Memo(partial(self._find, "term"))
-        self._tables: Memo[str, tuple[memoryview, memoryview]] = Memo(self._table)
+        self._strings: Memo[str, Strings] = Memo(self._table)
         dead = np.zeros(self.n_documents, np.bool_)
         dead[list(dead_documents)] = True
         self.doc_is_live: NDArray[np.bool_] = ~dead
@@ -248,7 +247,7 @@ class Segment:
 
     def text(self, name: str, row: int) -> str:
         """Return one string of a string table, for example `text("chunk_name", 3)`."""
-        return unpack_string(*self._tables[name], row)
+        return self._strings[name][row]
 
     def texts(self, name: str) -> list[str]:
         """Every string of a string table."""
@@ -287,19 +286,12 @@ class Segment:
 
     def numbers_of_equal(self, table: str, wanted: str) -> range:
         """Return the numbers of all strings of a sorted table that equal `wanted`; empty when none does."""
-        key = wanted.encode("utf-8", "surrogatepass")
-        low = self._lower_bound(table, key)
-        return range(low, self._lower_bound(table, key + b"\0", low))
+        key, strings = wanted.encode("utf-8", "surrogatepass"), self._strings[table]
+        return range(strings.lower_bound(key), strings.lower_bound(key + b"\0"))
 
     def strings_with_prefix(self, table: str, prefix: str, longest: int) -> list[str]:
-        """The strings of a sorted table that begin with a prefix, in its order.
-
-        Args:
-            table: To search.
-            prefix: The letters that the strings begin with.
-            longest: Letters of a string at most.
-        """
-        return strings_with_prefix(*self._tables[table], prefix, longest)
+        """The strings of a sorted table with a prefix and at most `longest` letters, in its order."""
+        return self._strings[table].beginning_with(prefix, longest)
 
     def document_at(self, path: str) -> int | None:
         """The row of the document at a path, dead or not; None when the segment has none."""
@@ -307,16 +299,10 @@ class Segment:
 
     def _find(self, table: str, wanted: str) -> int | None:
         """Return the number of a string in a table that is sorted by bytes; None when the table does not hold it."""
-        return find_string(*self._tables[table], wanted)
+        return self._strings[table].find(wanted)
 
-    def _lower_bound(self, table: str, key: bytes, low: int = 0) -> int:
-        """Return the number of the first string, from `low` on, that is not below a key; the table must be sorted."""
-        return lower_bound(*self._tables[table], key, low)
-
-    def _table(self, name: str) -> tuple[memoryview, memoryview]:
-        """Return text and offsets of a string table as memory views: arrays take three times as long to slice."""
-        offsets = np.asarray(self._arrays[f"{name}_at"], np.uint32)  # In the byte order of the machine.
-        return self._arrays[f"{name}_text"].data, offsets.data
+    def _table(self, name: str) -> Strings:
+        return Strings(self._arrays[f"{name}_text"], self._arrays[f"{name}_at"])
 
     def terms_of_chunks(self) -> Iterator[dict[str, int]]:
         """Yield term → frequency of each live chunk, in order of chunks, as the lexical search counts them."""

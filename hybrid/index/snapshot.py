@@ -12,10 +12,10 @@ import numpy as np
 from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import IndexCorruptError, IndexMismatchError
 from hybrid.index.backend import EVERYTHING, BackendFigures, ChunkView, Closest, Filter
-from hybrid.index.columns import Columns, ScannedLeg, SiftedLeg
-from hybrid.index.dense import NO_VECTOR, can_sift, cosines, scan, sift
+from hybrid.index.columns import Columns, ScannedLeg, SiftedLeg, WordLeg
+from hybrid.index.dense import NO_VECTOR, can_sift, cosines, products, scan, sift
 from hybrid.index.gate_figures import SegmentGate
-from hybrid.index.lexical import length_norms, okapi
+from hybrid.index.lexical import Okapi, Weighing
 from hybrid.index.lookup import SegmentNames, SegmentTerms
 from hybrid.index.manifest import FORMAT_VERSION, Manifest, SegmentEntry, read_manifest
 from hybrid.index.segment import DOCUMENT_KINDS, Segment
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.index.backend import DenseLeg
+    from hybrid.index.backend import DenseLeg, Leg
     from hybrid.index.dense import Scan
 
 _GLOB_MARKS = re.compile(r"[*?\[]")
@@ -136,8 +136,9 @@ class Snapshot:
         return self.fields.n_live
 
     @cached_property
-    def _norms(self) -> list[NDArray[np.float64]]:
-        return length_norms(self.segments, k1=self._k1, b=self._b)
+    def _weighing(self) -> Weighing:
+        mean = sum(segment.live_length for segment in self.segments) / max(self.n_chunks, 1)
+        return Weighing(self.n_chunks, mean, self._k1, self._b)
 
     def dense(self, query: NDArray[np.float32], depth: int, only: Filter = EVERYTHING) -> DenseLeg:
         """See `SearchBackend.dense`; a query of zeros ranks nothing."""
@@ -237,16 +238,13 @@ class Snapshot:
     def _nothing(self) -> ScannedLeg:
         return ScannedLeg(np.zeros(0, np.int64), np.full(self.n_rows, np.nan), self.fields)
 
-    def lexical(self, tokens: Sequence[str], depth: int, only: Filter = EVERYTHING) -> ScannedLeg:
+    def lexical(self, tokens: Sequence[str], depth: int, only: Filter = EVERYTHING) -> Leg:
         """See `SearchBackend.lexical`."""
         if not self.segments or not tokens:
             return self._nothing()
-        scores = np.concatenate(okapi(self.segments, tokens, self._norms, k1=self._k1))
-        is_found = scores > 0
-        scores[~is_found] = np.nan
-        rows = np.flatnonzero(is_found)
-        ranked = self._best(rows, scores[rows], depth, None if only == EVERYTHING else self.mask(only))
-        return ScannedLeg(ranked, scores, self.fields)
+        allowed = None if only == EVERYTHING else self.mask(only)
+        okapi = Okapi(self.segments, tokens, self._weighing, depth if allowed is None else self.n_rows)
+        return WordLeg(self._best(okapi.rows, okapi.scores, depth, allowed), okapi)
 
     def get(self, row: int) -> ChunkView:
         """See `SearchBackend.get`."""
@@ -273,6 +271,16 @@ class Snapshot:
             mine = numbers == number
             local = rows[mine] - int(self._starts[number])
             found[mine] = segment.vector[local] * segment.vector_scale[local, np.newaxis]
+        return found
+
+    def products(self, vector: NDArray[np.float32], rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+        """See `SearchBackend.products`."""
+        found = np.zeros(len(rows), np.float32)
+        numbers = np.searchsorted(self._starts, rows, side="right") - 1
+        for number, segment in enumerate(self.segments):
+            mine = np.flatnonzero(numbers == number)
+            local = rows[mine] - int(self._starts[number])
+            found[mine] = products(segment.vector, local, vector) * segment.vector_scale[local]
         return found
 
     def allows(self, only: Filter, rows: NDArray[np.integer[Any]]) -> NDArray[np.bool_]:

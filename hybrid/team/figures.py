@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hybrid.base.arrays import encode_arrays, find_string, string_table, strings_with_prefix
+from hybrid.base.arrays import Strings, encode_arrays, string_table
 from hybrid.base.memo import Memo
 from hybrid.index.analysis import NAME_FIELDS
 
@@ -114,10 +114,10 @@ class BaseFigures:
             self.mean_file_vector: NDArray[np.float32] = arrays["mean_file_vector"]
         except KeyError as error:
             raise ValueError(f"array {error} is missing") from error
-        if self._counts.shape != (len(COUNTED), len(self._table[1]) - 1) or len(self.lengths) != 3:
+        if self._counts.shape != (len(COUNTED), len(self._table)) or len(self.lengths) != 3:
             raise ValueError("the figures of the team's index do not fit each other")
         self._arrays = arrays
-        self._places: Memo[str, int | None] = Memo(lambda term: find_string(*self._table, term))
+        self._places: Memo[str, int | None] = Memo(self._table.find)
 
     @property
     def background_key(self) -> str:
@@ -139,12 +139,12 @@ class BaseFigures:
 
     def terms_with(self, prefix: str, longest: int) -> list[str]:
         """The terms with a prefix and at most `longest` letters."""
-        return strings_with_prefix(*self._table, prefix, longest)
+        return self._table.beginning_with(prefix, longest)
 
     def stems_with(self, prefix: str) -> list[str]:
         """The words of file names with a prefix."""
-        return strings_with_prefix(*self._stems, prefix, sys.maxsize)
+        return self._stems.beginning_with(prefix, sys.maxsize)
 
 
-def _table(arrays: Arrays, name: str) -> tuple[memoryview, memoryview]:
-    return arrays[f"{name}_text"].data, np.asarray(arrays[f"{name}_at"], np.uint32).data
+def _table(arrays: Arrays, name: str) -> Strings:
+    return Strings(arrays[f"{name}_text"], arrays[f"{name}_at"])

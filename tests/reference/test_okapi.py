@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.base.tokens import query_tokens, tokens
+from hybrid.index import pruning
 from hybrid.index.backend import Filter
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.prompting.query import make_query
@@ -81,6 +82,22 @@ def test_postings_give_the_scores_of_rank_bm25(
             {entry.row: entry.raw for entry in found.ranking}, rel=1e-9
         )
         _equal(snapshot, query, reference.lexical(query, 100, Filter()), found)
+
+
+@_property
+@given(_texts, _query, st.integers(1, 4))
+def test_common_terms_left_out_of_most_sums_change_nothing(
+    tmp_path_factory: pytest.TempPathFactory, texts: dict[str, str], text: str, depth: int
+) -> None:
+    """When the terms are asked for one by one, and only as far as the best chunks need, all scores stay the same."""
+    place = place_in(tmp_path_factory.mktemp("okapi"))
+    build_index(place, ListSource(texts))
+    snapshot, query = open_index(place), tokens(text)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pruning, "_AT_ONCE", 1)
+        found = snapshot.lexical(query, depth)
+    _equal(snapshot, query, ReferenceLexical(snapshot, k1=1.5, b=0.75).lexical(query, depth, Filter()), found)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from hybrid.base.errors import BusyError, ModelError
 from hybrid.base.tokens import query_tokens
+from hybrid.index.pruning import largest_sums
 from hybrid.prompting.content import content_words
 from hybrid.search.gate import parts
 from hybrid.search.gate.background import load_background
@@ -244,8 +245,21 @@ class Gate:
             n_generic = np.array([generic.counts.get(word, 0) for word in piece.words], np.float64)
             rarities = parts.rarity(n_generic, generic.n_documents)
             kept: list[int] = parts.rarest(rarities).tolist()
-            found.append(parts.together(rarities[kept], [rows_of(piece.words[place]) for place in kept]))
+            found.append(self._most_together({piece.words[place]: float(rarities[place]) for place in kept}, rows_of))
         return np.array(found)
+
+    def _most_together(self, rarities: Mapping[str, float], rows_of: Callable[[str], NDArray[np.intp]]) -> float:
+        """Return the largest sum of the rarities of terms that stand together in one chunk, as `parts.together`."""
+        words = list(rarities)
+
+        def add(terms: Sequence[int], among: NDArray[np.bool_] | None, sums: NDArray[np.float32]) -> None:
+            for word in (words[term] for term in terms):
+                rows = rows_of(word)
+                sums[rows if among is None else rows[among[rows]]] += rarities[word]
+
+        sizes = [self._backend.terms.document_frequency(word) for word in words]
+        sums = np.zeros(self._backend.n_rows, np.float32)
+        return float(largest_sums(add, list(rarities.values()), sizes, sums, 1).sums.max(initial=0))
 
     # --- record by record ------------------------------------------------------------------------------------
 

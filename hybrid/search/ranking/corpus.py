@@ -71,6 +71,18 @@ class Corpus:
         self.passes_on: Memo[int, bool] = Memo(self._find_passes_on)
 
     @cached_property
+    def firsts(self) -> NDArray[np.intp]:
+        """The first row of each file, shape (n_files,)."""
+        return np.asarray(self.fields.of_files("first_row", np.arange(self.n_files)), np.intp)
+
+    @cached_property
+    def is_first(self) -> NDArray[np.bool_]:
+        """For each row, whether it is the first of its file, shape (n_rows,)."""
+        found = np.zeros(self.n_rows, np.bool_)
+        found[self.firsts] = True
+        return found
+
+    @cached_property
     def versions(self) -> dict[int, tuple[tuple[str, int, int], ...]]:
         """File → its version folders, of the files that lie in one, as `versions_of` gives them."""
         return versions_of(dict(self.backend.names.versioned()))
@@ -123,12 +135,14 @@ class Candidates(Struct, frozen=True):
     Attributes:
         files: Numbers of the files, ascending, shape (n_candidates,).
         starts: Where the chunks of each file begin in `rows`, shape (n_candidates,).
-        rows: Rows of the chunks of all files, shape (n,).
+        rows: Rows of the chunks of all files, ascending, shape (n,).
+        holds: For each row of the collection, whether it is one of `rows`, shape (n_rows,).
     """
 
     files: NDArray[np.int32]
     starts: NDArray[np.intp]
     rows: NDArray[np.intp]
+    holds: NDArray[np.bool_]
 
     def __len__(self) -> int:
         """Return the number of candidates."""
@@ -165,7 +179,9 @@ def candidates(corpus: Corpus, files: NDArray[np.integer[Any]]) -> Candidates:
     chosen = distinct(np.asarray(files, np.int32))
     firsts = np.asarray(corpus.fields.of_files("first_row", chosen), np.intp)
     rows, counts = ranges(firsts, corpus.fields.of_files("end_row", chosen))
-    return Candidates(chosen, np.cumsum(counts) - counts, rows)
+    holds = np.zeros(corpus.n_rows, np.bool_)
+    holds[rows] = True
+    return Candidates(chosen, np.cumsum(counts) - counts, rows, holds)
 
 
 def versions_of(paths: dict[int, str]) -> dict[int, tuple[tuple[str, int, int], ...]]:

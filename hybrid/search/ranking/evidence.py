@@ -7,7 +7,7 @@ stub, a file that only passes names on), where that holds what is asked and the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
@@ -19,7 +19,7 @@ from hybrid.index.roles import bit
 from hybrid.search.ranking.names import named_files
 from hybrid.search.ranking.names import path_words as words_of_paths
 from hybrid.search.ranking.roles import other_version, playing
-from hybrid.search.ranking.scale import above, best_by_key, by_best, decaying_sum
+from hybrid.search.ranking.scale import above, best_by_key, decaying_sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hybrid.search.ranking.asked import QueryTerms
     from hybrid.search.ranking.changes import EarlierChanges
     from hybrid.search.ranking.corpus import Candidates, Corpus, PathMarks, Version
-    from hybrid.search.ranking.fields import WordScores
+    from hybrid.search.ranking.fields import FileWords, WordScores
     from hybrid.search.ranking.names import NameScores
     from hybrid.search.ranking.places import PlaceScores
 
@@ -54,13 +54,13 @@ class Measured(Struct, frozen=True):
         corpus: The collection that is searched.
         files: The candidates.
         roles: Bits of `hybrid.index.roles.ROLES` of each candidate.
-        words: Scores by words.
-        names: Scores by names.
+        words: Scores of all chunks by words.
+        in_files: Scores of the candidates by words.
+        names: Definitions of what the query names.
+        fit: Best agreement of the name of a definition with the query's words, of each chunk in `files.rows`.
         places: Scores by paths and lines that the query names.
         share: Word → its share of the query; the shares add up to 1.
         dense: The dense leg of the query.
-        sense: Cosine above the mean, divided by the best of all, of each chunk in `files.rows`.
-        best_sense: The same for each row of the dense leg, best first.
         again: Cosine above the mean to the query and its best chunks together, divided by the best, of each chunk in
             `files.rows`; 0 for one that is among the best rows of neither words nor dense leg.
         earlier: The earlier changes of the candidates; None without a history.
@@ -71,14 +71,18 @@ class Measured(Struct, frozen=True):
     files: Candidates
     roles: NDArray[np.uint8]
     words: WordScores
+    in_files: FileWords
     names: NameScores
+    fit: NDArray[np.float32]
     places: PlaceScores
     share: Mapping[str, float]
     dense: DenseLeg
-    sense: NDArray[np.float32]
-    best_sense: NDArray[np.float32]
     again: NDArray[np.float32]
     earlier: EarlierChanges | None = None
+
+    def sense(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+        """Return the cosine above the mean, divided by the best of all, of each of some chunks."""
+        return above(self.dense.cosines(rows), self.dense.chunks)
 
     def best_of(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the largest value of each candidate's chunks; values have the shape (n_rows,)."""
@@ -87,29 +91,29 @@ class Measured(Struct, frozen=True):
 
 def best_words(seen: Measured) -> NDArray[np.float32]:
     """The score by words of the file's best chunk."""
-    return seen.best_of(seen.words.chunks)
+    return seen.files.best(seen.in_files.chunks)
 
 
 def best_sense(seen: Measured) -> NDArray[np.float32]:
     """The largest cosine of a chunk of the file, above the mean of all."""
-    return seen.files.best(seen.sense)
+    return above(seen.dense.largest(seen.files.rows, seen.files.starts), seen.dense.chunks)
 
 
 def sum_words(seen: Measured) -> NDArray[np.float32]:
     """The sum of the file's four best chunks by words, each counting half of the one before."""
-    rows = seen.words.best
-    return seen.files.take(*decaying_sum(seen.words.chunks[rows], seen.corpus.fields.of_rows("file", rows)))
+    files = seen.corpus.fields.of_rows("file", seen.words.best)
+    return seen.files.take(*decaying_sum(seen.words.scores, files))
 
 
 def sum_sense(seen: Measured) -> NDArray[np.float32]:
     """The sum of the file's four best chunks by sense, each counting half of the one before."""
     files = seen.corpus.fields.of_rows("file", seen.dense.rows)
-    return seen.files.take(*decaying_sum(seen.best_sense, files))
+    return seen.files.take(*decaying_sum(seen.sense(seen.dense.rows), files))
 
 
 def file_words(seen: Measured) -> NDArray[np.float32]:
     """The score by words of the file as a whole."""
-    return seen.words.files[seen.files.files]
+    return seen.in_files.files
 
 
 def file_sense(seen: Measured) -> NDArray[np.float32]:
@@ -145,25 +149,22 @@ def defines(seen: Measured) -> NDArray[np.float32]:
 
 def definition_fit(seen: Measured) -> NDArray[np.float32]:
     """The best agreement of the name of a definition in the file with the query's words."""
-    return seen.best_of(seen.names.fit)
+    return seen.files.best(seen.fit)
 
 
 def definition_words(seen: Measured) -> NDArray[np.float32]:
     """The score by words of the names of all definitions in the file."""
-    return seen.words.names[seen.files.files]
+    return seen.in_files.names
 
 
 def remarks(seen: Measured) -> NDArray[np.float32]:
     """The best score by words of the comments of a chunk of the file."""
-    return seen.best_of(seen.words.remarks)
+    return seen.files.best(seen.in_files.remarks)
 
 
 def opening(seen: Measured) -> NDArray[np.float32]:
     """The score by words of the comments in the file's first chunk, which often say what the file is for."""
-    rows, fields = seen.words.remarked, seen.corpus.fields
-    files = fields.of_rows("file", rows)
-    is_first = fields.of_files("first_row", files) == rows
-    return seen.files.take(files[is_first], by_best(seen.words.remarks[rows[is_first]]))
+    return seen.in_files.opening
 
 
 def feedback(seen: Measured) -> NDArray[np.float32]:
@@ -393,7 +394,7 @@ class _Pairs:
         """Return the chunk of the file with the most evidence of its own."""
         seen, within = self._seen, self._seen.files.places(place)
         rows = seen.files.rows[within]
-        own = seen.words.chunks[rows] + seen.sense[within] + seen.names.fit[rows]
+        own = seen.in_files.chunks[within] + seen.sense(rows) + seen.fit[within]
         return seen.corpus.backend.get(int(rows[int(np.argmax(own))]))
 
     def _find_telling(self, place: int) -> list[str]:

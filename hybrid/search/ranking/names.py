@@ -38,17 +38,15 @@ _ALL = 0.99
 
 
 class NameScores(Struct, frozen=True):
-    """The scores by names of definitions; every value in [0, 1].
+    """The definitions of the symbols that a query names.
 
     Attributes:
-        defines: For each chunk, the surest definition of a symbol that the query names, shape (n_rows,).
-        fit: For each chunk, the best agreement of a definition's name with the query's words, shape (n_rows,).
+        defines: For each chunk, the surest definition of a symbol that the query names, in [0, 1], shape (n_rows,).
         defining: Symbol of the query, and whether inside of another definition → the rows that define it so; a row may
             stand there several times.
     """
 
     defines: NDArray[np.float32]
-    fit: NDArray[np.float32]
     defining: Mapping[tuple[str, bool], NDArray[np.intp]]
 
 
@@ -66,18 +64,12 @@ def shares(words: Sequence[str], idf: Mapping[str, float], n_live: int) -> dict[
     return {word: value / total for word, value in rarity.items()}
 
 
-def score_names(corpus: Corpus, asked: QueryTerms, share: Mapping[str, float]) -> NameScores:
-    """Score every chunk by the names that it defines.
-
-    Args:
-        corpus: The corpus to score.
-        asked: The query.
-        share: Word of the query → its share, as `shares` gives them.
-    """
+def score_names(corpus: Corpus, asked: QueryTerms) -> NameScores:
+    """Score every chunk by the symbols of a query that it defines."""
     names = corpus.backend.names
-    # Memory that is not written costs nothing: these are as cheap as tables of the few rows that get a value.
+    # Memory that is not written costs nothing: this is as cheap as a table of the few rows that get a value.
     defining: dict[tuple[str, bool], NDArray[np.intp]] = {}
-    scores = NameScores(np.zeros(corpus.n_rows, np.float32), np.zeros(corpus.n_rows, np.float32), defining)
+    scores = NameScores(np.zeros(corpus.n_rows, np.float32), defining)
     for symbol, strength in asked.symbols.items():
         rows: list[NDArray[np.intp]] = []
         nested: list[NDArray[np.bool_]] = []
@@ -89,9 +81,24 @@ def score_names(corpus: Corpus, asked: QueryTerms, share: Mapping[str, float]) -
         if rows:
             of_symbol, is_nested = np.concatenate(rows), np.concatenate(nested)
             defining[symbol, False], defining[symbol, True] = of_symbol[~is_nested], of_symbol[is_nested]
-    for block in names.with_words(list(share)):
-        _fit(block, share, scores.fit)
     return scores
+
+
+def fit_of_names(corpus: Corpus, share: Mapping[str, float], files: Candidates) -> NDArray[np.float32]:
+    """Return the best agreement of a definition's name with a query's words, of each chunk of some files.
+
+    Args:
+        corpus: The corpus.
+        share: Word of the query → its share, as `shares` gives them.
+        files: The files.
+
+    Returns:
+        Values in [0, 1], shape (len(files.rows),).
+    """
+    found = np.zeros(corpus.n_rows, np.float32)
+    for block in corpus.backend.names.with_words(list(share)):
+        _fit(block, share, files.holds, found)
+    return found[files.rows]
 
 
 def _defined(block: Definitions, symbol: str, strength: float, owner: str) -> NDArray[np.float32]:
@@ -115,8 +122,8 @@ def _owned(block: Definitions, owner: str) -> NDArray[np.float32]:
     return owned
 
 
-def _fit(block: NamesWithWords, share: Mapping[str, float], out: NDArray[np.float32]) -> None:
-    """Raise `out` of each chunk to the best fit of a name that it defines; values, or prototypes, count half.
+def _fit(block: NamesWithWords, share: Mapping[str, float], holds: NDArray[np.bool_], out: NDArray[np.float32]) -> None:
+    """Raise `out` of each chunk in `holds` to the best fit of a name that it defines; values and prototypes count half.
 
     The fit is the harmonic mean of the share of the query, by idf, that the name covers, and of the share of the name's
     letters that the query covers.
@@ -128,8 +135,10 @@ def _fit(block: NamesWithWords, share: Mapping[str, float], out: NDArray[np.floa
         said[names] += np.float32(len(word))
     precision = said / np.maximum(block.letters, 1)
     fit = 2 * precision * recall / (precision + recall)
-    values = np.repeat(fit.astype(np.float32), np.diff(block.starts))
-    np.maximum.at(out, block.rows, np.where(block.is_full, np.float32(1), np.float32(_VALUE_FITS)) * values)
+    kept = np.flatnonzero(holds[block.rows])
+    values = fit.astype(np.float32)[np.searchsorted(block.starts, kept, side="right") - 1]
+    weights = np.where(block.is_full[kept], np.float32(1), np.float32(_VALUE_FITS))
+    np.maximum.at(out, block.rows[kept], weights * values)
 
 
 def named_files(corpus: Corpus, words: Sequence[str], files: Candidates) -> NDArray[np.float32]:

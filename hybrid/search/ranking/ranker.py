@@ -15,8 +15,8 @@ from hybrid.search.ranking.asked import most_telling, take_apart
 from hybrid.search.ranking.changes import ChangesOfFiles
 from hybrid.search.ranking.corpus import Corpus, candidates
 from hybrid.search.ranking.evidence import DECIMALS, Measured, weigh, yielded
-from hybrid.search.ranking.fields import score_words
-from hybrid.search.ranking.names import score_names, shares
+from hybrid.search.ranking.fields import WordScores
+from hybrid.search.ranking.names import fit_of_names, score_names, shares
 from hybrid.search.ranking.places import score_places
 from hybrid.search.ranking.scale import above, best_by_key, best_of, by_best
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from hybrid.index.backend import DenseLeg, Filter, Leg, SearchBackend
     from hybrid.index.history import History
     from hybrid.prompting.query import Query
-    from hybrid.search.ranking.fields import WordScores
 
 _FEEDBACK_CHUNKS = 5
 """Best chunks that are taken for relevant, though nobody judged them: few, since they may be wrong. Chosen by hand."""
@@ -121,45 +120,51 @@ class Ranker:
     def _measure(self, query: Query, legs: Legs, depth: int) -> Measured:
         corpus, terms, dense = self._corpus, self._backend.terms, legs.dense
         asked = most_telling(take_apart(query), corpus.n_live, terms.document_frequency)
-        words = score_words(corpus, asked.terms, depth)
+        words = WordScores(corpus, asked.terms, depth)
         share = shares(asked.words, words.idf, corpus.n_live)
-        names = score_names(corpus, asked, share)
+        names = score_names(corpus, asked)
         places = score_places(corpus, query.places)
         rows = np.concatenate([dense.rows, legs.lexical.rows, words.best, *names.defining.values()])
         files = corpus.fields.of_rows("file", rows)
         found = candidates(corpus, np.concatenate([files, np.array(list(places.files), np.int32)]))
+        in_files = words.of_files(found)
+        pool = distinct(np.concatenate([words.best, dense.rows]))
+        again = self._again(dense, pool, in_files.chunks[np.searchsorted(found.rows, pool)])
         return Measured(
             asked=asked,
             corpus=corpus,
             files=found,
             roles=corpus.fields.of_files("role", found.files),
             words=words,
+            in_files=in_files,
             names=names,
+            fit=fit_of_names(corpus, share, found),
             places=places,
             share=share,
             dense=dense,
-            sense=above(dense.cosines(found.rows), dense.chunks),
-            best_sense=above(dense.cosines(dense.rows), dense.chunks),
-            again=self._again(dense, words)[found.rows],
+            again=again[found.rows],
             earlier=self._changes.of(found.files) if self._changes else None,
         )
 
-    def _again(self, dense: DenseLeg, words: WordScores) -> NDArray[np.float32]:
+    def _again(self, dense: DenseLeg, pool: NDArray[np.intp], by_words: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return each row's cosine above the mean to query and best chunks together, divided by the best, (n_rows,).
 
-        It is 0 outside of the best rows by words and by sense, and everywhere when `feedback` is switched off.
+        It is 0 outside of the pool, and everywhere when `feedback` is switched off.
+
+        Args:
+            dense: The dense leg.
+            pool: The best rows by words and by sense.
+            by_words: Their scores by words.
         """
         again = np.zeros(self._corpus.n_rows, np.float32)
         if not self._weights["feedback"]:
             return again
-        pool = distinct(np.concatenate([words.best, dense.rows]))
         cosines = dense.cosines(pool)
-        near = self._near(pool, words.chunks[pool] + above(cosines, dense.chunks))
+        near = self._near(pool, by_words + above(cosines, dense.chunks))
         if near:
-            vectors = self._backend.vectors(pool)
-            more = vectors[np.searchsorted(pool, near)].mean(axis=0) * np.float32(_FEEDBACK_WEIGHT)
+            more = self._backend.vectors(np.array(near)).mean(axis=0) * np.float32(_FEEDBACK_WEIGHT)
             base = dense.chunks.mean + float(self._corpus.fields.mean_vector @ more)
-            closer = cosines + vectors @ more
+            closer = cosines + self._backend.products(more, pool)
             again[pool] = by_best(np.maximum(closer - np.float32(base), np.float32(0)))
         return again
 
@@ -177,7 +182,7 @@ def _chunks(
     """Yield (−worth, place of the file, number within it, row) of at most three chunks of a file to be shown."""
     within = seen.files.places(number)
     rows = seen.files.rows[within]
-    own = np.where(may_show[within], _own(seen, rows, seen.sense[within]), np.float32(-1))
+    own = np.where(may_show[within], _own(seen, within), np.float32(-1))
     best = 0.0
     for order, local in enumerate(best_of(own, _MOST_OF_FILE).tolist()):
         value = float(own[local])
@@ -190,11 +195,12 @@ def _chunks(
         yield -worth, place, order, int(rows[local])
 
 
-def _own(seen: Measured, rows: NDArray[np.intp], sense: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the evidence for each of some chunks by itself, which chooses those that stand for their file."""
-    own = seen.words.chunks[rows] + sense
+def _own(seen: Measured, within: slice) -> NDArray[np.float32]:
+    """Return the evidence for each chunk of a file by itself, which chooses those that stand for the file."""
+    rows = seen.files.rows[within]
+    own = seen.in_files.chunks[within] + seen.sense(rows)
     own += seen.names.defines[rows]
-    own += seen.names.fit[rows] * np.float32(_FIT_OF_CHUNK)
+    own += seen.fit[within] * np.float32(_FIT_OF_CHUNK)
     for row, value in seen.places.chunks.items():
         own[rows == row] += np.float32(value)
     return own

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as of_numpy
 
-from hybrid.base.arrays import encode_arrays, pack_strings, read_arrays, unpack_string, unpack_strings, write_arrays
+from hybrid.base.arrays import Strings, encode_arrays, pack_strings, read_arrays, unpack_strings, write_arrays
 from tests.support.examples import examples
 
 if TYPE_CHECKING:
@@ -221,4 +221,29 @@ def test_strings_survive_packing(strings: list[str]) -> None:
     blob, offsets = pack_strings(strings)
 
     assert strings == unpack_strings(blob, offsets)
-    assert strings == [unpack_string(blob, offsets, index) for index in range(len(strings))]
+    packed = Strings(blob, offsets)
+    assert strings == [packed[index] for index in range(len(packed))]
+
+
+@given(st.lists(st.text(alphabet="abé", max_size=4), unique=True, max_size=200), st.text(alphabet="abé", max_size=4))
+def test_sorted_strings_are_searched(strings: list[str], wanted: str) -> None:
+    """A string is found where it stands, and those with a prefix are found in order, the long ones left out."""
+    strings.sort(key=str.encode)
+    packed = Strings(*pack_strings(strings))
+
+    assert (strings.index(wanted) if wanted in strings else None) == packed.find(wanted)
+    assert sum(text.encode() < wanted.encode() for text in strings) == packed.lower_bound(wanted.encode())
+    for longest in (2, 4):
+        kept = [text for text in strings if text.startswith(wanted) and len(text) <= longest]
+        assert kept == packed.beginning_with(wanted, longest)
+
+
+@pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 128, 129, 1000])
+def test_each_of_many_sorted_strings_is_found(n: int) -> None:
+    """Every string is found, and none between two of them, however many there are."""
+    strings = [f"{number:04d}" for number in range(n)]
+    packed = Strings(*pack_strings(strings))
+
+    assert list(range(n)) == [packed.find(text) for text in strings]
+    assert [None] * n == [packed.find(f"{text}x") for text in strings]
+    assert n == packed.lower_bound(b"x")

@@ -18,7 +18,7 @@ from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import IndexCorruptError
 from hybrid.index.drafting import encode_segment
 from hybrid.index.manifest import NAME
-from hybrid.index.segment import ANY, BACKGROUND, LAYOUT, TOLD_BY_PLACES, Segment, check_layout
+from hybrid.index.segment import ANY, BACKGROUND, COUNTS, LAYOUT, TOLD_BY_PLACES, Segment, check_layout
 from hybrid.index.vectors import quantise
 from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in
 
@@ -98,7 +98,7 @@ def test_the_layout_is_what_is_written() -> None:
     codes = {"U8": "uint8", "I8": "int8", "U16": "uint16", "I32": "int32", "U32": "uint32", "I64": "int64"}
     codes["F32"] = "float32"
 
-    assert {name: (codes[code], len(shape)) for name, (code, shape) in LAYOUT.items()} == {
+    assert {name: (codes[code], len(shape)) for name, (code, shape) in (LAYOUT | COUNTS).items()} == {
         name: (str(array.dtype), array.ndim) for name, array in written.items()
     }
 
@@ -113,7 +113,7 @@ def test_a_segment_without_documents_opens(tmp_path: Path) -> None:
 def test_an_index_that_is_whole_opens(place: Place) -> None:
     """Written anew as it was, or with an array that the format does not know, it opens: the damage below is damage."""
     arrays = _arrays(place)
-    assert {*LAYOUT, *BACKGROUND} == set(arrays)
+    assert {*LAYOUT, *COUNTS, *BACKGROUND} == set(arrays)
     assert not [name for name in COUNTED if not arrays[name].size]
 
     _put(place, arrays | {"later": np.zeros(3, np.float64)})

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hybrid.index import pruning
 from hybrid.search.ranking.corpus import Corpus
-from hybrid.search.ranking.fields import WordScores, score_words
+from hybrid.search.ranking.fields import FileWords, WordScores
 from tests.support.examples import examples
-from tests.unit.search.ranking.projects import Words, by_path, by_place, corpus_of, snapshot_of, words_of
+from tests.unit.search.ranking.projects import Words, by_path, by_place, corpus_of, every_file, snapshot_of, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +23,7 @@ _K = TypeVar("_K")
 
 
 class Expected(NamedTuple):
-    """What `score_words` must give, by place and by path."""
+    """What `WordScores` must give, by place and by path."""
 
     chunks: dict[tuple[str, int], float]
     remarks: dict[tuple[str, int], float]
@@ -121,13 +122,16 @@ def _kin(term: str, vocabulary: set[str]) -> list[str]:
     return sorted(found, key=lambda other: (abs(len(other) - len(term)), other))[:8]
 
 
-def _agrees(corpus: Corpus, terms: Mapping[str, float], expected: Expected) -> WordScores:
-    scores = score_words(corpus, terms, 100)
-    for name, found in (("chunks", by_place(corpus, scores.chunks)), ("remarks", by_place(corpus, scores.remarks))):
+def _agrees(
+    corpus: Corpus, terms: Mapping[str, float], expected: Expected, depth: int = 100
+) -> tuple[WordScores, FileWords]:
+    scores = WordScores(corpus, terms, depth)
+    files = scores.of_files(every_file(corpus))
+    for name, found in (("chunks", by_place(corpus, files.chunks)), ("remarks", by_place(corpus, files.remarks))):
         assert getattr(expected, name) == pytest.approx(found, abs=1e-5), name
-    for name, found in (("files", by_path(corpus, scores.files)), ("names", by_path(corpus, scores.names))):
+    for name, found in (("files", by_path(corpus, files.files)), ("names", by_path(corpus, files.names))):
         assert getattr(expected, name) == pytest.approx(found, abs=1e-5), name
-    return scores
+    return scores, files
 
 
 PROJECT = {
@@ -212,18 +216,27 @@ _TERMS = st.dictionaries(
 )
 
 
+@pytest.mark.parametrize("at_once", [1, 10_000])
 @examples(30)
 @given(st.lists(_FILES, min_size=1, max_size=3), st.lists(_TERMS, min_size=1, max_size=3))
 def test_scores_of_any_history(
-    tmp_path_factory: pytest.TempPathFactory, history: list[dict[str, str]], queries: list[dict[str, float]]
+    tmp_path_factory: pytest.TempPathFactory,
+    at_once: int,
+    history: list[dict[str, str]],
+    queries: list[dict[str, float]],
 ) -> None:
-    """After any edits, over several segments with dead documents, the scores are those of the final texts."""
+    """After any edits, over several segments with dead documents, the scores are those of the final texts.
+
+    So they are when common terms are left out of most sums.
+    """
     corpus = corpus_of(tmp_path_factory.mktemp("fields"), *history)
     chunks = words_of(history[-1])
 
     for terms in queries:
-        scores = _agrees(corpus, terms, reference(chunks, terms))
-        for values in (scores.chunks, scores.remarks, scores.files, scores.names):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(pruning, "_AT_ONCE", at_once)
+            scores, of_files = _agrees(corpus, terms, reference(chunks, terms), depth=2 if at_once == 1 else 100)
+        for values in (scores.scores, of_files.chunks, of_files.remarks, of_files.files, of_files.names):
             assert not len(values) or (0 <= values.min() and values.max() <= 1)
 
 
@@ -231,12 +244,13 @@ def test_scores_of_any_history(
 def test_the_best_chunks(tmp_path: Path, depth: int) -> None:
     """`best` holds the rows with the highest scores, best first, none that nothing was found in."""
     corpus = corpus_of(tmp_path, PROJECT)
-    scores = score_words(corpus, {"handler": 1.0, "close": 1.0}, depth)
+    scores = WordScores(corpus, {"handler": 1.0, "close": 1.0}, depth)
 
-    values = scores.chunks[scores.best].tolist()
-    assert sorted(values, reverse=True) == values
-    assert min(depth, int((scores.chunks > 0).sum())) == len(values)
-    assert 1.0 == values[0] == scores.chunks.max()
+    chunks = scores.of_files(every_file(corpus)).chunks
+    values = scores.scores.tolist()
+    assert sorted(values, reverse=True) == values == chunks[scores.best].tolist()
+    assert min(depth, int((chunks > 0).sum())) == len(values)
+    assert 1.0 == values[0] == chunks.max()
 
 
 def test_rarity_is_that_of_live_chunks(tmp_path: Path) -> None:
@@ -244,7 +258,7 @@ def test_rarity_is_that_of_live_chunks(tmp_path: Path) -> None:
     texts = {f"{i}.txt": "common seldom" if i == 0 else "common" for i in range(4)}
     dead = {f"dead{i}.txt": "common seldom" for i in range(3)}
     corpus = corpus_of(tmp_path, texts | dead, texts)
-    idf = score_words(corpus, {"common": 1.0, "seldom": 1.0, "never": 1.0}, 9).idf
+    idf = WordScores(corpus, {"common": 1.0, "seldom": 1.0, "never": 1.0}, 9).idf
 
     assert corpus.n_rows > corpus.n_live == 4
     assert {
@@ -259,8 +273,9 @@ def test_a_corpus_without_a_chunk(tmp_path: Path) -> None:
     nothing: dict[str, str] = {}
     for name, history in (("empty", [nothing]), ("gone", [PROJECT, nothing])):
         corpus = Corpus(snapshot_of(tmp_path / name, *history))
-        scores = score_words(corpus, {"rout": 1.0}, 9)
-        assert 0 == np.count_nonzero(scores.chunks) == np.count_nonzero(scores.files) == len(scores.best)
+        scores = WordScores(corpus, {"rout": 1.0}, 9)
+        files = scores.of_files(every_file(corpus))
+        assert 0 == np.count_nonzero(files.chunks) == np.count_nonzero(files.files) == len(scores.best)
 
 
 def test_at_most_eight_relatives_the_nearest_first(tmp_path: Path) -> None:
@@ -270,5 +285,5 @@ def test_at_most_eight_relatives_the_nearest_first(tmp_path: Path) -> None:
     corpus = corpus_of(tmp_path, texts | {"streama.txt": "streamz", "gone.txt": "streamy"}, texts)
 
     terms = {"stream": 1.0}
-    scores = _agrees(corpus, terms, reference(words_of(texts), terms))
-    assert 8 == np.count_nonzero(list(by_place(corpus, scores.chunks).values()))
+    _, files = _agrees(corpus, terms, reference(words_of(texts), terms))
+    assert 8 == np.count_nonzero(list(by_place(corpus, files.chunks).values()))

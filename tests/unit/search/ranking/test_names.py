@@ -11,7 +11,7 @@ from hybrid.base.tokens import part_terms
 from hybrid.prompting.query import make_query
 from hybrid.search.ranking.asked import take_apart
 from hybrid.search.ranking.corpus import Corpus
-from hybrid.search.ranking.names import named_files, path_words, score_names, shares
+from hybrid.search.ranking.names import fit_of_names, named_files, path_words, score_names, shares
 from hybrid.types import Chunk, Chunked, Definition
 from tests.support.builders import build_index, open_index, place_in, recipe
 from tests.support.examples import examples
@@ -58,7 +58,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 def _defines(corpus: Corpus, text: str) -> dict[str, float]:
     """Path → how surely it defines what a query names, without zeros."""
     asked = take_apart(make_query(text))
-    found = by_path(corpus, best_of_files(corpus, score_names(corpus, asked, {}).defines))
+    found = by_path(corpus, best_of_files(corpus, score_names(corpus, asked).defines))
     return {path: value for path, value in found.items() if value}
 
 
@@ -146,7 +146,7 @@ def test_agreement_of_a_name_with_the_words(
     corpus: Corpus, share: dict[str, float], expected: dict[str, float]
 ) -> None:
     """The harmonic mean of the covered shares of query and name; the last part of a qualified name is a name too."""
-    fit = score_names(corpus, take_apart(make_query("")), share).fit
+    fit = fit_of_names(corpus, share, every_file(corpus))
     found = by_path(corpus, best_of_files(corpus, fit))
 
     assert {path: pytest.approx(value) for path, value in expected.items()} == {p: v for p, v in found.items() if v}
@@ -197,10 +197,10 @@ def test_agreement_in_any_project(
     """The best agreement of each file is what comparing every name with the query gives, after edits too."""
     share = {word: 1 / len(words) for word in sorted(words)}
     corpus = corpus_of(tmp_path_factory.mktemp("fit"), *history)
-    scores = score_names(corpus, take_apart(make_query("")), share)
+    fit = fit_of_names(corpus, share, every_file(corpus))
 
-    assert _best_fit(history[-1], share) == pytest.approx(by_path(corpus, best_of_files(corpus, scores.fit)), abs=1e-5)
-    assert all(0 <= value <= 1 for value in by_place(corpus, scores.fit).values())
+    assert _best_fit(history[-1], share) == pytest.approx(by_path(corpus, best_of_files(corpus, fit)), abs=1e-5)
+    assert all(0 <= value <= 1 for value in by_place(corpus, fit).values())
 
 
 @pytest.mark.parametrize(
