@@ -195,6 +195,7 @@ class IndexConfig(Struct, frozen=True):
 
     include: tuple[str, ...]
     exclude: tuple[str, ...]
+    roots: tuple[str, ...]
     max_file_bytes: Annotated[int, (1, 1_000_000_000)]
     follow_gitignore: bool
     chunk_max_chars: Annotated[int, (100, 100_000)]

@@ -37,11 +37,13 @@ class Workspace(Struct, frozen=True):
         home: `$HYBRID_HOME`.
         project: The project the directory lies in, or None.
         loaded: Settings in force, with origins and problems.
+        cwd: The directory; None for the top of the project.
     """
 
     home: Path
     project: Project | None
     loaded: Loaded
+    cwd: Path | None = None
 
     @property
     def config(self) -> Config:
@@ -138,7 +140,7 @@ def open_workspace(
     folder = project.root / ".hybrid" if project and project.has_folder else None
     is_settled = is_accepting or (folder is not None and project is not None and is_accepted(project, home))
     loaded = load(home=home, project_folder=folder, is_accepted=is_settled, environ=environ, flags=flags)
-    return Workspace(home, project, loaded)
+    return Workspace(home, project, loaded, cwd)
 
 
 def keep_hook_settings(home: Path) -> None:

@@ -164,7 +164,7 @@ def _search(turn: Turn, lookup: _Lookup) -> Decision:
     try:
         if lookup.is_searched:
             searcher = kinds.searcher(workspace)
-            collections.append(FileCollection(searcher, span_reader(workspace, searcher), config))
+            collections.append(file_collection(workspace, searcher))
     except tuple(_WITHOUT_INDEX) as error:
         missing = Decision(_WITHOUT_INDEX[type(error)], str(error))
     except BusyError as error:
@@ -221,6 +221,16 @@ def _model_before(collections: Sequence[Collection], workspace: Workspace) -> li
     except ModelError as error:
         until = f", since that of the settings cannot: {error}"
     return [f"{of}: the index made with {model} answers{until}" for model, of in before.items()]
+
+
+def file_collection(workspace: Workspace, searcher: Searcher) -> FileCollection:
+    """Return the files of a workspace as a collection; where the settings name packages, those at hand come first."""
+    near, patterns = None, workspace.config.index.roots
+    if patterns and workspace.cwd is not None:
+        from hybrid.project.packages import nearness_of  # Only a monorepo has need of it.
+
+        near = nearness_of(workspace.require_project().root, workspace.cwd, patterns)
+    return FileCollection(searcher, span_reader(workspace, searcher), workspace.config, near)
 
 
 def span_reader(workspace: Workspace, searcher: Searcher | None = None) -> SpanReader:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.answer.decide import CONSIDERED, span_reader
+from hybrid.answer.decide import CONSIDERED, file_collection
 from hybrid.answer.select import Selection, verdict_of
 from hybrid.base.errors import HybridError, IndexMismatchError, IndexUnavailableError, ModelError
 from hybrid.index.backend import Filter
-from hybrid.knowledge.collections import KINDS_OF, FileCollection, RecordCollection
+from hybrid.knowledge.collections import KINDS_OF, RecordCollection
 from hybrid.knowledge.memory_collection import memory_collection
 from hybrid.redact import redact
 from hybrid.render.telling import telling_lines
@@ -167,15 +167,20 @@ def _opened(workspace: Workspace, kinds: OpenKinds) -> tuple[Searcher, list[str]
 
 
 def _files(workspace: Workspace, query: Query, wanted: SearchRequest, searcher: Searcher) -> ResultList:
-    collection = FileCollection(searcher, span_reader(workspace, searcher), workspace.config)
+    collection = file_collection(workspace, searcher)
     only = Filter(wanted.of("files") if wanted.kinds else (), wanted.path)
-    if searcher.lender:  # What differs in this tree is left out, so that more is looked at.
-        searched = searcher.search(query, top_k=_looked_at(wanted), mode=wanted.mode, only=only)
-        return ResultList("files", searched, None, _shown(collection, searched.hits, query)[: wanted.top_k])
-    searched = searcher.search(query, top_k=wanted.top_k, mode=wanted.mode, only=only)
-    weights = collection.searcher.term_weights(query)
-    hits = tuple(_found(collection, hit, collection.text(hit), weights) for hit in searched.hits)
-    return ResultList("files", searched, None, hits)
+    # Where hits are left out or put in another order, more are looked at.
+    is_ordered = bool(searcher.lender or collection.near)
+    top_k = _looked_at(wanted) if is_ordered else wanted.top_k
+    searched = searcher.search(query, top_k=top_k, mode=wanted.mode, only=only)
+    hits = collection.ordered(searched.hits, query)
+    if searcher.lender:
+        return ResultList("files", searched, None, _shown(collection, hits, query)[: wanted.top_k])
+    weights = searcher.term_weights(query)
+    ranked = (replace(hit, rank=rank) for rank, hit in enumerate(hits[: wanted.top_k], 1))
+    return ResultList(
+        "files", searched, None, tuple(_found(collection, hit, collection.text(hit), weights) for hit in ranked)
+    )
 
 
 def _all_records(
@@ -379,7 +384,7 @@ def find_everywhere(
 
 
 def _judged(workspace: Workspace, query: Query, wanted: SearchRequest, searcher: Searcher) -> Selection:
-    collection = FileCollection(searcher, span_reader(workspace, searcher), workspace.config)
+    collection = file_collection(workspace, searcher)
     only = Filter(wanted.of("files") if wanted.kinds else (), wanted.path)
     judging = Judging(stops_when_closed=True) if workspace.config.hooks.gate_threshold == "auto" else None
     searched = searcher.search(query, top_k=_looked_at(wanted), mode=wanted.mode, only=only, judging=judging)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from hybrid.config import Config
     from hybrid.knowledge.named_code import ProjectCode
     from hybrid.knowledge.views import RecordView
+    from hybrid.project.packages import Nearness
     from hybrid.prompting.query import Query
     from hybrid.records.lessons.reranking import Reranker
     from hybrid.records.types import Record
@@ -131,7 +132,9 @@ class FileCollection(Collection):
 
     kind = "files"
 
-    def __init__(self, searcher: Searcher, spans: SpanReader, config: Config) -> None:
+    def __init__(self, searcher: Searcher, spans: SpanReader, config: Config, near: Nearness | None = None) -> None:
+        """Take the parts; `near` says which packages' files come first, None that all are alike."""
+        self.near = near
         self.searcher = searcher
         self.threshold = config.hooks.threshold
         self.min_cosine = config.search.min_cosine
@@ -154,8 +157,11 @@ class FileCollection(Collection):
         return file_entry(item)
 
     def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
-        """Return the hits as they are."""
-        return list(hits)
+        """Return the hits by relevance, times the weight of the package; as they are where all are alike."""
+        if self.near is None:
+            return list(hits)
+        weight = self.near.weight
+        return sorted(hits, key=lambda hit: -hit.relevance * weight(hit.path))
 
 
 class RecordCollection(Collection):
