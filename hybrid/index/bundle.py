@@ -29,7 +29,7 @@ from hybrid.index.analysis import ChunkRecord, chunk_text, pack_detail
 from hybrid.index.drafting import inputs_of
 from hybrid.index.manifest import FORMAT_VERSION, Manifest, SegmentEntry, last_generation
 from hybrid.index.reading import Analysis
-from hybrid.index.segment import BACKGROUND, DOCUMENT_KINDS, LAYOUT, SIGNS, Segment
+from hybrid.index.segment import DOCUMENT_KINDS, KNOWN, Segment
 from hybrid.index.snapshot import open_segment
 from hybrid.index.values import check_values
 from hybrid.index.vectors import StoredVectors
@@ -381,7 +381,7 @@ class BundleLender:
     def snapshot(self) -> tuple[Manifest, list[Segment]]:
         """See `plan.Lending`; the segment is written with the contents of this catalog, 0 for what was not taken."""
         segment, folder, model = self._bundle.segment, self._place.folder, self._tools.embedder.info
-        arrays = {name: segment.array(name) for name in (*LAYOUT, *BACKGROUND, *SIGNS) if segment.has(name)}
+        arrays = {name: segment.array(name) for name in KNOWN if segment.has(name)}
         contents = np.zeros(segment.n_documents, np.int64)
         contents[list(self._taken)] = list(self._taken.values())
         generation = last_generation(folder) + 1

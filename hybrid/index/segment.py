@@ -137,7 +137,9 @@ TOLD_BY_PLACES = {
 
 _FIXED = {"bytes of a digest": 16, "fields of names": 5}
 _MAY_MISS = BACKGROUND | COUNTS | SIGNS
-_ALL = tuple((LAYOUT | _MAY_MISS).items())
+KNOWN: Layout = LAYOUT | _MAY_MISS
+"""Every array of the format."""
+_ALL = tuple(KNOWN.items())
 
 
 def check_layout(arrays: Arrays) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hybrid.index.segment import BACKGROUND, LAYOUT, SIGNS
+from hybrid.index.segment import KNOWN
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +47,7 @@ def check_values(segment: Segment, *, n_contents: int) -> None:
     Raises:
         ValueError: One is not; the message names the array.
     """
-    names = [name for name in (*LAYOUT, *BACKGROUND, *SIGNS) if segment.has(name)]
+    names = [name for name in KNOWN if segment.has(name)]
     for name in names:
         array = segment.array(name)
         if array.dtype.kind == "f" and np.isnan(array).any():
@@ -61,6 +61,8 @@ def check_values(segment: Segment, *, n_contents: int) -> None:
         n = of if isinstance(of, int) else len(segment.array(of)) - of.endswith("_at")
         _check_below(name, segment.array(name), n)
     _check_below("doc_content", segment.doc_content, n_contents)
+    for name in filter(segment.has, ("term_docs", "term_naming_docs")):
+        _check_below(name, segment.array(name), segment.n_documents + 1)
     for name in ("chunk_doc", "def_chunk"):
         if (np.diff(segment.array(name)) < 0).any():
             raise ValueError(f"array {name} does not ascend")
@@ -69,7 +71,9 @@ def check_values(segment: Segment, *, n_contents: int) -> None:
             _check_strings(name.removesuffix("_at"), segment)
     _check_paths(segment.paths)
     _check_names(segment)
-    _check_vectors(segment)
+    _check_vectors(segment.vector, segment.vector_scale)
+    if segment.has("doc_vector"):
+        _check_vectors(segment.array("doc_vector"), segment.array("doc_vector_scale"))
 
 
 def _check_places(name: str, places: NDArray[Any], end: int) -> None:
@@ -108,11 +112,10 @@ def _check_names(segment: Segment) -> None:
             raise ValueError("a name that leads to another definition")
 
 
-def _check_vectors(segment: Segment) -> None:
-    for start in range(0, segment.n_chunks, _ROWS):
+def _check_vectors(vectors: NDArray[np.int8], scales: NDArray[np.float32]) -> None:
+    for start in range(0, len(vectors), _ROWS):
         part = slice(start, start + _ROWS)
-        scale = segment.vector_scale[part]
-        squares = np.einsum("ij,ij->i", *[segment.vector[part].astype(np.float32)] * 2)
-        is_unit = np.abs(np.sqrt(squares) * scale - 1) < _UNIT
+        rows, scale = vectors[part].astype(np.float32), scales[part]
+        is_unit = np.abs(np.sqrt(np.einsum("ij,ij->i", rows, rows)) * scale - 1) < _UNIT
         if not (is_unit | (scale == 0)).all():
             raise ValueError("a vector that is not of unit length")

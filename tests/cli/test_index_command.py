@@ -224,6 +224,7 @@ def _set_paths(arrays: dict[str, Any]) -> None:
         _set("def_name_at", 1, 10**6),
         _set("remark_row", 0, 10**6),
         _set("name_definition", 0, 10**6),
+        _set("term_docs", 0, 10**6),
         _set("vector_scale", 0, 5.0),
         _set("vector_scale", 0, float("nan")),
         _set("chunk_name_text", 0, 0xFF),
@@ -233,7 +234,19 @@ def _set_paths(arrays: dict[str, Any]) -> None:
         lambda arrays: arrays.update(post_tf=arrays["post_tf"].astype(np.int64)),
     ],
     ids=[
-        *("row", "negative row", "content", "kind", "document", "place", "string", "remark", "name", "long vector"),
+        *(
+            "row",
+            "negative row",
+            "content",
+            "kind",
+            "document",
+            "place",
+            "string",
+            "remark",
+            "name",
+            "count",
+            "long vector",
+        ),
         *("no number", "letters", "path", "no background", "short background", "type"),
     ],
 )
