@@ -8,6 +8,8 @@
 # make docs    write docs/configuration.md from config.toml
 # make picture draw docs/picture.svg: a terminal in which hybrid answers prompts
 # make bench   the benchmarks, with figures as ratios to something measured in the same run
+# make bench-scale  searches at 10,000, 100,000 and a million chunks beside other engines (BEFORE=REVISION: and beside
+#              the code of that revision; TREE=… of code; half an hour and 10 GB of memory)
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -22,7 +24,7 @@ WORKERS ?= 4
 BIN := $(VENV)/bin
 HERE := $(CURDIR)
 
-.PHONY: demo test again clients milvus heavy check lint types layers docs picture bench wheel clean
+.PHONY: demo test again clients milvus heavy check lint types layers docs picture bench bench-scale wheel clean
 
 $(VENV)/installed: pyproject.toml lab/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -82,6 +84,11 @@ picture: $(VENV)/installed
 bench: $(VENV)/installed
 	$(BIN)/python -m pytest lab/tests/benchmarks -m bench --benchmark-autosave --benchmark-columns=min,median,max,rounds
 	$(BIN)/hybrid eval speed $(REPO)
+
+bench-scale: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable "./lab[scale]"
+	test -z "$(BEFORE)" || test -d .before || git worktree add --detach .before $(BEFORE)
+	$(BIN)/hybrid eval scale $(TREE) $(if $(BEFORE),--before .before)
 
 wheel: $(VENV)/installed
 	$(BIN)/python -m build --outdir dist .

@@ -32,7 +32,7 @@ def test_the_help_names_what_the_laboratory_measures(capsys: pytest.CaptureFixtu
     assert all(f"    {name} " in shown or f"    {name}\n" in shown for name in ("init", "run", "retrieval", "gate"))
     assert "    speed " not in shown
     assert (
-        f"redaction, replay, speed, tables, week, and judged prompts for gate: the laboratory measures it: {INSTALL}"
+        f"redaction, replay, scale, speed, tables, week, and judged prompts for gate: the laboratory measures it: {INSTALL}"
         in shown
     )
 
