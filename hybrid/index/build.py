@@ -22,7 +22,6 @@ from hybrid.base.errors import BusyError, IndexUnavailableError
 from hybrid.base.sqlite import set_database_aside
 from hybrid.index.catalog import Catalog
 from hybrid.index.documents import DocumentUpdate
-from hybrid.index.lending import take_over
 from hybrid.index.manifest import is_untouched, read_manifest
 from hybrid.index.plan import EVERYTHING, BuildTask, Summary
 
@@ -93,7 +92,8 @@ class _Run(Struct, frozen=True):
             documents = DocumentUpdate(catalog, self.tools, summary)
             was_cut_short = catalog.is_dirty()
             current = 0 if was_cut_short else self._current(catalog)
-            lent = None if current or self.task.is_purged else (self.task.lend or take_over)(place, catalog, self.tools)
+            lend = None if current or self.task.is_purged else self.task.lend
+            lent = lend(place, catalog, self.tools) if lend else None
             documents.run(full=self.task.full, part=self.task.part if current else None, lent=lent)
             is_dirty = self.task.is_purged or catalog.is_dirty()
             is_current = current > 0 and not is_dirty

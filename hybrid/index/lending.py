@@ -1,5 +1,6 @@
 """Takes over the snapshot of another tree of the project as the beginning of a tree's first one; the build calls it.
 
+Only trees of one project do so: the views of the records share a catalog, too, and strangers' records must not decide.
 Trees of a project share the catalog, so that a segment says the same in each of them: the build adds what differs here
 and marks dead what is not here. Files are linked, or copied where the disk cannot link.
 """

@@ -151,7 +151,7 @@ class BuildTask(Struct, frozen=True):
             change: no file of the index holds any more what is gone.
         max_segments: Number of segments beyond which small ones are merged.
         wait_s: Seconds to wait for another build of this project.
-        lend: Gives what the first snapshot of a tree begins with; None for the snapshot of another tree.
+        lend: Gives what a first snapshot begins with, as `lending.take_over` does; None begins with nothing.
         begin: Called once the lock is held, before anything is written; what it raises ends the build.
     """
 

@@ -20,7 +20,7 @@ from hybrid.base.errors import ProjectError, RefusedError
 from hybrid.chunking.chunker import chunk_document, chunker_version
 from hybrid.chunking.languages import kind_of, language_of
 from hybrid.index.build import build
-from hybrid.index.lending import link_or_copy
+from hybrid.index.lending import link_or_copy, take_over
 from hybrid.index.manifest import NAME as MANIFEST_NAME
 from hybrid.index.place import lenders
 from hybrid.index.plan import BuildTask, BuildTools, Part, Recipe, Summary, silent
@@ -171,7 +171,7 @@ class BuildRequest(Struct, frozen=True):
         is_forced: Index a home directory or a file-system root too.
         wait_s: Seconds to wait for another build.
         workers: Processes that read files, as of `index.build.build`; None for what the settings say.
-        lend: As of `BuildTask.lend`.
+        lend: As of `BuildTask.lend`; by default the snapshot of another tree of the project.
     """
 
     paths: Collection[str] | None = None
@@ -179,7 +179,7 @@ class BuildRequest(Struct, frozen=True):
     is_forced: bool = False
     wait_s: float = 0.0
     workers: int | None = None
-    lend: Callable[[Place, Catalog, BuildTools], Lending | None] | None = None
+    lend: Callable[[Place, Catalog, BuildTools], Lending | None] = take_over
 
 
 EVERYTHING = BuildRequest()

@@ -94,6 +94,26 @@ def test_the_own_index_takes_over_what_is_equal(tmp_path: Path) -> None:
     assert "README.md" in tree.out("search", "zebras")
 
 
+def test_the_views_of_the_records_begin_with_nothing(tmp_path: Path) -> None:
+    """Lessons of another tree are in no file of this tree's view: strangers' records must not decide."""
+    tree = _tree(tmp_path)
+    main = Shop(tmp_path / "shop", tree.home)
+    for number in range(4):
+        main.out(
+            "lessons", "add", f"Rule {number}", f"Count to {number} before a release.", "--system", "--force", "--quiet"
+        )
+    for shop, word in ((main, "quagga"), (tree, "zebra")):
+        shop.out("init", "--quiet")
+        shop.out("lessons", "add", f"Feed the {word}", f"The {word} eats grass.", "--quiet")
+        shop.out("reindex", "--quiet")
+    views = {path.parent.name: path for path in tree.home.glob("records/views/lessons-*/segment-*")}
+
+    assert 2 == len(views)
+    held = {name: [word for word in (b"quagga", b"zebra") if word in path.read_bytes()] for name, path in views.items()}
+    assert [[b"quagga"], [b"zebra"]] == sorted(held.values())
+    assert {1} == {path.stat().st_nlink for path in views.values()}
+
+
 def test_the_other_tree_keeps_its_index(tmp_path: Path) -> None:
     """What is changed and indexed in the new tree does not reach the other one, nor the other way round."""
     tree = _tree(tmp_path)

@@ -1,21 +1,36 @@
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 from msgspec.structs import replace
 
 from hybrid.index import commit
+from hybrid.index.lending import take_over
 from hybrid.index.manifest import read_manifest, write_manifest
 from hybrid.index.place import lenders
 from hybrid.models.hashing import HashingEmbedder
-from tests.support.builders import PAYMENTS, build_index, open_index, place_in
+from tests.support.builders import PAYMENTS, open_index, place_in
+from tests.support.builders import build_index as build_alone
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.index.place import Place
     from tests.support.builders import ListSource
+
+
+build_index = partial(build_alone, lend=take_over)
+
+
+def test_without_a_lender_a_first_snapshot_begins_with_nothing(built_place: Place, payments_source: ListSource) -> None:
+    """Other builds, as those of records, take over nothing of another tree."""
+    second = _second(built_place)
+    build_alone(second, payments_source)
+
+    assert "segment-00000001.safetensors" == read_manifest(second.folder).segments[0].file
+    assert 1 == (second.folder / "segment-00000001.safetensors").stat().st_nlink
 
 
 def _second(place: Place, tree: str = "t2") -> Place:
