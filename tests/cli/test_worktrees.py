@@ -66,8 +66,8 @@ def test_what_a_rule_of_the_tree_leaves_out_is_not_shown(tmp_path: Path, file: s
     assert "client.py" not in tree.hook(RETRY)
 
 
-def test_status_and_session_start_say_what_answers(tmp_path: Path) -> None:
-    """The status of such a tree is `missing` and says that another index stands in; a session is told as much."""
+def test_status_says_what_answers(tmp_path: Path) -> None:
+    """The status of such a tree is `missing` and says that another index stands in."""
     tree = _tree(tmp_path)
     index = tree.json("status")["index"]
     shown = tree.out("status", "--table")

@@ -43,12 +43,14 @@ def test_the_first_session_of_a_project_makes_its_index(tmp_path: Path) -> None:
 
 
 def test_a_new_worktree_is_answered_and_gets_an_index(served: Agent, tmp_path: Path) -> None:
-    """The first prompt in a new working tree is answered through the other's index, and makes its own."""
+    """A session there is told that the other's index answers; its prompt is answered, and its own index is made."""
     tree = Shop(linked_worktree(served.shop.root, tmp_path / "linked"), served.shop.home)
-
-    answer = replace(served, shop=tree).prompt(RETRY, "s2").text
+    agent = replace(served, shop=tree)
+    told = agent.send("SessionStart", source="startup", session_id="s2").text
+    answer = agent.prompt(RETRY, "s2").text
     until(lambda: tree.json("status")["index"]["state"] == "ready")
 
+    assert "the index of another working tree answers until this one is indexed" in told
     assert "src/payments/client.py" in answer
     assert tree.json("status")["index"]["documents"] == len(PAYMENTS)
 
