@@ -105,21 +105,32 @@ def read_arrays(path: Path) -> Arrays:
         ValueError: It is not a whole safetensors file.
     """
     with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        if size < 8:
-            raise ValueError(f"{path}: too short for an array file")
-        data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        # Nothing cannot be mapped.
+        is_empty = os.fstat(file.fileno()).st_size == 0
+        data = b"" if is_empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return parse_arrays(data, str(path))
+
+
+def parse_arrays(data: mmap.mmap | bytes, name: str) -> Arrays:
+    """Return the arrays of a safetensors file that is in memory; `name` is what an error calls it.
+
+    Raises:
+        ValueError: It is not a whole safetensors file.
+    """
+    size = len(data)
+    if size < 8:
+        raise ValueError(f"{name}: too short for an array file")
     (header_bytes,) = struct.unpack_from("<Q", data, 0)
     if header_bytes > min(size - 8, _MAX_HEADER_BYTES):
-        raise ValueError(f"{path}: damaged header")
+        raise ValueError(f"{name}: damaged header")
     try:
         header = json.loads(data[8 : 8 + header_bytes])
         metadata: dict[str, str] = dict(header.pop("__metadata__", {}).items())
         total = max((_end_of(entry) for entry in header.values()), default=0)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ValueError(f"{path}: damaged header") from error
+        raise ValueError(f"{name}: damaged header") from error
     if 8 + header_bytes + total != size:
-        raise ValueError(f"{path}: {size} bytes instead of {8 + header_bytes + total}")
+        raise ValueError(f"{name}: {size} bytes instead of {8 + header_bytes + total}")
     return Arrays(data, header, 8 + header_bytes, metadata)
 
 

@@ -150,17 +150,27 @@ class Columns:
     @cached_property
     def _text_norm(self) -> NDArray[np.float32]:
         lengths = self._of_rows("chunk_body_length")
-        return _length_norm(lengths, self.live(lengths))
+        return _length_norm(lengths, self.mean_lengths[0])
 
     @cached_property
     def _remark_norm(self) -> NDArray[np.float32]:
         lengths = self._of_rows("chunk_remark_length")
-        return _length_norm(lengths, self.live(lengths))
+        return _length_norm(lengths, self.mean_lengths[1])
 
     @cached_property
     def _file_norm(self) -> NDArray[np.float32]:
         lengths = self.sum_of_files(self._of_rows("chunk_body_length"))
-        return _length_norm(lengths, lengths[self.file_is_live])
+        return _length_norm(lengths, self.mean_lengths[2])
+
+    @cached_property
+    def mean_lengths(self) -> tuple[float, float, float]:
+        """Mean tokens of the text of a chunk, of the comments of a chunk, and of the text of a file, of what is live."""
+        text, remarks = self._of_rows("chunk_body_length"), self._of_rows("chunk_remark_length")
+        return (
+            _mean(self.live(text)),
+            _mean(self.live(remarks)),
+            _mean(self.sum_of_files(text)[self.file_is_live]),
+        )
 
     def path(self, file: int) -> str:
         """See `FieldTable.path`."""
@@ -459,6 +469,6 @@ def _mean(values: NDArray[np.float32]) -> float:
     return float(values.mean()) if len(values) else 0.0
 
 
-def _length_norm(lengths: NDArray[np.float32], live: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return 1 − b + b · length / mean of the live lengths for each length, b being `_LENGTH_SHARE`."""
-    return (1 - _LENGTH_SHARE + _LENGTH_SHARE * lengths / max(_mean(live), 1e-9)).astype(np.float32)
+def _length_norm(lengths: NDArray[np.float32], mean: float) -> NDArray[np.float32]:
+    """Return 1 − b + b · length / mean length for each length, b being `_LENGTH_SHARE`."""
+    return (1 - _LENGTH_SHARE + _LENGTH_SHARE * lengths / max(mean, 1e-9)).astype(np.float32)

@@ -16,7 +16,7 @@ from msgspec import Struct
 from hybrid.index.pruning import largest_sums
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -49,7 +49,7 @@ class Okapi:
         self._weighing = weighing
         counts = Counter(tokens)
         self._terms = list(counts)
-        sizes = [sum(n_holding(segment, (term,)) for segment in segments) for term in counts]
+        sizes = list(map(weighing.frequency, counts))
         k1 = weighing.k1
         self._weights = [n * idf(weighing.n_live, df) * (k1 + 1) for n, df in zip(counts.values(), sizes, strict=True)]
         n_rows = sum(segment.n_chunks for segment in segments)
@@ -91,12 +91,14 @@ class Weighing(Struct, frozen=True):
     Attributes:
         n_live: Chunks that can be found.
         mean_length: Their mean length in tokens.
+        frequency: Gives the number of them that hold a term.
         k1: Saturation of a term.
         b: How much of a length counts.
     """
 
     n_live: int
     mean_length: float
+    frequency: Callable[[str], int]
     k1: float
     b: float
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hybrid.base.arrays import Strings, read_arrays, unpack_strings
+from hybrid.base.arrays import Arrays, Strings, read_arrays, unpack_strings
 from hybrid.base.memo import Memo
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
-
-    from hybrid.base.arrays import Arrays
 
 
 # Which arrays a segment of format 2 has, and how their lengths hang together; `segment` checks by it on opening.
@@ -194,8 +192,9 @@ class Segment:
         OSError: The file is gone.
     """
 
-    def __init__(self, path: Path, dead_documents: Sequence[int] = ()) -> None:
-        arrays = read_arrays(path)
+    def __init__(self, path: Path | Arrays, dead_documents: Sequence[int] = ()) -> None:
+        """Open a file, or arrays that are in memory."""
+        arrays = path if isinstance(path, Arrays) else read_arrays(path)
         try:
             check_layout(arrays)
         except ValueError as error:

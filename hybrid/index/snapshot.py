@@ -138,7 +138,7 @@ class Snapshot:
     @cached_property
     def _weighing(self) -> Weighing:
         mean = sum(segment.live_length for segment in self.segments) / max(self.n_chunks, 1)
-        return Weighing(self.n_chunks, mean, self._k1, self._b)
+        return Weighing(self.n_chunks, mean, lambda term: self.terms.n_holding((term,)), self._k1, self._b)
 
     def dense(self, query: NDArray[np.float32], depth: int, only: Filter = EVERYTHING) -> DenseLeg:
         """See `SearchBackend.dense`; a query of zeros ranks nothing."""
@@ -164,7 +164,11 @@ class Snapshot:
             scores[is_missing] = np.nan
             rows = np.flatnonzero(~is_missing)
         ranked = self._best(rows, scores if rows is None else scores[rows], depth, allowed)
-        return ScannedLeg(ranked, scores, self.fields), closest
+        return self._scanned(query, ranked, scores), closest
+
+    def _scanned(self, query: NDArray[np.float32], rows: NDArray[np.int64], scores: NDArray[np.float64]) -> DenseLeg:
+        """Return the leg of a query that was compared with every row."""
+        return ScannedLeg(rows, scores, self.fields)
 
     def _scans(
         self,

@@ -8,6 +8,7 @@ With a threshold that its owner fixed, `threshold` decides instead.
 from __future__ import annotations
 
 import math
+from copy import copy
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -105,6 +106,12 @@ class Gate:
         settings = replace(self._settings, max_other_task_rate=rate)
         other = Gate(self._backend, self._embedder, self._load_background, settings)
         other.reader, other._without_reader = reader, self
+        return other
+
+    def over(self, backend: SearchBackend) -> Gate:
+        """Return a gate with the same bars for another view of the same corpus, such as the candidates of one prompt."""
+        other = copy(self)
+        other._backend = backend
         return other
 
     @cached_property
@@ -228,7 +235,7 @@ class Gate:
         words = list({word: None for piece in terms for word in piece.words})
         n_here = np.array([self._backend.terms.document_frequency(word) for word in words], np.float64)
         n_generic = np.array([generic.counts.get(word, 0) for word in words], np.float64)
-        gains = parts.gain(n_here, self._backend.n_rows, n_generic, generic.n_documents).tolist()
+        gains = parts.gain(n_here, self._figures.n_rows, n_generic, generic.n_documents).tolist()
         gain_of = dict(zip(words, gains, strict=True))
         unknown = {word for word, here, at_large in zip(words, n_here, n_generic, strict=True) if here == at_large == 0}
         lexical = [max((gain_of[word] for word in piece.words), default=0.0) for piece in terms]
