@@ -208,6 +208,7 @@ class IndexConfig(Struct, frozen=True):
     auto_max_files: Annotated[int, (0, 10_000_000)]
     watch: bool
     debounce_ms: Annotated[int, (50, 60_000)]
+    backend: Literal["embedded", "milvus"]
     uri: str
     collection: str
 
@@ -296,6 +297,7 @@ _PROJECT_MAY_NOT = (
     "hooks.deadline_ms",
     "hooks.ledger_days",
     "index.auto_max_files",
+    "index.backend",
     "index.collection",
     "index.max_file_bytes",
     "index.quota_mb",
@@ -335,7 +337,7 @@ _OTHER_VARIABLES = {
     "memory.skip_tools": "HYBRID_SKIP_TOOLS",
 }
 """Setting → a second variable for it, known from other memory systems; the setting's own variable goes first."""
-_NO_SETTINGS = ("HYBRID_HOME", "HYBRID_DISABLE", "HYBRID_MILVUS_TOKEN")
+_NO_SETTINGS = ("HYBRID_HOME", "HYBRID_DISABLE")
 """Variables that begin with `HYBRID_` and are known, but set no `section.key`."""
 _NEAR = 0.6
 """Likeness, 0 to 1 as `difflib` counts it, from which a known name is proposed for an unknown one."""

@@ -16,7 +16,7 @@ from hybrid.base.errors import ConfigError, ProjectError
 from hybrid.base.home import expanded
 from hybrid.config import Config, Loaded, load
 from hybrid.feedback.events import EventLog
-from hybrid.index.place import Place
+from hybrid.index.place import OVERLAY, Place
 from hybrid.ipc.settings import HookSettings, read_settings, write_settings
 from hybrid.project.find import Project, find_project
 from hybrid.project.places import hybrid_home, open_tree_state
@@ -82,10 +82,11 @@ class Workspace(Struct, frozen=True):
         """
         project = self.require_project()
         folder = self.home / "projects" / project.key
+        tree = project.tree + (OVERLAY if self.config.index.backend == "milvus" else "")
         return Place(
             catalog=folder / "catalog.db",
-            folder=folder / "trees" / project.tree,
-            tree=project.tree,
+            folder=folder / "trees" / tree,
+            tree=tree,
             root=str(project.root),
             lock=folder / "build.lock",
         )

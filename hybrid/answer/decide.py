@@ -369,8 +369,11 @@ class _Injection:
         return Judging(asked, stops_when_closed=collection.kind != "files", names_fitting=names_fitting)
 
     def _looks_up_names(self, searcher: Searcher) -> bool:
-        """Return whether records are to look up what they name; the index of another tree says nothing of this one."""
-        return self._hooks.check_names and not searcher.lender
+        """Return whether records are to look up what they name; the index of another tree says nothing of this one.
+
+        Nor does an overlay say what the team's index holds.
+        """
+        return self._hooks.check_names and not searcher.lender and searcher.is_whole
 
     def _show_code(self, files: Selection) -> None:
         """Let the records look up what they name in the index of the files, and whether that fits the prompt."""

@@ -137,6 +137,8 @@ def find(workspace: Workspace, query: Query, wanted: SearchRequest, kinds: OpenK
         try:
             searcher, by_words = _opened(workspace, kinds)
             lists.append(_files(workspace, query, wanted, searcher))
+            if searcher.problem:
+                by_words.append(f"files: what lies on this machine was searched alone, for {searcher.problem}")
         except IndexUnavailableError as error:
             missing = error
     found, problems = _all_records(workspace, query, wanted, kinds)

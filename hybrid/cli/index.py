@@ -48,7 +48,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def push(args: argparse.Namespace) -> int:
     """Push the index of the working tree as the generation of its commit; returns 0."""
-    from hybrid.upkeep.team import open_team_store, push_here, repository_of
+    from hybrid.upkeep.basing import repository_of
+    from hybrid.upkeep.team import open_team_store, push_here
 
     workspace = workspace_of(args)
     repository = repository_of(workspace)
@@ -96,7 +97,8 @@ def _lines(held: Held) -> list[str]:
 
 def drop(args: argparse.Namespace) -> int:
     """Delete from the store what the options name; returns 0, or 1 when there is no such commit."""
-    from hybrid.upkeep.team import open_team_store, repository_of
+    from hybrid.upkeep.basing import repository_of
+    from hybrid.upkeep.team import open_team_store
 
     workspace = workspace_of(args)
     store = open_team_store(workspace, makes=False)

@@ -31,12 +31,20 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _team(team: dict[str, Any]) -> str:
+    held = f"commit {team['commit'][:12]}, {amount(team['files'], 'file')}" if team["commit"] else "none was found yet"
+    if team["problem"]:
+        return f"{held}; {team['uri']} is not asked since {local_time(team['down_since'])}: {team['problem']}"
+    return f"{held}, at {team['uri']}"
+
+
 def rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the status as (label, text) for people."""
     project, index, gate, hooks, health = (figures[key] for key in ("project", "index", "gate", "hooks", "health"))
     latency = health["latency_ms"]["p50"]
     decided = local_time(health["last_success"] or "none")
     indexed = f"{amount(index['documents'], 'document')}, {amount(index['chunks'], 'chunk')}"
+    is_searched = index["chunks"] or index["stands_in"] or index["team"]
     shown = [
         ("Project", f"{project['name']} ({project['root']})"),
         ("Index", f"{index['state']}: {'that of another working tree answers' if index['stands_in'] else indexed}"),
@@ -45,8 +53,9 @@ def rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
         ("Stale documents", str(index["stale_documents"])),
         ("Languages", ", ".join(f"{name} {count}" for name, count in list(index["languages"].items())[:8]) or "–"),
         ("Model", _model(figures["model"])),
+        *((("Team's index", _team(index["team"])),) if index["team"] else ()),
         *((("Re-embedding", _reembedding(index, figures["model"])),) if index["reembedding"] else ()),
-        ("Gate", _gate(gate) if index["chunks"] or index["stands_in"] else "closed: nothing is indexed"),
+        ("Gate", _gate(gate) if is_searched else "closed: nothing is indexed"),
         ("Injections", f"{hooks['injection_count']}, last {local_time(hooks['last_injection_time'] or 'never')}"),
         ("Records", _records(figures["records"])),
         ("Memory", _memory(figures["memory"], figures["records"]["reader"])),

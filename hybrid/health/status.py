@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.index.backend import SearchBackend
+    from hybrid.index.snapshot import Snapshot
     from hybrid.search.gate.calibration import Calibration
     from hybrid.workspace import Workspace
 
@@ -177,6 +178,7 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], C
         "is_calibrated": False,
         "reembedding": None,
         "stands_in": False,
+        "team": _team(workspace),
         "set_aside": sorted(path.name for path in place.catalog.parent.glob("*.corrupt-*")),
         "error": None,
     }
@@ -201,7 +203,7 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], C
         index["truncated_chunks"], index["chunks_without_vector"] = figures.n_cut, figures.n_without_vector
         history = open_history(place.folder)
         index["commits"] = history.n_commits if history else 0
-        calibration = _calibration(workspace, snapshot, own) if own else None
+        calibration = _calibration(workspace, _joined(workspace, snapshot), own) if own else None
         index["is_calibrated"] = calibration is not None
         is_behind = index["stale_documents"] or index["reembedding"] or (calibration is None and index["chunks"] > 0)
         index["state"] = "stale" if is_behind else "ready"
@@ -212,6 +214,43 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], C
     if _is_building(place.lock):
         index["state"] = "building"
     return index, calibration
+
+
+def _team(workspace: Workspace) -> dict[str, Any] | None:
+    """Return the commit of the team's index that the tree differs from, and why its store is not asked, as last noted.
+
+    None without a team's index; of a tree whose base was never downloaded the commit is None.
+    """
+    settings = workspace.config.index
+    if settings.backend != "milvus":
+        return None
+    from hybrid.team.base import read_base, read_outage
+
+    folder = workspace.place.folder
+    base, outage = read_base(folder), read_outage(folder)
+    return {
+        "uri": settings.uri,
+        "commit": base.commit if base else None,
+        "files": len(base) if base else 0,
+        "problem": outage.problem if outage else None,
+        "down_since": _iso(outage.at_s) if outage else None,
+    }
+
+
+def _iso(time_s: float) -> str:
+    return datetime.fromtimestamp(time_s, timezone.utc).isoformat(timespec="seconds")
+
+
+def _joined(workspace: Workspace, overlay: Snapshot) -> SearchBackend:
+    """Return an index with the figures of the team's index that it lies over, or as it is without one."""
+    from hybrid.upkeep.basing import open_base
+
+    base = open_base(workspace)
+    if base is None:
+        return overlay
+    from hybrid.team.joined import JoinedSnapshot
+
+    return JoinedSnapshot([], overlay, base.figures)
 
 
 def _calibration(workspace: Workspace, backend: SearchBackend, model: EmbedderInfo) -> Calibration | None:

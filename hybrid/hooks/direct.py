@@ -15,7 +15,7 @@ from hybrid.answer.turn import Turn
 from hybrid.hooks.answer import client_of, printed_answer
 from hybrid.hooks.event import EventError, parse_event
 from hybrid.hooks.taking import Taker
-from hybrid.knowledge.open_kinds import OpenKinds
+from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
 from hybrid.types import HookEvent
 from hybrid.workspace import open_workspace
 
@@ -69,7 +69,8 @@ def answer_event(
     event = HookEvent.of(fields)
     workspace = open_workspace(Path(event.cwd or "/"), flags=flags)
     set_deadline(workspace.config.hooks.deadline_ms)
-    kinds = OpenKinds(most_new=_MOST_NEW)
+    # To connect with a team's store takes longer than a hook has: a service does it.
+    kinds = OpenKinds(files=OpenFiles(asks_team=False), most_new=_MOST_NEW)
     _take_waiting(kinds, workspace.home, _TAKING_S)
     reply = answer(Turn(workspace, event, kinds), is_alone=True)
     return reply, printed_answer(reply.text, event, notice=reply.notice(elapsed_ms()))

@@ -164,7 +164,7 @@ class Columns:
 
     @cached_property
     def mean_lengths(self) -> tuple[float, float, float]:
-        """Mean tokens of the text of a chunk, of the comments of a chunk, and of the text of a file, of what is live."""
+        """Mean tokens of the text of a chunk, of the comments of a chunk, and of the text of a file; live ones only."""
         text, remarks = self._of_rows("chunk_body_length"), self._of_rows("chunk_remark_length")
         return (
             _mean(self.live(text)),

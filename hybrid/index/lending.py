@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from hybrid.base.errors import IndexUnavailableError
 from hybrid.index.manifest import NAME, Manifest, read_manifest, remove_unused
-from hybrid.index.place import lenders
+from hybrid.index.place import OVERLAY, lenders
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,14 +62,14 @@ class Lent:
 def take_over(place: Place, catalog: Catalog, tools: BuildTools) -> Lent | None:
     """Take over the newest snapshot of another tree that these tools can build upon; None when there is none.
 
-    None, too, when the tree has a snapshot of its own, even a damaged one.
+    None, too, when the tree has a snapshot of its own, even a damaged one, and for an overlay, which holds little.
 
     Args:
         place: The tree that gets it; the caller holds the lock of the project, so that no other tree changes.
         catalog: Tells which generation of a tree was made from it.
         tools: What the build works with.
     """
-    if (place.folder / NAME).exists():
+    if (place.folder / NAME).exists() or place.tree.endswith(OVERLAY):
         return None
     for lender in lenders(place):
         with contextlib.suppress(IndexUnavailableError, OSError, ValueError, IndexError):

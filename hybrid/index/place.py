@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+OVERLAY = ".team"
+"""Ending of the id of a tree that holds only what differs from the team's index."""
+
+
 class Place(Struct, frozen=True):
     """Paths of one index.
 
@@ -42,5 +46,5 @@ def lenders(place: Place) -> list[Place]:
         for folder in place.folder.parent.iterdir():
             with contextlib.suppress(OSError):
                 found.append(((folder / NAME).stat().st_mtime_ns, folder.name))
-    trees = [tree for _, tree in sorted(found, reverse=True) if tree != place.tree]
+    trees = [tree for _, tree in sorted(found, reverse=True) if tree != place.tree and not tree.endswith(OVERLAY)]
     return [replace(place, folder=place.folder.with_name(tree), tree=tree, root="") for tree in trees]

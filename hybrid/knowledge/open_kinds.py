@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from hybrid.knowledge.views import RecordView, RecordViews
     from hybrid.records.types import Record
     from hybrid.search.searcher import Searcher
+    from hybrid.team.connecting import Connections
     from hybrid.types import Embedder
     from hybrid.workspace import Workspace
 
@@ -77,16 +78,25 @@ class OpenFiles:
         load: Loads the embedder of a name, from `$HYBRID_HOME`.
         wait_s: Seconds to wait for a model, from when it began to be loaded; it goes on in a thread of its own. None
             waits until it is loaded.
+        asks_team: Ask the team's store; False searches what lies here alone.
     """
 
-    def __init__(self, load: Callable[[str, Path], Embedder] | None = None, *, wait_s: float | None = None) -> None:
+    def __init__(
+        self,
+        load: Callable[[str, Path], Embedder] | None = None,
+        *,
+        wait_s: float | None = None,
+        asks_team: bool = True,
+    ) -> None:
         self._load = load
         self._wait_s = wait_s
+        self._asks_team = asks_team
         self._open: OrderedDict[Hashable, _OpenIndex] = OrderedDict()
         self._lock = threading.Lock()
         self._opening = threading.Lock()
         self._embedders: OrderedDict[str, Embedder] = OrderedDict()
         self._loading: dict[str, _Loading] = {}
+        self._stores: Connections | None = None
 
     def searcher(self, workspace: Workspace) -> Searcher:
         """Return the searcher of a workspace, of the generation that is on disk now.
@@ -115,7 +125,7 @@ class OpenFiles:
                 return known
             stamp = _stamp(folder)
             try:
-                searcher = open_searcher(workspace, load=self.load)
+                searcher = self._open_team(workspace) or open_searcher(workspace, load=self.load)
             except BusyError:
                 if (before := self._open.get(key)) is None:
                     raise
@@ -127,6 +137,16 @@ class OpenFiles:
                 self._open.move_to_end(key)
                 self._close_surplus(workspace.config.daemon)
             return searcher
+
+    def _open_team(self, workspace: Workspace) -> Searcher | None:
+        """Open the index with the team's; None when the settings name none."""
+        if workspace.config.index.backend != "milvus":
+            return None
+        from hybrid.search.team import open_files
+        from hybrid.team.connecting import Connections
+
+        self._stores = self._stores or Connections(wait_s=self._wait_s)
+        return open_files(workspace, load=self.load, connections=self._stores, is_asking=self._asks_team)
 
     def load(self, name: str, home: Path) -> Embedder:
         """Return the embedder of a name; the last three are kept as long as their files are the same.
@@ -227,12 +247,15 @@ def _stamp_of(folder: Path, searcher: Searcher) -> tuple[int, ...]:
 def _stamp(folder: Path) -> tuple[int, ...]:
     """Return the stamp of an index, which changes with each new generation and history; empty without an index."""
     found: list[int] = []
-    for name in ("manifest.json", "history.safetensors"):
+    for name in ("manifest.json", "history.safetensors", "base.safetensors"):
         try:
             status = (folder / name).stat()
         except OSError:
-            return tuple(found)
-        found += (status.st_ino, status.st_mtime_ns, status.st_size)
+            if not found:
+                return ()
+            found.append(0)
+        else:
+            found += (status.st_ino, status.st_mtime_ns, status.st_size)
     return tuple(found)
 
 

@@ -102,7 +102,15 @@ class Judging(Struct, frozen=True):
 
 
 class Searcher:
-    """Searches one open index with the embedder it was built with; many queries, no state between them."""
+    """Searches one open index with the embedder it was built with; many queries, no state between them.
+
+    Attributes:
+        is_whole: Its backend holds all that can be found, not only figures of it.
+        problem: Why the last search went without a part of what can be found; empty when it did not.
+    """
+
+    is_whole = True
+    problem = ""
 
     def __init__(
         self,

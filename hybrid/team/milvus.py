@@ -182,6 +182,7 @@ def _library() -> Any:
     Raises:
         ConfigError: It is not installed.
     """
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # It writes to standard error, past Python.
     try:
         with mock.patch.dict(os.environ, {"PYTHON_DOTENV_DISABLED": "1"}):
             import pymilvus  # pyright: ignore[reportMissingImports] - an extra

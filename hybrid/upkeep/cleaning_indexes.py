@@ -126,7 +126,7 @@ def _is_rebuilt(root: Path, tree: str, environ: Mapping[str, str]) -> bool:
         return False
     workspace = open_workspace(root, environ=environ)
     project = workspace.project
-    if project is None or project.tree != tree or not was_indexed(workspace):
+    if project is None or workspace.place.tree != tree or not was_indexed(workspace):
         return False
 
     def reason() -> str:

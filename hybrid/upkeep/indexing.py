@@ -35,6 +35,7 @@ from hybrid.sources.listing import folders_above, is_within
 from hybrid.sources.patterns import listing_options
 from hybrid.sources.reading import join
 from hybrid.types import ChunkLimits
+from hybrid.upkeep.basing import key_of, open_base, refresh_base
 from hybrid.upkeep.projects import enforce_quota
 
 if TYPE_CHECKING:
@@ -234,6 +235,16 @@ def bring_up_to_date(
     if targets is not None and not targets:
         return Indexed(Summary(is_full=False), ())
     part = None if targets is None else Part(tuple(targets), source.scan_paths)
+    recipe, documents = recipe_of(settings), source
+    if settings.backend == "milvus":
+        from hybrid.team.base import OverlaySource  # Brings numpy.
+
+        if part is None:
+            # Without the store the base that is here stays; without any, all of the tree is indexed here.
+            refresh_base(workspace, key_of(embedder.info, recipe))
+        base = open_base(workspace)
+        documents = OverlaySource(source, workspace.place.folder)
+        recipe = replace(recipe, source_version=f"{recipe.source_version}; over {base.commit if base else 'nothing'}")
 
     def begin() -> None:
         if reason := reason_against():
@@ -244,6 +255,8 @@ def bring_up_to_date(
 
     tools = replace(
         tools_of(workspace, source, embedder),
+        source=documents,
+        how=recipe,
         workers=settings.workers if request.workers is None else request.workers,
         progress=progress,
     )

@@ -9,67 +9,30 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from hybrid.base.atomic import locked
-from hybrid.base.errors import BusyError, ConfigError, ProjectError
+from hybrid.base.errors import BusyError, ProjectError
 from hybrid.models.registry import LazyEmbedder
-from hybrid.project.find import explain_project
 from hybrid.sources.commits import newest
 from hybrid.sources.git import GitUnavailableError, read_output
+from hybrid.upkeep.basing import key_of, repository_of
 from hybrid.upkeep.indexing import BuildRequest, bring_up_to_date, recipe_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from hybrid.index.plan import Progress
     from hybrid.team.pushing import Pushed
     from hybrid.team.store import TeamStore
     from hybrid.types import Embedder
     from hybrid.workspace import Workspace
 
-TOKEN = "HYBRID_MILVUS_TOKEN"
-"""The environment variable with `user:password` or the key of the store; it stands in no file of hybrid."""
-_OPEN_S = 20.0
 _LOCK_S = 60.0
 
 
-def repository_of(workspace: Workspace) -> str:
-    """Return the name under which everyone stores this project: the address that it was cloned from, `host/path`.
-
-    Raises:
-        ProjectError: There is no project here, or it was cloned from nowhere.
-    """
-    origin = explain_project(workspace.require_project(), workspace.home).origin
-    if not origin:
-        raise ProjectError("this project has no remote called origin: nobody else's clone could be told to be the same")
-    return origin
-
-
-def open_team_store(
-    workspace: Workspace, *, makes: bool, embedder: Embedder | None = None, environ: Mapping[str, str] = os.environ
-) -> TeamStore:
-    """Connect to the store of the settings, for the model and the recipe of this workspace.
-
-    Args:
-        workspace: Any workspace.
-        makes: Make what is missing in the store, which only a push does.
-        embedder: By default that of the settings.
-        environ: Holds the token.
-
-    Raises:
-        ConfigError: The settings name no store, or pymilvus is missing.
-        StoreDownError: It does not answer in time, or refuses.
-        StoreNotReadyError: Nothing was pushed there yet.
-        IndexMismatchError: It is too old, or what is there was pushed by another version or for another model.
-    """
-    settings = workspace.config.index
-    if not settings.uri:
-        raise ConfigError("no team's index is set: `hybrid config set index.uri https://HOST:19530 --user`")
-    from hybrid.team.milvus import address_of, open_milvus
-    from hybrid.team.store import StoreKey
+def open_team_store(workspace: Workspace, *, makes: bool, embedder: Embedder | None = None) -> TeamStore:
+    """Connect to the store of the settings, for the model and the recipe of this workspace; see `connect`."""
+    from hybrid.team.connecting import connect
 
     info = (embedder or LazyEmbedder(workspace.config.model.name, workspace.home)).info
-    key = StoreKey(info.key, info.dim, recipe_of(settings).of_chunks)
-    address = address_of(settings.uri, settings.collection, environ.get(TOKEN, ""))
-    return open_milvus(address, key, timeout_s=_OPEN_S, makes=makes)
+    settings = workspace.config.index
+    return connect(settings, key_of(info, recipe_of(settings)), makes=makes)
 
 
 def push_here(
@@ -92,10 +55,9 @@ def push_here(
     from hybrid.team.figures import figures_of
     from hybrid.team.pushing import Tree, push
 
-    repository, embedder = (
-        repository_of(workspace),
-        embedder or LazyEmbedder(workspace.config.model.name, workspace.home),
-    )
+    workspace = _whole(workspace)
+    repository = repository_of(workspace)
+    embedder = embedder or LazyEmbedder(workspace.config.model.name, workspace.home)
     commit = _clean_commit(workspace)
     bring_up_to_date(workspace, replace(BuildRequest(), wait_s=_LOCK_S), progress=progress, embedder=embedder)
     place = workspace.place
@@ -110,6 +72,13 @@ def push_here(
             return commit, push(
                 store, repository, tree, commit=commit, now_s=int(time.time()), keep=keep, progress=progress
             )
+
+
+def _whole(workspace: Workspace) -> Workspace:
+    """Return the workspace with an index of all of it, also where searches use the team's index."""
+    config = workspace.config
+    whole = replace(config, index=replace(config.index, backend="embedded"))
+    return replace(workspace, loaded=replace(workspace.loaded, config=whole))
 
 
 def _clean_commit(workspace: Workspace) -> str:

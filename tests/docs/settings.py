@@ -55,7 +55,7 @@ Before that it may set `privacy.redact`, `privacy.log_prompts`, `memory.enabled`
 direction of more privacy, and add to `index.exclude`. `hybrid config` and `hybrid doctor` name the settings that wait.
 
 Three variables are no settings: `HYBRID_HOME` chooses the folder of [all that is stored](storage-and-privacy.md),
-`HYBRID_DISABLE=1` silences every hook, and `HYBRID_MILVUS_TOKEN` opens [the store of your team](team-index.md).
+`HYBRID_DISABLE=1` silences every hook, and `MILVUS_TOKEN` opens [the store of your team](team-index.md).
 
 ## Settings
 """

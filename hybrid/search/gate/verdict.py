@@ -109,7 +109,7 @@ class Gate:
         return other
 
     def over(self, backend: SearchBackend) -> Gate:
-        """Return a gate with the same bars for another view of the same corpus, such as the candidates of one prompt."""
+        """Return a gate with the same bars for another view of the corpus, such as the candidates of one prompt."""
         other = copy(self)
         other._backend = backend
         return other

@@ -1,0 +1,203 @@
+"""Asks the team's store for the candidates of a query, within a deadline, and without one when it is down.
+
+A service keeps one `Connection` a store. It is opened in a thread, since pymilvus takes a second to import, and when a
+call fails the store counts as down for some seconds, in which nobody waits for it: a thread asks whether it is back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import threading
+import time
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from hybrid.base.errors import BusyError, IndexUnavailableError
+from hybrid.team.store import Only
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from hybrid.team.base import Base
+    from hybrid.team.content import StoredFile
+    from hybrid.team.store import TeamStore
+
+CALL_S = 0.4
+"""Seconds that a search waits for all calls to the store together, well within the 1.5 of a hook."""
+_RETRY_S = 5.0
+"""Seconds after a failure in which the store is not asked again."""
+_MOST_CHUNKS = 2_000
+"""Chunks of all candidate files at most: making a segment of them takes 0.05 ms each."""
+_MOST_KEPT = 2_000
+"""Files that a process keeps, the last used."""
+_SPARE = 1.25
+"""Times as many chunks as wanted are asked for, since some are of other generations or replaced here."""
+
+
+class Connection:
+    """The connection of a process to one store; safe to use from several threads.
+
+    Args:
+        connect: Opens the store; takes as long as it takes.
+        wait_s: Seconds that the first search waits for it; None waits until it is open or fails.
+    """
+
+    def __init__(self, connect: Callable[[], TeamStore], *, wait_s: float | None) -> None:
+        self._connect = connect
+        self._wait_s = wait_s
+        self._store: TeamStore | None = None
+        self._problem = ""
+        self._down_until_s = 0.0
+        self._is_opening = False
+        self._changed = threading.Condition()
+
+    @property
+    def problem(self) -> str:
+        """Why the store is not asked now; empty when it answers, or was not asked yet."""
+        return self._problem
+
+    def store(self) -> TeamStore | None:
+        """Return the open store; None when it is down, or not open within the time to wait."""
+        with self._changed:
+            if self._store is None and not self._is_opening and time.monotonic() >= self._down_until_s:
+                self._is_opening = True
+                threading.Thread(target=self._open, name="hybrid-team", daemon=True).start()
+            if self._store is None and self._is_opening:
+                # The second search does not wait again.
+                wait_s, self._wait_s = self._wait_s, self._wait_s and 0.0
+                self._changed.wait_for(lambda: not self._is_opening, wait_s)
+            return self._store
+
+    def _open(self) -> None:
+        try:
+            store, problem = self._connect(), ""
+        except Exception as error:  # noqa: BLE001 - whatever it is, the store is down, and searches go on without it
+            store, problem = None, str(error)
+        with self._changed:
+            self._store, self._problem, self._is_opening = store, problem, False
+            self._down_until_s = time.monotonic() + _RETRY_S
+            self._changed.notify_all()
+
+    def failed(self, error: Exception) -> None:
+        """Count the store as down: it is connected with anew after some seconds, in a thread."""
+        with self._changed:
+            store, self._store = self._store, None
+            self._problem, self._down_until_s = str(error), time.monotonic() + _RETRY_S
+        if store is not None:
+            with contextlib.suppress(Exception):
+                store.close()
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait until the store is open; return whether it is."""
+        ends_s = time.monotonic() + timeout_s
+        while self.store() is None and time.monotonic() < ends_s:
+            time.sleep(0.05)
+        return self._store is not None
+
+
+class TeamIndex:
+    """A generation in a store, as a search asks it.
+
+    Args:
+        connection: To the store.
+        base: The generation.
+        call_s: Seconds that a search waits for the store.
+    """
+
+    def __init__(self, connection: Connection, base: Base, *, call_s: float = CALL_S) -> None:
+        self.connection = connection
+        self.base = base
+        self._call_s = call_s
+        self._kept: OrderedDict[str, StoredFile] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def candidates(
+        self,
+        vectors: NDArray[np.float32],
+        queries: Sequence[Sequence[str]],
+        depth: int,
+        only: Only,
+        is_hidden: Callable[[str], bool],
+    ) -> list[StoredFile] | None:
+        """Return the files of the best chunks of some queries, the best files first; None when the store is down.
+
+        Args:
+            vectors: Unit vectors or zeros; the first is asked for `depth` chunks, the others for fewer.
+            queries: Index terms of each query by words.
+            depth: Chunks that each leg is asked for.
+            only: Restricts the chunks.
+            is_hidden: Returns whether a path of the base is replaced or deleted in the working tree.
+        """
+        store = self.connection.store()
+        if store is None:
+            return None
+        ends_s = time.monotonic() + self._call_s
+        try:
+            found = self._found(store, vectors, queries, depth, only, ends_s)
+            files = self._files(store, found, ends_s)
+        except (IndexUnavailableError, BusyError) as error:
+            self.connection.failed(error)
+            return None
+        chosen: list[StoredFile] = []
+        n_chunks = 0
+        for name in found:
+            file = files.get(name)
+            # A file is what the list of the base says; the store could give another one.
+            if file is None or self.base.id_of(file.path) != name or is_hidden(file.path):
+                continue
+            n_chunks += len(file.records)
+            if chosen and n_chunks > _MOST_CHUNKS:
+                break
+            chosen.append(file)
+        return chosen
+
+    def _found(
+        self,
+        store: TeamStore,
+        vectors: NDArray[np.float32],
+        queries: Sequence[Sequence[str]],
+        depth: int,
+        only: Only,
+        ends_s: float,
+    ) -> list[str]:
+        """Ids of files of the base, each once, in the order in which they come up in the answers."""
+        repository, k = self.base.repository, int(depth * _SPARE)
+        legs = store.dense(repository, vectors[:1], k, only, timeout_s=ends_s - time.monotonic())
+        legs += store.lexical(repository, queries, k, only, timeout_s=ends_s - time.monotonic())
+        # What a piece of a prompt comes nearest to is asked of everything: few chunks tell it.
+        if len(vectors) > 1:
+            legs += store.dense(repository, vectors[1:], max(k // 8, 1), timeout_s=ends_s - time.monotonic())
+        every = itertools.chain.from_iterable(itertools.zip_longest(*legs))
+        names = list(dict.fromkeys(one.file for one in every if one is not None))
+        return [name for name, is_held in zip(names, self.base.may_hold(names), strict=True) if is_held]
+
+    def _files(self, store: TeamStore, wanted: Collection[str], ends_s: float) -> dict[str, StoredFile]:
+        with self._lock:
+            known = {name: self._kept[name] for name in wanted if name in self._kept}
+        missing = [name for name in wanted if name not in known]
+        if missing:
+            new = store.files(self.base.repository, missing, timeout_s=ends_s - time.monotonic())
+            known |= new
+        with self._lock:
+            for name, file in known.items():
+                self._kept[name] = file
+                self._kept.move_to_end(name)
+            while len(self._kept) > _MOST_KEPT:
+                self._kept.popitem(last=False)
+        return known
+
+
+def beginning_of(path: str) -> str:
+    """Return the part of a filter's path that a store can be asked for: what stands before the first sign of a glob."""
+    path = path.removeprefix("./")
+    ends = [path.find(sign) for sign in "*?[" if sign in path]
+    return path[: min(ends)] if ends else path.rstrip("/")
+
+
+def restricted(kinds: Sequence[str], path: str) -> Only:
+    """Return what of a filter a store can be asked for; the rest is looked at in what it found."""
+    return Only(tuple(kinds), beginning_of(path))

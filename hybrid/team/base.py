@@ -1,0 +1,184 @@
+"""The generation that a working tree stands on: its files and figures, kept beside the overlay in one file of arrays.
+
+A build downloads it (`hybrid.upkeep.team`); searches and builds read it without the store. The overlay is what differs
+from it: whatever says the same here as there is not indexed here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from hybrid.base.arrays import Strings, encode_arrays, parse_arrays, read_arrays, string_table
+from hybrid.base.atomic import make_private_folder, read_regular, write_atomic
+from hybrid.team.content import file_id
+from hybrid.team.figures import BaseFigures
+from hybrid.types import Document, Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from hybrid.base.arrays import Arrays
+    from hybrid.sources.files import FileSource
+    from hybrid.team.content import Generation
+    from hybrid.types import Found
+
+NAME = "base.safetensors"
+"""Name of the file in the folder of the overlay."""
+
+_NONE = np.zeros(0, np.uint64)
+_OUTAGE = "store.json"
+_OUTAGE_BYTES = 4_096
+SAME = "in_the_team_index"
+"""Reason for which a file that says the same as the team's index is skipped here."""
+
+
+class Base:
+    """An open base.
+
+    Raises on opening:
+        ValueError: The file is damaged.
+
+    Attributes:
+        repository: Name of the repository.
+        commit: Commit of the generation.
+        figures: Its figures.
+    """
+
+    def __init__(self, arrays: Arrays) -> None:
+        self.figures = BaseFigures(arrays)
+        self.repository = arrays.metadata.get("repository", "")
+        self.commit = arrays.metadata.get("commit", "")
+        try:
+            self._ids = arrays["file_id"].reshape(-1, 16)
+            blob, places = arrays["path_text"], arrays["path_at"]
+        except KeyError as error:
+            raise ValueError(f"array {error} is missing") from error
+        if len(places) != len(self._ids) + 1 or int(places[-1]) != len(blob):
+            raise ValueError("the base of the team's index names files without a text")
+        self._paths = Strings(blob, places)
+
+    def __len__(self) -> int:
+        """Return the number of its files."""
+        return len(self._ids)
+
+    def id_of(self, path: str) -> str:
+        """Return the id of the text at a path; empty for none."""
+        place = self._paths.find(path)
+        return "" if place is None else self._ids[place].tobytes().hex()
+
+    @cached_property
+    def _beginnings(self) -> NDArray[np.uint64]:
+        """The first eight bytes of all ids, ascending."""
+        return np.sort(np.ascontiguousarray(self._ids).view(">u8")[:, 0].astype(np.uint64)) if len(self) else _NONE
+
+    def may_hold(self, ids: Sequence[str]) -> list[bool]:
+        """Return for each of some ids whether it is one of this base, by its first half, which tells nearly always."""
+        asked = np.array([int(one[:16], 16) for one in ids], np.uint64)
+        places = np.searchsorted(self._beginnings, asked)
+        if not len(self):
+            return [False] * len(ids)
+        return (self._beginnings[np.minimum(places, len(self) - 1)] == asked).tolist()
+
+
+def read_base(folder: Path) -> Base | None:
+    """Open the base in the folder of an overlay; None without one, or when it is damaged."""
+    try:
+        return Base(read_arrays(folder / NAME))
+    except (OSError, ValueError):
+        return None
+
+
+def write_base(folder: Path, repository: str, generation: Generation) -> Base:
+    """Keep a generation as the base of an overlay, in one rename.
+
+    Raises:
+        ValueError: Its figures are damaged.
+        OSError: The disk is full or read-only.
+    """
+    figures = parse_arrays(generation.figures, "the figures of the team's index")
+    paths = sorted(generation.files)
+    ids = b"".join(bytes.fromhex(generation.files[path]) for path in paths)
+    arrays = {name: figures[name] for name in figures}
+    arrays |= {**string_table("path", paths), "file_id": np.frombuffer(ids, np.uint8)}
+    data = encode_arrays(arrays, {**figures.metadata, "repository": repository, "commit": generation.commit})
+    base = Base(parse_arrays(data, "the base of the team's index"))
+    make_private_folder(folder)
+    write_atomic(folder / NAME, data)
+    return base
+
+
+class Outage(Struct, frozen=True):
+    """Why searches of a working tree go without the store, and since when; a file beside the base holds it.
+
+    Attributes:
+        problem: A sentence.
+        at_s: Seconds since the epoch.
+    """
+
+    problem: str
+    at_s: float
+
+
+def read_outage(folder: Path) -> Outage | None:
+    """Return what `note_outage` noted in the folder of an overlay; None when the store answers."""
+    try:
+        return msgspec.json.decode(read_regular(folder / _OUTAGE, _OUTAGE_BYTES), type=Outage)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def note_outage(folder: Path, outage: Outage | None) -> None:
+    """Note that the store does not answer, or with None that it does; an error of the disk loses it silently."""
+    with contextlib.suppress(OSError):
+        if outage is None:
+            (folder / _OUTAGE).unlink(missing_ok=True)
+        else:
+            write_atomic(folder / _OUTAGE, msgspec.json.encode(outage), durable=False)
+
+
+class OverlaySource:
+    """Fulfils `hybrid.types.Source`: a source without the documents that the base has as they are.
+
+    Args:
+        source: The files of the working tree.
+        folder: The folder of the overlay, which holds the base.
+    """
+
+    def __init__(self, source: FileSource, folder: Path) -> None:
+        self._source = source
+        self._folder = folder
+
+    def __reduce__(self) -> tuple[type[OverlaySource], tuple[FileSource, Path]]:
+        """Let processes that read files open the base themselves: a file in memory cannot be handed over."""
+        return OverlaySource, (self._source, self._folder)
+
+    @cached_property
+    def _base(self) -> Base | None:
+        return read_base(self._folder)
+
+    def scan(self) -> Iterator[Found]:
+        """See `Source.scan`."""
+        return self._source.scan()
+
+    def read(self, found: Found) -> Document | Skipped:
+        """See `Source.read`."""
+        document = self._source.read(found)
+        if self._base is None or not isinstance(document, Document):
+            return document
+        digest, kind, language = document.digest, document.kind, document.language
+        same = file_id(self._base.repository, document.path, digest, kind, language)
+        return Skipped(found.path, SAME) if self._base.id_of(document.path) == same else document
+
+    @property
+    def skipped(self) -> Mapping[str, int]:
+        """See `Source.skipped`."""
+        return self._source.skipped
