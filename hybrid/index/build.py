@@ -89,7 +89,7 @@ class _Run(Struct, frozen=True):
         place = self.place
         with Catalog(place.catalog, tree=place.tree, root=place.root) as catalog:
             summary = Summary()
-            documents = DocumentUpdate(catalog, self.tools, summary)
+            documents = DocumentUpdate(catalog, place.folder, self.tools, summary)
             was_cut_short = catalog.is_dirty()
             current = 0 if was_cut_short else self._current(catalog)
             lend = None if current or self.task.is_purged else self.task.lend
@@ -126,7 +126,7 @@ class _Run(Struct, frozen=True):
         # Brings numpy, which a build without a change never needs.
         from hybrid.index.commit import Changes, commit_snapshot
 
-        changes = Changes(documents.changes if is_known else None, documents.draft, lent)
+        changes = Changes(documents.changes if is_known else None, documents.draft, lent, documents.sealed)
         return commit_snapshot(catalog, self.place.folder, self.tools, self.task, changes)
 
     def _current(self, catalog: Catalog) -> int:

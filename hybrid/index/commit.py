@@ -24,12 +24,51 @@ from hybrid.index.manifest import (
 from hybrid.index.snapshot import open_segment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from hybrid.index.catalog import Catalog, DocumentRow
     from hybrid.index.plan import BuildTask, BuildTools, Lending
     from hybrid.index.segment import Segment
+
+
+MOST_CHUNKS = 125_000
+"""Chunks from which on a segment takes no more documents: what a build holds in memory goes by it, 1 GB at most."""
+
+
+class Sealed(Struct, frozen=True):
+    """A segment that was written while the build was still reading; no manifest names it yet.
+
+    Attributes:
+        rows: Path, content id, kind and language of its documents.
+        entry: Its entry.
+    """
+
+    rows: Sequence[tuple[str, int, str, str]]
+    entry: SegmentEntry
+
+
+class Sealer:
+    """Writes what a build has read so far as a segment, when it is enough for one.
+
+    A killed build leaves such files behind; the next one writes over them, or removes them when it ends.
+    """
+
+    def __init__(self, catalog: Catalog, folder: Path, tools: BuildTools) -> None:
+        self._catalog = catalog
+        self._folder = folder
+        self._tools = tools
+        self._generation = last_generation(folder) + 1
+        self.sealed: list[Sealed] = []
+
+    def is_enough(self, draft: SegmentDraft) -> bool:
+        """Return whether a draft is as large as a segment should become."""
+        return draft.n_chunks >= MOST_CHUNKS
+
+    def seal(self, draft: SegmentDraft) -> None:
+        """Write a draft, whose vectors are all made, as a segment."""
+        name = f"segment-{self._generation:08d}-{len(self.sealed) + 1:03d}.safetensors"
+        self.sealed.append(Sealed(draft.rows, _write(self._catalog, self._folder / name, self._tools, draft)))
 
 
 class Changes(Struct, frozen=True):
@@ -40,11 +79,13 @@ class Changes(Struct, frozen=True):
             must be compared.
         draft: The documents that this build has read, or None; not decoded again if the segment holds exactly these.
         lent: The snapshot from elsewhere to begin with where there is none; None to begin with nothing.
+        sealed: The segments that this build has written, of documents that are not in `draft`.
     """
 
     rows: Mapping[str, DocumentRow | None] | None
     draft: SegmentDraft | None
     lent: Lending | None = None
+    sealed: Sequence[Sealed] = ()
 
 
 def commit_snapshot(catalog: Catalog, folder: Path, tools: BuildTools, task: BuildTask, changes: Changes) -> int:
@@ -56,7 +97,7 @@ def commit_snapshot(catalog: Catalog, folder: Path, tools: BuildTools, task: Bui
         catalog: Holds the documents that the snapshot must hold.
         folder: Folder of the tree.
         tools: What the build works with.
-        task: What the build is asked for; a purge writes one new segment.
+        task: What the build is asked for; a purge writes everything anew.
         changes: The changes since the generation on disk.
 
     Returns:
@@ -81,13 +122,17 @@ def commit_snapshot(catalog: Catalog, folder: Path, tools: BuildTools, task: Bui
     if merged_paths:
         # Of a small edit only the changed rows were read; a merge writes documents that did not change, too.
         wanted = catalog.indexed()
-    documents = sorted(missing | merged_paths)
-    if documents:
-        tools.progress("write", 0, len(documents))
-        rows = [(path, *wanted[path]) for path in documents]
-        target = folder / f"segment-{previous.generation + 1:08d}.safetensors"
-        kept.append(write_segment(catalog, target, tools, rows, changes.draft))
-        tools.progress("write", len(documents), len(documents))
+    left = missing | merged_paths
+    for one in changes.sealed:
+        if all(path in missing and wanted[path] == tuple(row) for path, *row in one.rows):
+            kept.append(one.entry)
+            left.difference_update(path for path, *_ in one.rows)
+    rows = [(path, *wanted[path]) for path in sorted(left)]
+    for number, group in enumerate(_groups(catalog, rows)):
+        tools.progress("write", number * len(rows), len(rows))
+        target = folder / f"segment-{previous.generation + 1:08d}{f'-m{number:02d}' if number else ''}.safetensors"
+        kept.append(write_segment(catalog, target, tools, group, changes.draft))
+    tools.progress("write", len(rows), len(rows))
     # A reader opens what the manifest names: it is replaced last, in one rename, when the new segment is on disk. A
     # build killed before leaves the old generation whole, and one killed after leaves only files that nobody names.
     manifest = replace(previous, generation=previous.generation + 1, segments=tuple(kept))
@@ -167,19 +212,33 @@ def _restamp(folder: Path, manifest: Manifest) -> None:
         write_manifest(folder, replace(manifest, segments=entries))
 
 
+def _groups(
+    catalog: Catalog, rows: Sequence[tuple[str, int, str, str]]
+) -> Iterator[Sequence[tuple[str, int, str, str]]]:
+    """Yield some documents in groups that each make one segment; none without a document."""
+    start = n_chunks = 0
+    for place, (_, content_id, *_) in enumerate(rows, 1):
+        n_chunks += catalog.n_chunks(content_id)
+        if n_chunks >= MOST_CHUNKS or place == len(rows):
+            yield rows[start:place]
+            start, n_chunks = place, 0
+
+
 def _choose_merges(
     entries: list[SegmentEntry], opened: list[Segment], n_missing: int, max_segments: int
 ) -> tuple[list[SegmentEntry], set[str]]:
     """Return the segments that stay, and the paths of the live documents in those that are written anew.
 
-    A segment that is half dead is written anew. Beyond `max_segments`, the smaller ones are merged until what is
-    merged together is smaller than what stays, so that an edit costs the logarithm of the index, not its size.
+    A segment that is half dead is written anew. Of those that hold less than half of `MOST_CHUNKS`, when they are more
+    than `max_segments`, the smaller ones are merged until what is merged together is smaller than what stays: an edit
+    costs the logarithm of the index at most, and a full segment is never part of it.
     """
-    held = {entry.file: segment.n_documents for entry, segment in zip(entries, opened, strict=True)}
-    live = {entry.file: held[entry.file] - len(entry.dead_documents) for entry in entries}
+    n_docs = {entry.file: segment.n_documents for entry, segment in zip(entries, opened, strict=True)}
+    live = {entry.file: n_docs[entry.file] - len(entry.dead_documents) for entry in entries}
     # A segment that is half dead costs every scan twice its worth.
-    rewrite = {entry.file for entry in entries if 2 * len(entry.dead_documents) >= max(held[entry.file], 1)}
-    staying = sorted((entry for entry in entries if entry.file not in rewrite), key=lambda entry: live[entry.file])
+    rewrite = {entry.file for entry in entries if 2 * len(entry.dead_documents) >= max(n_docs[entry.file], 1)}
+    small = [entry for entry in entries if entry.file not in rewrite and 2 * entry.n_chunks < MOST_CHUNKS]
+    staying = sorted(small, key=lambda entry: live[entry.file])
     if len(staying) + bool(n_missing or rewrite) > max_segments:
         # The smallest go first, down to half of the limit: so an edit seldom pays for a merge, and a large segment is
         # rewritten only when what is merged has grown as large as it.
@@ -200,18 +259,22 @@ def write_segment(
     catalog: Catalog,
     target: Path,
     tools: BuildTools,
-    rows: list[tuple[str, int, str, str]],
+    rows: Sequence[tuple[str, int, str, str]],
     draft: SegmentDraft | None,
 ) -> SegmentEntry:
     """Write a segment with some documents of the catalog (path, content id, kind, language), in order of path.
 
     A draft that holds exactly these is taken as it is.
     """
-    model = tools.embedder.info
     if draft is None or not draft.holds(rows):
         draft = SegmentDraft()
         for row in rows:
             draft.add(row, catalog.records(row[1]))
+    return _write(catalog, target, tools, draft)
+
+
+def _write(catalog: Catalog, target: Path, tools: BuildTools, draft: SegmentDraft) -> SegmentEntry:
+    model = tools.embedder.info
     arrays = draft.arrays(catalog, model)
     if tools.annotator:
         arrays |= tools.annotator.annotate(arrays)

@@ -19,9 +19,11 @@ from hybrid.types import EmbedInput, Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
+    from pathlib import Path
 
     from hybrid.index.analysis import ChunkRecord
     from hybrid.index.catalog import Catalog, DocumentRow, KnownDocument
+    from hybrid.index.commit import Sealed, Sealer
     from hybrid.index.drafting import SegmentDraft
     from hybrid.index.plan import BuildTools, Lending, Part, Summary
     from hybrid.index.reading import Looked
@@ -39,12 +41,15 @@ class DocumentUpdate:
 
     Args:
         catalog: Gets documents, chunks and vectors.
+        folder: Folder of the tree's segments.
         tools: What the build works with.
         summary: Gets the counts of what was done.
     """
 
-    def __init__(self, catalog: Catalog, tools: BuildTools, summary: Summary) -> None:
+    def __init__(self, catalog: Catalog, folder: Path, tools: BuildTools, summary: Summary) -> None:
         self._catalog = catalog
+        self._folder = folder
+        self._sealer: Sealer | None = None
         self._tools = tools
         self._embedder = tools.embedder
         self._how = tools.how
@@ -59,7 +64,9 @@ class DocumentUpdate:
         self.changes: dict[str, DocumentRow | None] = {}
         """What this run changed: path → its row, None for a document that is gone or skipped now."""
         self.draft: SegmentDraft | None = None
-        """The documents that this run has read, for the next segment; None when it read none."""
+        """The documents that this run has read, for the next segment, but for those in `sealed`; None without any."""
+        self.sealed: Sequence[Sealed] = ()
+        """The segments that this run has written, since one draft would have become too large."""
         self.is_new_recipe = False
         """The documents were made in another way before, or with another model."""
         self.n_chunks_more = 0
@@ -94,6 +101,7 @@ class DocumentUpdate:
         with contextlib.closing(self._looked_at(stale)) as looked_at:
             for done, (entry, checked_ns, looked) in enumerate(looked_at, 1):
                 self._take(entry, checked_ns, looked, known.get(entry.path))
+                self._seal_if_enough()
                 if done % 16 == 0 or done == len(stale):
                     self._tools.progress("read", done, len(stale))
         self._flush(is_last=True)
@@ -180,6 +188,19 @@ class DocumentUpdate:
         self._draft()
         if self._tools.annotator is not None:
             self._tools.annotator.prepare()
+
+    def _seal_if_enough(self) -> None:
+        """Write the draft as a segment when it is large enough, so that memory does not grow with the tree."""
+        if self.draft is None:
+            return
+        if self._sealer is None:
+            from hybrid.index.commit import Sealer  # Brings numpy, as the draft does.
+
+            self._sealer = Sealer(self._catalog, self._folder, self._tools)
+        if self._sealer.is_enough(self.draft):
+            self._flush(is_last=True)
+            self._sealer.seal(self.draft)
+            self.sealed, self.draft = self._sealer.sealed, None
 
     def _draft(self) -> SegmentDraft:
         if self.draft is None:

@@ -346,7 +346,8 @@ class SegmentDraft:
 
     def __init__(self) -> None:
         self._encoder = SegmentEncoder()
-        self._rows: list[tuple[str, int, str, str]] = []
+        self.rows: list[tuple[str, int, str, str]] = []
+        """Path, content id, kind and language of the documents added so far."""
         self._inputs: list[bytes] = []
         self._vectors: list[StoredVectors] = []
         self._places: dict[bytes, int] = {}
@@ -367,7 +368,7 @@ class SegmentDraft:
             inputs: Key of the vector of each chunk; worked out when None.
         """
         self._encoder.add(SegmentDocument(*row, records))
-        self._rows.append(row)
+        self.rows.append(row)
         self._inputs += inputs_of(row[0], records) if inputs is None else inputs
 
     def add_vectors(self, inputs: Sequence[bytes], vectors: StoredVectors) -> None:
@@ -378,7 +379,7 @@ class SegmentDraft:
 
     def holds(self, rows: Sequence[tuple[str, int, str, str]]) -> bool:
         """Return whether the draft holds exactly these documents, in this order."""
-        return self._rows == rows
+        return self.rows == list(rows)
 
     def arrays(self, catalog: Catalog, model: EmbedderInfo) -> dict[str, NDArray[Any]]:
         """Return the arrays of the segment by name; vectors that were not added are read from the catalog."""

@@ -146,8 +146,8 @@ class BuildTask(Struct, frozen=True):
 
     Attributes:
         part: Look at this part only, if the index is whole and current; `Summary.is_full` says whether that was so.
-        full: Read every file again and write one new segment.
-        is_purged: Write one new segment, and drop what no document of any tree has, without reading again what did not
+        full: Read every file again and write every segment anew.
+        is_purged: Write every segment anew, and drop what no document of any tree has, without reading again what did not
             change: no file of the index holds any more what is gone.
         max_segments: Number of segments beyond which small ones are merged.
         wait_s: Seconds to wait for another build of this project.

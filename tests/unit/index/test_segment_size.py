@@ -1,0 +1,168 @@
+"""A build writes segments of a bounded size, so that its memory does not grow with the tree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hybrid.base.tokens import query_tokens
+from hybrid.index import commit
+from hybrid.index.commit import Sealer
+from hybrid.index.manifest import read_manifest
+from hybrid.index.snapshot import open_snapshot
+from hybrid.models.hashing import HashingEmbedder
+from tests.support.builders import ListSource, build_index, place_in
+from tests.support.examples import examples
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hybrid.index.drafting import SegmentDraft
+    from hybrid.index.place import Place
+    from hybrid.index.snapshot import Snapshot
+
+N_FILES = 30
+
+
+@pytest.fixture(autouse=True)
+def _small_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight chunks fill a segment."""
+    monkeypatch.setattr(commit, "MOST_CHUNKS", 8)
+
+
+def _source() -> ListSource:
+    return ListSource({f"f{i:02d}.py": f"def function_{i}():\n    return {i}\n" for i in range(N_FILES)})
+
+
+def _open(place: Place) -> Snapshot:
+    return open_snapshot(place.folder, model=HashingEmbedder().info.key)
+
+
+def _files(place: Place) -> list[str]:
+    return sorted(path.name for path in place.folder.glob("segment-*"))
+
+
+def test_a_large_first_build_makes_several_segments(tmp_path: Path) -> None:
+    """Each is written as soon as it is full, holds the documents that follow those of the one before, and is named."""
+    place = place_in(tmp_path)
+    build_index(place, _source())
+    snapshot = _open(place)
+
+    assert [8, 8, 8, 6] == [segment.n_chunks for segment in snapshot.segments]
+    assert sorted(path for segment in snapshot.segments for path in segment.paths) == [
+        path for segment in snapshot.segments for path in segment.paths
+    ]
+    assert sorted(entry.file for entry in read_manifest(place.folder).segments) == _files(place)
+    assert {f"f{i:02d}.py" for i in range(N_FILES)} == set(snapshot.live_documents())
+
+
+def test_what_was_read_is_not_decoded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Full segments are made of what was read; the catalog is asked for no record."""
+    monkeypatch.setattr("hybrid.index.catalog.Catalog.records", lambda *_: pytest.fail("a record was decoded"))
+    place = place_in(tmp_path)
+    build_index(place, _source())
+
+    assert 4 == len(_open(place).segments)
+
+
+@pytest.mark.parametrize("n_written", [0, 1, 2])
+def test_a_build_that_ends_between_segments_goes_on(tmp_path: Path, n_written: int) -> None:
+    """What it wrote is in no manifest; the next build makes the same index, and leaves no file that nobody names."""
+    place, source = place_in(tmp_path / "cut"), _source()
+
+    def seal(self: Sealer, draft: SegmentDraft) -> None:
+        if len(self.sealed) == n_written:
+            raise OSError("the disk is full")
+        real(self, draft)
+
+    real = Sealer.seal
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Sealer, "seal", seal)
+        with pytest.raises(OSError, match="full"):
+            build_index(place, source)
+
+    assert not (place.folder / "manifest.json").exists()
+    assert n_written == len(_files(place))
+    build_index(place, source)
+    build_index(place_in(tmp_path / "whole"), source)
+    assert _answers(place_in(tmp_path / "whole")) == _answers(place)
+    assert sorted(entry.file for entry in read_manifest(place.folder).segments) == _files(place)
+
+
+def test_full_segments_are_not_merged(tmp_path: Path) -> None:
+    """Edits merge small segments alone: a full one stays until half of it is dead."""
+    place, source = place_in(tmp_path), _source()
+    build_index(place, source)
+    full = [entry.file for entry in read_manifest(place.folder).segments if entry.n_chunks == 8]
+    for i in range(24, 30):
+        source.put(f"f{i:02d}.py", f"def other_{i}():\n    return {i}\n")
+        build_index(place, source, max_segments=2)
+
+        kept = [entry.file for entry in read_manifest(place.folder).segments]
+        assert set(full) <= set(kept)
+        assert len(kept) <= len(full) + 3  # What was merged may be full by now.
+    assert {f"f{i:02d}.py" for i in range(N_FILES)} == set(_open(place).live_documents())
+
+
+def test_a_half_dead_full_segment_is_written_anew(tmp_path: Path) -> None:
+    """When half of its documents are gone, a full segment is replaced by one of those that are left."""
+    place, source = place_in(tmp_path), _source()
+    build_index(place, source)
+    first = read_manifest(place.folder).segments[0].file
+    for i in range(4):
+        del source.texts[f"f{i:02d}.py"]
+    build_index(place, source)
+
+    assert first not in [entry.file for entry in read_manifest(place.folder).segments]
+    assert N_FILES - 4 == _open(place).n_chunks == _open(place).n_rows
+
+
+def test_a_purge_makes_several_segments_too(tmp_path: Path) -> None:
+    """Everything written anew from the catalog is split in the same way."""
+    place, source = place_in(tmp_path), _source()
+    build_index(place, source)
+    before = _files(place)
+    build_index(place, source, is_purged=True)
+
+    assert [8, 8, 8, 6] == [segment.n_chunks for segment in _open(place).segments]
+    assert not set(before).intersection(_files(place))
+
+
+_texts = st.dictionaries(
+    st.sampled_from([f"{name}.txt" for name in "abcdefgh"]),
+    st.lists(st.sampled_from(["alpha", "beta", "gamma", "delta"]), max_size=4).map(" ".join),
+    max_size=8,
+)
+
+
+@examples(25)
+@given(st.lists(_texts, min_size=1, max_size=4), st.integers(1, 4))
+def test_split_builds_equal_whole_ones(
+    tmp_path_factory: pytest.TempPathFactory, history: list[dict[str, str]], size: int
+) -> None:
+    """After any edits, with segments of any size, the index answers as one of a single segment."""
+    folder, source = tmp_path_factory.mktemp("split"), ListSource({})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(commit, "MOST_CHUNKS", size)
+        for texts in history:
+            for path in set(source.texts) - set(texts):
+                del source.texts[path]
+            for path, text in texts.items():
+                source.put(path, text)
+            build_index(place_in(folder / "split"), source, max_segments=2)
+        patch.setattr(commit, "MOST_CHUNKS", 1_000)
+        build_index(place_in(folder / "whole"), source)
+
+    assert _answers(place_in(folder / "whole")) == _answers(place_in(folder / "split"))
+
+
+def _answers(place: Place) -> list[object]:
+    snapshot = _open(place)
+    query = HashingEmbedder().embed_query("alpha delta function")
+    return [
+        [(snapshot.get(entry.row).path, round(entry.raw, 5)) for entry in leg.ranking]
+        for leg in (snapshot.dense(query, 50), snapshot.lexical(query_tokens("alpha delta return function_3"), 50))
+    ]
