@@ -147,8 +147,8 @@ class BuildTask(Struct, frozen=True):
     Attributes:
         part: Look at this part only, if the index is whole and current; `Summary.is_full` says whether that was so.
         full: Read every file again and write every segment anew.
-        is_purged: Write every segment anew, and drop what no document of any tree has, without reading again what did not
-            change: no file of the index holds any more what is gone.
+        is_purged: Write every segment anew, and drop what no document of any tree has, without reading again what
+            did not change: no file of the index holds any more what is gone.
         max_segments: Number of segments beyond which small ones are merged.
         wait_s: Seconds to wait for another build of this project.
         lend: Gives what a first snapshot begins with, as `lending.take_over` does; None begins with nothing.
