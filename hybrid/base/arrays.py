@@ -251,7 +251,7 @@ class Strings:
         data = self._blob[ends[0] : ends[-1]]
         ends -= ends[0]
         raw = data.tobytes()
-        n_letters = np.diff(ends)
+        n_letters = ends[1:] - ends[:-1]
         if not raw.isascii():
             before = np.zeros(len(raw) + 1, np.int32)
             # Every letter has one byte that continues no other.

@@ -293,6 +293,10 @@ class ScannedLeg(DenseLeg):
     @property
     def top(self) -> float | None:
         """See `Leg.top`."""
+        return self._top
+
+    @cached_property
+    def _top(self) -> float | None:
         top = float(np.fmax.reduce(self._all)) if len(self._all) else math.nan  # NaN only when all are.
         return None if math.isnan(top) else top
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -15,10 +16,10 @@ from hybrid.index.backend import Definitions, NamesWithWords, Postings, Remarks
 from hybrid.index.lexical import live_postings, n_holding
 from hybrid.index.roles import bit
 from hybrid.index.signs import LEAST_ROWS
-from hybrid.index.sorting import common, runs
+from hybrid.index.sorting import common, ranges, runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -218,11 +219,9 @@ def _remarks(
     )
 
 
-def _from_zero(lengths: Sequence[int] | NDArray[np.bool_]) -> NDArray[np.intp]:
+def _from_zero(lengths: Iterable[int]) -> NDArray[np.intp]:
     """Return where each of several runs of these lengths begins, one after another from 0, and where the last ends."""
-    found = np.zeros(len(lengths) + 1, np.intp)
-    np.cumsum(lengths, out=found[1:])
-    return found
+    return np.array([0, *accumulate(lengths)], np.intp)
 
 
 class SegmentNames:
@@ -257,10 +256,9 @@ class SegmentNames:
             if not len(names):
                 continue
             start = segment.array("name_definition_start")
-            firsts = start[names].astype(np.intp)
-            starts = _from_zero((start[names + 1].astype(np.intp) - firsts).tolist())
-            moved = np.repeat(firsts - starts[:-1], np.diff(starts))
-            held = segment.array("name_definition")[np.arange(starts[-1]) + moved]
+            places, counts = ranges(start[names].astype(np.intp), start[names + 1].astype(np.intp))
+            starts = np.append(0, counts.cumsum())
+            held = segment.array("name_definition")[places]
             yield NamesWithWords(
                 letters=segment.array("name_letters")[names],
                 holding=holding,

@@ -274,7 +274,7 @@ class Segment:
     def span(self, starts: str, number: int) -> slice:
         """Return the places from `starts[number]` up to `starts[number + 1]`, `starts` being the name of an array."""
         start = self._arrays[starts]
-        return slice(int(start[number]), int(start[number + 1]))
+        return slice(start.item(number), start.item(number + 1))
 
     def numbers(self, table: str, entries: str, wanted: str) -> NDArray[np.int32]:
         """The list of numbers that belongs to a string of a sorted table; empty when the table does not hold it."""

@@ -351,18 +351,21 @@ class Snapshot:
             rows = np.arange(len(values))
         order = np.argsort(-values, kind="stable")
         rows, values = rows[order], values[order]
-        if not (values[1:] == values[:-1]).any():
+        is_equal = values[1:] == values[:-1]
+        if not is_equal.any():
             return rows[:depth]
-        digests = self._digests[rows]
-        order = np.lexsort((digests[:, 1], digests[:, 0], -values))
-        rows, values, digests = rows[order], values[order], digests[order]
-        is_copy = (values[1:] == values[:-1]) & (digests[1:] == digests[:-1]).all(axis=1)
+        tied = _in_pairs(is_equal)
+        digests, scores = self._digests[rows[tied]], values[tied]
+        order = np.lexsort((digests[:, 1], digests[:, 0], -scores))
+        rows[tied], digests = rows[tied[order]], digests[order]
+        is_copy = (scores[1:] == scores[:-1]) & (digests[1:] == digests[:-1]).all(axis=1)
         if is_copy.any():
-            # A row is one of several copies when the row before it or after it is.
-            is_tied = np.append(is_copy, False) | np.append(False, is_copy)
-            tied = rows[is_tied].tolist()
-            keys = {row: (-score, self.tie_key(row)) for row, score in zip(tied, values[is_tied].tolist(), strict=True)}
-            rows[is_tied] = sorted(tied, key=lambda row: keys[row])
+            copies = tied[_in_pairs(is_copy)]
+            numbers = rows[copies].tolist()
+            keys = {
+                row: (-score, self.tie_key(row)) for row, score in zip(numbers, values[copies].tolist(), strict=True)
+            }
+            rows[copies] = sorted(numbers, key=lambda row: keys[row])
         return rows[:depth]
 
     def _cut(
@@ -374,6 +377,8 @@ class Snapshot:
         """
         places = largest(values, depth)
         rows, values = places if rows is None else rows[places], values[places]
+        if len(rows) == depth:
+            return rows, values
         is_last = values == values.min()
         above, at_limit = np.flatnonzero(~is_last), np.flatnonzero(is_last)
         n_wanted = depth - len(above)
@@ -403,6 +408,14 @@ class Snapshot:
         if not self.segments:
             return np.zeros(0, np.bool_)
         return np.concatenate([_segment_mask(segment, only) for segment in self.segments])
+
+
+def _in_pairs(is_pair: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Return the places that are in a pair, given for each place but the last whether it and the next are one."""
+    found = np.zeros(len(is_pair) + 1, np.bool_)
+    found[:-1] = is_pair
+    found[1:] |= is_pair
+    return np.flatnonzero(found)
 
 
 def _names(segment: Segment, row: int) -> str:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from hybrid.index.backend import DenseLeg, Filter, Leg, SearchBackend
     from hybrid.index.history import History
     from hybrid.prompting.query import Query
+    from hybrid.search.ranking.corpus import Candidates
 
 _FEEDBACK_CHUNKS = 5
 """Best chunks that are taken for relevant, though nobody judged them: few, since they may be wrong. Chosen by hand."""
@@ -106,10 +107,11 @@ class Ranker:
         files = seen.files.files.tolist()
         best = best_by_key(total, top_k, lambda number: self._corpus.fields.path(files[number]))
         evidence = dict(zip(best, total[best].tolist(), strict=True))
+        own = _own(seen, best, may_show)
         chunks = [
             chunk
             for place, number in enumerate(best)
-            for chunk in _chunks(seen, number, place, evidence[number], may_show)
+            for chunk in _chunks(seen.files, number, place, evidence[number], own)
         ]
         chunks.sort()
         shown = _of_files(pieces, best)
@@ -177,12 +179,11 @@ class Ranker:
 
 
 def _chunks(
-    seen: Measured, number: int, place: int, evidence: float, may_show: NDArray[np.bool_]
+    files: Candidates, number: int, place: int, evidence: float, own: NDArray[np.float32]
 ) -> Iterator[tuple[float, int, int, int]]:
     """Yield (−worth, place of the file, number within it, row) of at most three chunks of a file to be shown."""
-    within = seen.files.places(number)
-    rows = seen.files.rows[within]
-    own = np.where(may_show[within], _own(seen, within), np.float32(-1))
+    within = files.places(number)
+    rows, own = files.rows[within], own[within]
     best = 0.0
     for order, local in enumerate(best_of(own, _MOST_OF_FILE).tolist()):
         value = float(own[local])
@@ -195,15 +196,24 @@ def _chunks(
         yield -worth, place, order, int(rows[local])
 
 
-def _own(seen: Measured, within: slice) -> NDArray[np.float32]:
-    """Return the evidence for each chunk of a file by itself, which chooses those that stand for the file."""
+def _own(seen: Measured, best: Sequence[int], may_show: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Return the evidence for each chunk of the best files by itself, which chooses those that stand for a file.
+
+    Shape (len(Candidates.rows),); −1 for a chunk that may not be shown, or of another file.
+    """
+    is_asked = np.zeros(len(may_show), np.bool_)
+    for number in best:
+        is_asked[seen.files.places(number)] = True
+    within = np.flatnonzero(is_asked & may_show)
     rows = seen.files.rows[within]
     own = seen.in_files.chunks[within] + seen.sense(rows)
     own += seen.names.defines[rows]
     own += seen.fit[within] * np.float32(_FIT_OF_CHUNK)
     for row, value in seen.places.chunks.items():
         own[rows == row] += np.float32(value)
-    return own
+    found = np.full(len(may_show), -1, np.float32)
+    found[within] = own
+    return found
 
 
 def _of_files(pieces: Mapping[str, NDArray[np.float32]], files: Sequence[int]) -> dict[int, dict[str, float]]:

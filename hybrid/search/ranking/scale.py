@@ -87,8 +87,8 @@ def decaying_sum(
     order = np.argsort(files, kind="stable")  # Stays best first within a file.
     files, values = files[order], values[order]
     starts = runs(files)
-    place = np.arange(len(files)) - np.repeat(starts, np.diff(starts, append=len(files)))
-    shares = _SHARES[np.minimum(place, _SUMMED)]
-    number = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(files)))
+    place = np.arange(len(files))
+    number = starts.searchsorted(place, side="right") - 1
+    shares = _SHARES[np.minimum(place - starts[number], _SUMMED)]
     sums = np.bincount(number, np.multiply(values, shares), len(starts)).astype(np.float32)
     return files[starts], by_best(sums)
