@@ -40,7 +40,8 @@ class Package:
 STORES = {
     package.name: package
     for package in (
-        Package("lite-3.2.2", ("milvus-lite==3.2.2",)),
+        # It imports pymilvus without asking for it.
+        Package("lite-3.2.2", ("milvus-lite==3.2.2", "pymilvus==3.0.2")),
         Package("lite-2.5.1", ("milvus-lite==2.5.1",)),
         # Its package asks for pkg_resources.
         Package("server-2.3.5", ("milvus==2.3.5", "setuptools<81"), least=(2, 3)),
