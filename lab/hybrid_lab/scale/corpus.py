@@ -221,7 +221,7 @@ class CorpusWriter:
         arrays = encode_segment(documents, vectors)
         if self._tools.annotator:
             arrays |= self._tools.annotator.annotate(arrays)
-        path = self._place.folder / f"segment-{len(self._entries) + 1:08d}.safetensors"
+        path = self._place.folder / f"segment-{1:08d}-{len(self._entries) + 1:03d}.safetensors"
         data = write_arrays(path, arrays, {"format": str(FORMAT_VERSION), "model": self._model.key})
         stamp = path.stat().st_mtime_ns
         self._entries.append(SegmentEntry(path.name, len(data), stamp, sha256_hex(data), len(rows), ()))
