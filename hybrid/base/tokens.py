@@ -33,7 +33,7 @@ FUNCTION_WORDS = frozenset(
 """English words that say nothing about a topic; dropped from queries, kept in chunks."""
 
 
-@lru_cache(1 << 18)
+@lru_cache(1 << 15)
 def stem(word: str) -> str:
     """Return a lower-case word without plural s, -ing, -ed or final e, and with i for y; up to three letters stay."""
     if len(word) <= 3 or not (word.isascii() and word.isalpha()):
@@ -62,7 +62,7 @@ def _singular(word: str) -> str:
     return word
 
 
-@lru_cache(1 << 18)
+@lru_cache(1 << 15)
 def tokens_of_word(word: str) -> tuple[str, ...]:
     """The tokens of one run of word characters, for example `HTTPServer_v2` → httpserver_v2, http, server, v, 2."""
     if not word.isascii() and _UNSPACED.search(word):

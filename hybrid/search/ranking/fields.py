@@ -35,7 +35,7 @@ This, the weights of fields below and `_KIN` were chosen by hand. Decision 28 (e
 evidence, which lie in 0 to 1 each; within one BM25 a word of a name counts more than a word of the text.
 """
 
-_OF_CHUNK = np.array([4, 2, 4, 2, 0], np.float32)
+_OF_CHUNK = np.array([[4], [2], [4], [2], [0]], np.float32)
 """Weights of stem, folders, names and scopes beside the text of a chunk; values and comments stand in it."""
 _FILE_STEM = 8.0
 _FILE_DIR = 4.0
@@ -178,7 +178,8 @@ class WordScores:
         postings = block.postings
         norms: NDArray[np.float32] = self._corpus.fields.of_rows("text_norm", postings.rows)
         values: NDArray[np.float32] = np.divide(postings.body, norms, dtype=np.float32)
-        values[postings.named] += _OF_CHUNK @ postings.fields
+        # Not as a product of matrices: BLAS may warn of values that stand behind the last column.
+        values[postings.named] += (postings.fields * _OF_CHUNK).sum(axis=0)
         starts: list[int] = postings.starts.tolist()
         values[starts[len(block.said)] :] *= np.float32(_KIN)
         # In the order of the terms, for the same sums however an index is split.

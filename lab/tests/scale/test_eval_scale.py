@@ -11,6 +11,7 @@ from hybrid.evaluation.trees import build_index, settings_in_force, workspace_at
 from hybrid.index.snapshot import open_snapshot
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.models.registry import load_embedder
+from hybrid_lab.scale import corpus
 from hybrid_lab.scale.corpus import Base
 from hybrid_lab.scale.engines import FullText, Product, Spelled, measured, recall
 from hybrid_lab.scale.measure import ScalePlan, measure_scale
@@ -93,8 +94,12 @@ def test_sentences_are_comments(tree: Path, tmp_path: Path) -> None:
     assert 3 == len(base.sentences(3))
 
 
-def test_figures_of_a_run(tree: Path, tmp_path: Path) -> None:
-    """Each size has times of searches, legs and engines, memory, and an edit that was found; the tree stays as it is."""
+def test_figures_of_a_run(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each size has times of searches, legs and engines, memory, and an edit that was found; the tree stays as it is.
+
+    So it is for a corpus of several segments.
+    """
+    monkeypatch.setattr(corpus, "_SEGMENT_CHUNKS", 30)
     before = {path: path.read_text() for path in tree.rglob("*.py")}
     plan = ScalePlan(tree, (40, 90), engines=("rank_bm25", "fts5"), n_queries=4, rounds=1)
     found = measure_scale(plan, tmp_path / "scratch", settings_in_force([MODEL]))
