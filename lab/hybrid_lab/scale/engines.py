@@ -6,6 +6,7 @@ ten an engine finds, not how it cuts words.
 
 from __future__ import annotations
 
+import importlib
 import sqlite3
 import time
 from typing import TYPE_CHECKING, Any, Protocol
@@ -35,6 +36,11 @@ class Engine(Protocol):
         ...
 
 
+def _module(name: str) -> Any:
+    """Return a module of the extra `scale`, which has no types for those who did not install it."""
+    return importlib.import_module(name)
+
+
 class Product:
     """One product of all vectors as float32 with a query, and its largest ten."""
 
@@ -56,9 +62,7 @@ class Usearch:
     """A graph of neighbours (HNSW) with the defaults of usearch."""
 
     def __init__(self, vectors: NDArray[np.float32]) -> None:
-        from usearch.index import Index  # pyright: ignore[reportMissingImports]
-
-        self._index: Any = Index(ndim=vectors.shape[1], metric="cos", dtype="f32")
+        self._index: Any = _module("usearch.index").Index(ndim=vectors.shape[1], metric="cos", dtype="f32")
         self._index.add(np.arange(len(vectors)), vectors, threads=0)
 
     def best(self, query: NDArray[np.float32]) -> Sequence[int]:
@@ -70,9 +74,7 @@ class Tantivy:
     """BM25 by tantivy, one field of words split at spaces."""
 
     def __init__(self, texts: Sequence[str], folder: Path) -> None:
-        import tantivy  # pyright: ignore[reportMissingImports]
-
-        self._tantivy: Any = tantivy
+        tantivy = self._tantivy = _module("tantivy")
         schema = tantivy.SchemaBuilder()
         schema.add_text_field("body", tokenizer_name="whitespace", index_option="freq")
         schema.add_unsigned_field("row", stored=True)
@@ -91,7 +93,7 @@ class Tantivy:
         """See `Engine.best`."""
         module = self._tantivy
         terms = [(module.Occur.Should, module.Query.term_query(self._schema, "body", word)) for word in query]
-        hits = self._searcher.search(module.Query.boolean_query(terms), TOP_K).hits
+        hits: list[tuple[float, Any]] = self._searcher.search(module.Query.boolean_query(terms), TOP_K).hits
         return [self._searcher.doc(address)["row"][0] for _, address in hits]
 
 
