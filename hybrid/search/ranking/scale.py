@@ -29,13 +29,6 @@ def by_best(values: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.divide(values, np.float32(top), dtype=np.float32) if top > 0 else values
 
 
-def divide_by_best(values: NDArray[np.float32], places: NDArray[np.intp]) -> None:
-    """Divide values ≥ 0 by the largest, in place; only those at `places` are above 0."""
-    if len(places):
-        kept = values[places]
-        values[places] = kept / kept.max()
-
-
 def above(cosines: NDArray[np.float32], over_all: CosineFigures) -> NDArray[np.float32]:
     """Return how far each cosine lies above the mean of all, at least 0, as a share of how far the largest does."""
     excess = np.maximum(cosines - np.float32(over_all.mean), np.float32(0))
