@@ -165,3 +165,5 @@ def _show(status: Mapping[str, Any], *, is_enabled: bool) -> None:
         if project["is_building"]:
             state.append("indexing")
         say(f"  {project['root']}: {amount(project['sessions'], 'session')}, {', '.join(state)}")
+        if project["watch_problem"]:
+            say(f"    changes are looked for at prompts, for {project['watch_problem']}")

@@ -264,12 +264,15 @@ def _service_answered(version: object, pid: object, took_ms: float) -> Finding:
 
 
 def build_findings(projects: object) -> Iterator[Finding]:
-    """Yield the projects whose last build in the background failed."""
+    """Yield the projects whose last build in the background failed, and those that are not watched."""
     for project in cast("list[dict[str, Any]]", projects if isinstance(projects, list) else []):
         build = cast("dict[str, Any]", project.get("last_build") or {})
         if build.get("state") == "failed":
             what = f"the last build of {project.get('root')} in the background failed: {build.get('reason')}"
             yield Finding("problem", "service", what, f"hybrid reindex --project '{project.get('root')}' shows why")
+        if project.get("watch_problem"):
+            what = f"{project.get('root')} is not watched: {project['watch_problem']}"
+            yield Finding("warning", "service", what, "until then changes are looked for at prompts, every 30 s")
 
 
 def _socket_rights(socket: object) -> Iterator[Finding]:

@@ -61,6 +61,7 @@ def rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
         ("Memory", _memory(figures["memory"], figures["records"]["reader"])),
         ("Last decision", f"{decided}, median {latency:.0f} ms" if latency else "none"),
         *(("Paused", _paused(pause)) for pause in figures["paused"]),
+        *(("Not watched", problem) for problem in _unwatched(figures["daemon"], project["root"])),
     ]
     if index["error"]:
         shown.append(("Index error", index["error"]))
@@ -74,6 +75,12 @@ def rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
     if set_aside:
         shown.append(("Set aside", ", ".join(set_aside)))
     return shown
+
+
+def _unwatched(daemon: dict[str, Any], root: str) -> list[str]:
+    """Return why the service does not watch this project, if it should."""
+    known = (one for one in daemon.get("projects", ()) if one["root"] == root)
+    return [one["watch_problem"] for one in known if one.get("watch_problem")]
 
 
 def _model(model: dict[str, Any]) -> str:

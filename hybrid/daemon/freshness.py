@@ -464,6 +464,7 @@ class Freshness:
                     "root": root,
                     "sessions": n_sessions,
                     "is_watched": self._watcher.is_watching(Path(root)),
+                    "watch_problem": self._watcher.problem(Path(root)) or None,
                     "is_building": self._builder.is_pending(Path(root)),
                     "last_build": self._builder.last_result(Path(root)),
                 }

@@ -2,7 +2,8 @@
 
 On Linux only the folders that were named are watched, one watch each, so that installed packages and build output cost
 nothing; elsewhere one watch covers the tree, and what lies in other folders is passed over. Where watching fails (no
-watches left, a network file system) nothing is reported and `is_watching` is false: the caller looks from time to time.
+watches left, a network file system) nothing is reported, `is_watching` is false and `problem` says why: the caller
+looks from time to time.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ _WAIT_MS = 2000
 """Milliseconds after which a wait without changes ends: the project itself may be gone."""
 _MAX_NEW_FOLDERS = 100
 """New folders of a batch, at most, that are watched before a build has looked at them; the build names the rest."""
-_MAX_FOLDERS = 20_000
-"""Folders of a project beyond which it is not watched: the watches of a user are limited."""
+_MAX_FOLDERS = 50_000
+"""Folders of a project beyond which it is not watched: each watch takes a kilobyte of the system's own memory."""
+_LIMITS = Path("/proc/sys/fs/inotify")
 _ADDED = 1
 _DELETED = 3
 _GIT_FILES = ("HEAD", "index")
@@ -65,6 +67,7 @@ class _Tree(Struct):
         is_renewing: `folders` differs from the folders that are watched; the thread is to renew the watches.
         is_blind: Something may have changed unseen, which is to be told once the watches stand.
         has_failed: Watching failed; it is not tried again.
+        problem: Why the project is not watched; empty when it is, or nothing was tried yet.
     """
 
     root: str
@@ -77,6 +80,7 @@ class _Tree(Struct):
     is_renewing: bool = False
     is_blind: bool = True
     has_failed: bool = False
+    problem: str = ""
 
 
 class Watcher:
@@ -123,10 +127,14 @@ class Watcher:
         """
         with self._lock:
             tree = self._trees.get(root)
-            if tree is None or len(folders) > _MAX_FOLDERS or (tree.folders == frozenset(folders) and tree.is_watching):
+            if tree is None or (tree.folders == frozenset(folders) and tree.is_watching):
+                return
+            if len(folders) > _MAX_FOLDERS and not self._is_recursive:
+                tree.problem = f"it has {len(folders):,} folders, more than the {_MAX_FOLDERS:,} that are watched"
                 return
             tree.is_blind = tree.is_blind or not tree.folders.issuperset(folders) or not tree.is_watching
             tree.folders, tree.is_renewing = frozenset(folders), True
+            tree.problem = tree.problem if tree.has_failed else ""
             if tree.is_watching and tree.is_blind:
                 tree.wake.set()
             elif not tree.is_watching and not tree.has_failed:
@@ -162,6 +170,12 @@ class Watcher:
         with self._lock:
             tree = self._trees.get(root)
             return tree is not None and tree.is_watching
+
+    def problem(self, root: Path) -> str:
+        """Return why a project is not watched; empty when it is, or nothing was tried yet."""
+        with self._lock:
+            tree = self._trees.get(root)
+            return "" if tree is None or tree.is_watching else tree.problem
 
     def roots(self) -> list[Path]:
         """Return the projects that are watched, in order of path."""
@@ -204,8 +218,8 @@ class Watcher:
                     notifier, late = self._renew(tree, notifier)
                     changes |= late
                 self._report(root, tree, {path for _, path in changes if _matters(tree, path)})
-        except Exception:  # noqa: BLE001 - see above
-            tree.has_failed = True
+        except Exception as error:  # noqa: BLE001 - see above
+            tree.has_failed, tree.problem = True, _why_not(error, len(tree.folders))
         finally:
             with self._lock:
                 tree.is_watching = False
@@ -217,11 +231,19 @@ class Watcher:
                 self._on_change(root, {""})
 
     def _renew(self, tree: _Tree, old: RustNotify) -> tuple[RustNotify, set[tuple[int, str]]]:
-        """Return a notifier for the present folders and what the old one still reports; a recursive one stays."""
+        """Return a notifier for the present folders and what the old one still reports; a recursive one stays.
+
+        Where there are too few watches for both at once, the old one goes first, and everything counts as changed.
+        """
         if self._is_recursive:
             tree.is_renewing = False
             return old, set()
-        notifier = self._open(tree)
+        try:
+            notifier = self._open(tree)
+        except Exception:  # noqa: BLE001 - whatever it is, it is met again below or has gone
+            old.close()
+            tree.is_blind = True
+            return self._open(tree), set()
         late = old.watch(1, 1, 1, None)
         old.close()
         return notifier, _relative(tree, late) if isinstance(late, set) else set()
@@ -255,6 +277,28 @@ class Watcher:
         if new:
             with self._lock:
                 tree.folders, tree.is_renewing = tree.folders.union(new), True
+
+
+def _why_not(error: Exception, n_folders: int) -> str:
+    """Return in words why folders cannot be watched: which limit of Linux is reached, and how it is raised."""
+    text = str(error)
+    limits = (("watch limit", "max_user_watches", f"{n_folders:,} folders"), ("open files", "max_user_instances", ""))
+    for sign, name, wanted in limits:
+        if sign in text:
+            limit = _limit(name)
+            told = f" is {limit:,}" if limit else ""
+            wants = f", and this project has {wanted}" if wanted else ""
+            raised = f"`sysctl fs.inotify.{name}={max(2 * limit, 2 * n_folders, 512)}` raises it"
+            return f"the system gives no more watches: fs.inotify.{name}{told}{wants}; {raised}"
+    return text or type(error).__name__
+
+
+def _limit(name: str) -> int:
+    """Return a limit of inotify; 0 where nothing tells."""
+    try:
+        return int((_LIMITS / name).read_bytes())
+    except (OSError, ValueError):
+        return 0
 
 
 def _matters(tree: _Tree, path: str) -> bool:

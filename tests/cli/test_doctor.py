@@ -364,6 +364,13 @@ def test_a_build_that_failed_is_told() -> None:
     assert [] == list(build_findings(None))
 
 
+def test_a_project_that_is_not_watched_is_told() -> None:
+    """Doctor says why the service does not see changes of a project at once."""
+    found = list(build_findings([{"root": "/p", "last_build": None, "watch_problem": "too few watches"}]))
+
+    assert [("warning", "/p is not watched: too few watches")] == [(one.level, one.what) for one in found]
+
+
 def test_a_damaged_index_is_a_problem(own_shop: Shop) -> None:
     """An index that cannot be opened is told with the command that makes it anew."""
     key = own_shop.json("status")["project"]["key"]

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.daemon.watching import Watcher
+from hybrid.daemon.watching import Watcher, open_notifier
+from tests.support.agent import until
 from tests.support.builders import git_project, write_files
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+
+    from watchfiles._rust_notify import RustNotify
 
 FILES = {"a.py": "a = 1\n", "src/b.py": "b = 1\n", "src/deep/c.py": "c = 1\n", "other/d.bin": "d"}
 FOLDERS = ["src", "src/deep"]
@@ -152,23 +155,91 @@ def test_a_linked_working_tree(tmp_path: Path) -> None:
     assert ".git/HEAD" in seen
 
 
-def test_no_watches_left(tmp_path: Path) -> None:
-    """When the system gives no more watches, the project counts as not watched, in silence."""
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("OS file watch limit reached.", "fs.inotify.max_user_watches"),
+        ("Too many open files (os error 24)", "fs.inotify.max_user_instances"),
+        ("a network file system", "a network file system"),
+    ],
+    ids=["watches", "watchers", "another reason"],
+)
+def test_no_watches_left(tmp_path: Path, message: str, told: str) -> None:
+    """When the system gives no more watches, the project counts as not watched, and says which limit was met."""
     root = git_project(tmp_path / "tree", FILES)
-    tried = queue.Queue[bool]()
 
     def refuse(_: list[str], *, is_recursive: bool) -> None:
-        tried.put(is_recursive)
-        raise OSError("OS file watch limit reached.")
+        raise OSError(message)
 
-    told: list[set[str]] = []
-    watcher = Watcher(lambda _, paths: told.append(paths), notify=refuse)  # type: ignore[arg-type]
+    changes: list[set[str]] = []
+    watcher = Watcher(lambda _, paths: changes.append(paths), notify=refuse, is_recursive=False)  # type: ignore[arg-type]
     watcher.watch(root, debounce_ms=50)
     watcher.learn(root, FOLDERS)
-    tried.get(timeout=LONG_S)
+    until(lambda: watcher.problem(root))
+    problem = watcher.problem(root)
     watcher.close()
 
-    assert (False, []) == (watcher.is_watching(root), told)
+    assert (False, []) == (watcher.is_watching(root), changes)
+    assert told in problem
+
+
+def test_a_limit_is_told_with_the_way_to_raise_it(tmp_path: Path) -> None:
+    """The problem of a project without watches names limit, folders and command."""
+    root = git_project(tmp_path / "tree", FILES)
+
+    def refuse(_: list[str], *, is_recursive: bool) -> None:
+        raise RuntimeError('OS file watch limit reached. about ["/p"]')
+
+    watcher = Watcher(lambda *_: None, notify=refuse, is_recursive=False)  # type: ignore[arg-type]
+    watcher.watch(root, debounce_ms=50)
+    watcher.learn(root, FOLDERS)
+    until(lambda: watcher.problem(root))
+    problem = watcher.problem(root)
+    watcher.close()
+
+    assert "this project has 2 folders" in problem
+    assert "`sysctl fs.inotify.max_user_watches=" in problem
+
+
+def test_too_many_folders(tmp_path: Path) -> None:
+    """A project with more folders than are watched is not watched and says so; with fewer it is watched again."""
+    root = git_project(tmp_path / "tree", FILES)
+    watcher = Watcher(lambda *_: None, is_recursive=False)
+    watcher.watch(root, debounce_ms=50)
+    watcher.learn(root, [f"d{number}" for number in range(60_000)])
+    before = watcher.is_watching(root), watcher.problem(root)
+    watcher.learn(root, FOLDERS)
+    after = watcher.is_watching(root), watcher.problem(root)
+    watcher.close()
+
+    assert (False, "it has 60,000 folders, more than the 50,000 that are watched") == before
+    assert (True, "") == after
+
+
+def test_watches_that_are_renewed_need_no_more_of_them(tmp_path: Path) -> None:
+    """Where new watches cannot stand beside the old ones, these go first, and everything counts as changed."""
+    root = git_project(tmp_path / "tree", FILES)
+    told: queue.Queue[set[str]] = queue.Queue()
+    opened: list[int] = []
+
+    def scarce(paths: list[str], *, is_recursive: bool) -> RustNotify:
+        opened.append(len(paths))
+        if len(opened) == 2:
+            raise OSError("OS file watch limit reached.")
+        return open_notifier(paths, is_recursive=is_recursive)
+
+    watcher = Watcher(lambda _, paths: told.put(paths), notify=scarce, is_recursive=False)
+    watcher.watch(root, debounce_ms=50)
+    watcher.learn(root, FOLDERS)
+    told.get(timeout=LONG_S)
+    (root / "src" / "new").mkdir()
+    seen: set[str] = set()
+    while "" not in seen:
+        seen |= told.get(timeout=LONG_S)
+    is_watching = watcher.is_watching(root)
+    watcher.close()
+
+    assert (True, 3) == (is_watching, len(opened))
 
 
 def test_unwatched(watched: Watched) -> None:
