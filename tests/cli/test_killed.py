@@ -8,8 +8,11 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from hybrid.index.snapshot import open_snapshot
+from hybrid.workspace import open_workspace
 from tests.support.builders import CHECKOUT, hear_interrupts, hybrid_command, write_files
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9 on Windows")
@@ -60,6 +63,36 @@ def test_a_build_killed_at_any_moment_leaves_a_searchable_index(tmp_path: Path) 
     assert (fresh["documents"], fresh["chunks"]) == (summary["documents"], summary["chunks"])
     state = json.loads(hybrid_command("status", "--json", cwd=root, home=home).stdout)["index"]
     assert ("ready", 0, None) == (state["state"], state["stale_documents"], state["error"])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="killing a hundred builds takes forks")
+def test_a_build_killed_a_hundred_times_ends_equal_to_one_never_killed(tmp_path: Path) -> None:
+    """Files change meanwhile, and full segments are written; at the end the index says what a first build says."""
+    root, home, fresh = tmp_path / "project", tmp_path / "home", tmp_path / "fresh"
+    write_files(root, {".hybrid/.gitignore": "*\n", **_many_files(100, "refund")})
+    command = [sys.executable, "-m", "tests.support.killing", str(root), "1", "100"]
+    environ = os.environ | {"HYBRID_HOME": str(home), "PYTHONPATH": str(CHECKOUT)}
+    killed = subprocess.run(command, cwd=CHECKOUT, env=environ, capture_output=True, check=False)
+    assert 0 == killed.returncode, killed.stderr.decode()
+    for place in (home, fresh):
+        assert 0 == hybrid_command("reindex", cwd=root, home=place).returncode
+
+    assert 100 == json.loads(killed.stdout)["killed"]
+    assert _contents(root, fresh) == _contents(root, home)
+
+
+def _contents(root: Path, home: Path) -> dict[str, list[tuple[object, ...]]]:
+    """Path → what the index holds of each chunk: its lines, digest, name, vector and terms."""
+    workspace = open_workspace(root, environ={"HYBRID_HOME": str(home)})
+    snapshot = open_snapshot(workspace.place.folder, model=None)
+    found: dict[str, list[tuple[object, ...]]] = {path: [] for path in snapshot.live_documents()}
+    for row, terms in snapshot.live_terms():
+        chunk, vector = snapshot.get(row), snapshot.vectors(np.array([row]))[0]
+        found[chunk.path].append(
+            (chunk.start_line, chunk.end_line, chunk.digest, chunk.name, vector.tobytes(), sorted(terms.items()))
+        )
+    return found
 
 
 @pytest.mark.slow
