@@ -33,6 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--engine", action="append", choices=(*_ENGINES, "none"), default=[], help=about)
     parser.add_argument("--queries", type=positive, default=100, metavar="N", help="prompts: sentences of comments")
     parser.add_argument("--rounds", type=positive, default=3, metavar="N", help="times that each prompt is asked")
+    about = "compare the gate's decisions on its prompts (JSON lines) with those of a search that compares every chunk"
+    parser.add_argument("--gate", type=Path, metavar="FILE", help=about)
     parser.add_argument("--home", type=Path, metavar="DIR", help="keep the corpora here (default: a temporary folder)")
     add_settings(parser)
 
@@ -52,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
         engines=tuple(name for name in args.engine if name != "none") if args.engine else installed,
         n_queries=args.queries,
         rounds=args.rounds,
+        gate=args.gate,
     )
     with scratch_home(args.home) as scratch:
         figures = measure_scale(plan, scratch, settings_in_force(args.settings), report_part=teller(args))
@@ -75,6 +78,7 @@ _ROWS = (
     ("edit to searchable, s", "edit_to_searchable_s", "median"),
     ("dense leg, ms", "dense_leg", "median_ms"),
     ("dense leg, recall@10", "dense_leg", "recall@10"),
+    ("gate, equal decisions", "gate", "equal"),
     ("exact float32 product, ms", "exact_float32", "median_ms"),
     ("usearch, ms", "usearch", "median_ms"),
     ("usearch, recall@10", "usearch", "recall@10"),

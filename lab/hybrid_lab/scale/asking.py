@@ -39,7 +39,9 @@ def main() -> None:
         found = searcher.search(query, top_k=10, judging=Judging())
         ms, cpu_ms = 1000 * (time.perf_counter() - started), 1000 * (time.thread_time() - used)
         hits = [(hit.path, hit.start_line) for hit in found.hits]
-        _say({"ms": ms, "cpu_ms": cpu_ms, "hits": hits, "more_bytes": _resident_bytes() - resident})
+        opens = found.verdict.is_open if found.verdict else None
+        answer = {"ms": ms, "cpu_ms": cpu_ms, "hits": hits, "opens": opens}
+        _say(answer | {"more_bytes": _resident_bytes() - resident})
 
 
 def _resident_bytes() -> int:

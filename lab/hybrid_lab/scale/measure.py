@@ -14,6 +14,7 @@ import sys
 import time
 from pathlib import Path
 from statistics import median
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from msgspec import Struct
 
 from hybrid.base.errors import HybridError
 from hybrid.base.tokens import query_tokens
+from hybrid.evaluation.qrels import read_lines
 from hybrid.evaluation.timing import machine, runner, sum_up, time_each, timed
 from hybrid.evaluation.trees import build_index, workspace_at
 from hybrid.index.build import build
@@ -49,6 +51,7 @@ ENGINES = ("rank_bm25", "tantivy", "fts5", "usearch")
 _N_REFERENCE = 5
 """Queries that rank-bm25 is asked: at a million chunks each takes a second."""
 _EDITS = 5
+_SHOWN_CHARS = 100
 _WORDS_OF_EDIT = "quibblewort", "zanderfluke", "mumblecroft", "snickerbane", "thistlewick"
 
 
@@ -62,6 +65,8 @@ class ScalePlan(Struct, frozen=True):
         engines: Of `ENGINES`.
         n_queries: Prompts: sentences from comments of the tree.
         rounds: Times that each prompt is asked in a new process; its shortest time counts.
+        gate: A file of JSON lines with a `prompt` each, of which the decision of the gate is compared with that of a
+            search that compares every chunk; None for none.
     """
 
     tree: Path
@@ -70,6 +75,7 @@ class ScalePlan(Struct, frozen=True):
     engines: tuple[str, ...] = ENGINES
     n_queries: int = 100
     rounds: int = 3
+    gate: Path | None = None
 
 
 def measure_scale(
@@ -98,6 +104,7 @@ def measure_scale(
     prompts = base.sentences(plan.n_queries)
     if not prompts:
         raise HybridError(f"{plan.tree} holds no comment of five words or more: name a tree of code")
+    judged = list(read_lines(plan.gate, lambda line: str(line["prompt"]))) if plan.gate else []
     figures: dict[str, Any] = {
         "machine": machine(),
         "model": embedder.info.key,
@@ -108,6 +115,9 @@ def measure_scale(
         report_part(f"corpus of {size:,} chunks")
         corpus.write(base, size)
         figures[str(size)] = corpus.measure(prompts, report_part)
+        if judged:
+            report_part("decisions of the gate")
+            figures[str(size)]["gate"] = corpus.decisions(judged)
     return figures
 
 
@@ -169,10 +179,10 @@ class _Corpus:
             found["per_before"] = round(found["search"]["cpu_median_ms"] / found["before"]["cpu_median_ms"], 3)
         return found
 
-    def _asker(self, search_path: str) -> _Asker:
-        """Return a process that searches the corpus; BLAS has one thread, as in the service."""
+    def _asker(self, search_path: str, more: Mapping[str, str] = MappingProxyType({})) -> _Asker:
+        """Return a process that searches the corpus, with more settings; BLAS has one thread, as in the service."""
         one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        environ = {**runner(self._home, self._loaded).environ, **one_thread, "PYTHONPATH": search_path}
+        environ = {**runner(self._home, self._loaded).environ, **one_thread, **more, "PYTHONPATH": search_path}
         command = [sys.executable, asking.__file__, str(self._workspace.place.folder), str(self._home)]
         return _Asker(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environ))
 
@@ -189,6 +199,23 @@ class _Corpus:
             "chunks": opened[0]["chunks"],
             "has_gate": opened[0]["has_gate"],
             "more_resident_mb": round(max(one["more_bytes"] for of in answers for one in of) / 1e6, 1),
+        }
+
+    # --- decisions -----------------------------------------------------------------------------------------
+
+    def decisions(self, prompts: Sequence[str]) -> dict[str, Any]:
+        """Return for how many prompts the gate decides as it does when every chunk is compared, and the others."""
+        opens: list[list[bool | None]] = []
+        for more in ({}, {"HYBRID_SEARCH_COMPARED": "0"}):
+            with self._asker(_here(), more) as asker:
+                asker.read()
+                opens.append([asker.ask(prompt)["opens"] for prompt in prompts])
+        others = [prompt for prompt, ours, exact in zip(prompts, *opens, strict=True) if ours != exact]
+        return {
+            "prompts": len(prompts),
+            "opened": sum(map(bool, opens[0])),
+            "equal": round(1 - len(others) / max(len(prompts), 1), 4),
+            "others": [prompt[:_SHOWN_CHARS] for prompt in others],
         }
 
     # --- the legs beside other engines ---------------------------------------------------------------------
