@@ -48,6 +48,7 @@ def rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
     shown = [
         ("Project", f"{project['name']} ({project['root']})"),
         ("Index", f"{index['state']}: {'that of another working tree answers' if index['stands_in'] else indexed}"),
+        *((("Building", _building(index["progress"])),) if index["progress"] else ()),
         ("Size", f"{index['size_bytes'] / 1e6:.1f} MB"),
         ("Last built", local_time(index["last_built_at"] or "never: run `hybrid reindex`")),
         ("Stale documents", str(index["stale_documents"])),
@@ -75,6 +76,23 @@ def rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
     if set_aside:
         shown.append(("Set aside", ", ".join(set_aside)))
     return shown
+
+
+def _building(progress: dict[str, Any]) -> str:
+    """Return in words how far a build is, and about how long it still takes."""
+    steps = {"scan": "finds files", "read": "reads and embeds", "write": "writes"}
+    files = f" {progress['done']:,} of {progress['total']:,} files" if progress["total"] else ""
+    share = f", {progress['share']:.0%} done" if progress["share"] else ""
+    left_s = progress["seconds_left"]
+    left = f", about {_duration(left_s)} left" if left_s is not None else ""
+    return f"process {progress['pid']} {steps.get(progress['step'], 'begins')}{files}{share}{left}"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(round(seconds), 1)} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def _unwatched(daemon: dict[str, Any], root: str) -> list[str]:

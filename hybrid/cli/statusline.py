@@ -156,10 +156,6 @@ def _is_paused(home: str, key: str | None, client: str, session: str) -> bool:
 def _is_building(home: str, key: str) -> bool:
     from pathlib import Path
 
-    from hybrid.base.atomic import locked
+    from hybrid.index.holder import is_held
 
-    lock = Path(home, "projects", key, "build.lock")
-    if not lock.exists():
-        return False
-    with locked(lock, 0) as held:
-        return not held
+    return is_held(Path(home, "projects", key, "build.lock"))

@@ -85,23 +85,26 @@ def build_progress(*, is_quiet: bool) -> Generator[Progress]:
         yield silent
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(file=marked_path(sys.stderr))
     # On a narrow terminal the numbers would be the first to go.
-    columns: list[ProgressColumn] = [MofNCompleteColumn()]
+    columns: list[ProgressColumn] = [TextColumn("{task.fields[count]}")]
     if console.width >= _LABEL_COLUMNS:
         columns = [TextColumn("{task.description}"), *columns]
     if console.width >= _BAR_COLUMNS:
         columns = [columns[0], BarColumn(), columns[1], TimeRemainingColumn()]
     bar = Progress(*columns, console=console, transient=True)
-    task = bar.add_task("Finding files", total=None)
+    task = bar.add_task("Finding files", total=None, count="")
     started = time.monotonic()
 
-    def report(step: str, done: int, total: int) -> None:
+    def report(step: str, done: int, total: int, share: float = 0.0) -> None:
         if not bar.live.is_started and time.monotonic() - started > _SHOWN_AFTER_S:
             bar.start()
-        bar.update(task, description=_LABELS.get(step, step), completed=done, total=total or None)
+        count = f"{done}/{total or '?'}"
+        # The bar and the time left are those of the whole build.
+        completed, whole = (share, 1.0) if share else (float(done), float(total) if total else None)
+        bar.update(task, description=_LABELS.get(step, step), completed=completed, total=whole, count=count)
 
     try:
         yield report

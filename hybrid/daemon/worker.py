@@ -271,7 +271,7 @@ def _ends_for_another_model(workspace: Workspace, environ: Mapping[str, str]) ->
 
     looked_s = time.monotonic()
 
-    def heard(step: str, done: int, total: int) -> None:
+    def heard(step: str, done: int, total: int, share: float = 0.0) -> None:
         nonlocal looked_s
         if time.monotonic() - looked_s < _LOOK_AGAIN_S:
             return

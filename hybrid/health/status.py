@@ -10,13 +10,15 @@ import time
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
+from msgspec import to_builtins
+
 from hybrid import __version__
-from hybrid.base.atomic import locked
 from hybrid.base.errors import IndexCorruptError, IndexMissingError, IndexUnavailableError, ModelError
 from hybrid.config import unknown_variables
 from hybrid.feedback.events import health
 from hybrid.feedback.state import is_corrupt, read_state
 from hybrid.health.memory_figures import memory_status
+from hybrid.index.holder import is_held, read_holder
 from hybrid.index.manifest import FORMAT_VERSION, NAME
 from hybrid.index.place import lenders
 from hybrid.ipc.control import daemon_status
@@ -155,7 +157,8 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], C
 
     Without one, since an older version built it or `gate.hub` was switched, it is stale: the next build adds it. Of an
     index that waits to be embedded with another model, `reembedding` tells the state; its counts are those of what
-    answers meanwhile. `stands_in` is true when there is none, and that of another working tree answers.
+    answers meanwhile. `stands_in` is true when there is none, and that of another working tree answers. `progress` is
+    the `Holder` of a build that runs.
     """
     place = workspace.place
     index: dict[str, Any] = {
@@ -178,6 +181,7 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], C
         "is_calibrated": False,
         "reembedding": None,
         "stands_in": False,
+        "progress": None,
         "team": _team(workspace),
         "set_aside": sorted(path.name for path in place.catalog.parent.glob("*.corrupt-*")),
         "error": None,
@@ -211,8 +215,9 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], C
         index["state"], index["stands_in"] = "missing", bool(lenders(place))
     except (IndexUnavailableError, OSError) as error:
         index["state"], index["error"] = "error", str(error)
-    if _is_building(place.lock):
-        index["state"] = "building"
+    if is_held(place.lock):
+        holder = read_holder(place.lock)
+        index |= {"state": "building", "progress": holder and to_builtins(holder)}
     return index, calibration
 
 
@@ -282,13 +287,6 @@ def _catalog_part(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, 
         figures["skipped"][reason] = figures["skipped"].get(reason, 0) + count
     share = len(known.keys() & stamps.keys()) / max(len(stamps), 1) if is_of_model else 0.0
     return figures | {"stale_documents": changed + len(known.keys() - stamps.keys())}, share
-
-
-def _is_building(lock: Path) -> bool:
-    if not lock.exists():
-        return False
-    with locked(lock, 0) as held:
-        return not held
 
 
 def _size(folder: Path, only: str = "") -> int:

@@ -6,9 +6,6 @@ the next run goes on where this one stopped.
 
 from __future__ import annotations
 
-import json
-import os
-import socket
 import sqlite3
 import time
 from collections import Counter
@@ -17,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.base.atomic import locked, make_private_folder, write_atomic
+from hybrid.base.atomic import locked, make_private_folder
 from hybrid.base.errors import BusyError, IndexUnavailableError
 from hybrid.base.sqlite import set_database_aside
 from hybrid.index.catalog import Catalog
 from hybrid.index.documents import DocumentUpdate
+from hybrid.index.holder import Signature, read_holder
 from hybrid.index.manifest import is_untouched, read_manifest
 from hybrid.index.plan import EVERYTHING, BuildTask, Summary
 
@@ -64,7 +62,7 @@ def build(place: Place, tools: BuildTools, task: BuildTask = EVERYTHING) -> Summ
                 f"another process is indexing this project ({_holder(place.lock)}); try again when it is done"
             )
         task.begin()
-        _sign(place.lock)
+        tools = replace(tools, progress=Signature(place.lock, tools.progress))
         if task.full:
             task = replace(task, part=None, is_purged=True)
         run = _Run(place, tools, task, started)
@@ -140,16 +138,11 @@ class _Run(Struct, frozen=True):
 
 
 def _holder(lock: Path) -> str:
-    try:
-        holder = json.loads(lock.with_suffix(".holder").read_bytes())
-        return f"process {int(holder['pid'])} on {holder['host']}"
-    except (OSError, ValueError, KeyError, TypeError):
+    holder = read_holder(lock)
+    if holder is None:
         return "process unknown"
-
-
-def _sign(lock: Path) -> None:
-    holder = {"pid": os.getpid(), "host": socket.gethostname()}
-    write_atomic(lock.with_suffix(".holder"), json.dumps(holder).encode(), durable=False)
+    done = f", {holder.share:.0%} done" if holder.share else ""
+    return f"process {holder.pid} on {holder.host}{done}"
 
 
 def _describe(summary: Summary, catalog: Catalog, source: Source) -> None:

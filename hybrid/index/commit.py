@@ -21,6 +21,7 @@ from hybrid.index.manifest import (
     remove_unused,
     write_manifest,
 )
+from hybrid.index.plan import READ_SHARE
 from hybrid.index.snapshot import open_segment
 
 if TYPE_CHECKING:
@@ -128,11 +129,13 @@ def commit_snapshot(catalog: Catalog, folder: Path, tools: BuildTools, task: Bui
             kept.append(one.entry)
             left.difference_update(path for path, *_ in one.rows)
     rows = [(path, *wanted[path]) for path in sorted(left)]
+    n_written = 0
     for number, group in enumerate(_groups(catalog, rows)):
-        tools.progress("write", number * len(rows), len(rows))
+        tools.progress("write", n_written, len(rows), READ_SHARE + (1 - READ_SHARE) * n_written / len(rows))
+        n_written += len(group)
         target = folder / f"segment-{previous.generation + 1:08d}{f'-m{number:02d}' if number else ''}.safetensors"
         kept.append(write_segment(catalog, target, tools, group, changes.draft))
-    tools.progress("write", len(rows), len(rows))
+    tools.progress("write", len(rows), len(rows), 1.0)
     # A reader opens what the manifest names: it is replaced last, in one rename, when the new segment is on disk. A
     # build killed before leaves the old generation whole, and one killed after leaves only files that nobody names.
     manifest = replace(previous, generation=previous.generation + 1, segments=tuple(kept))

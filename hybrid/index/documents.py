@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.index.analysis import chunk_text, head_line, input_key
 from hybrid.index.catalog import recipe_of_tree
+from hybrid.index.plan import READ_SHARE
 from hybrid.index.reading import Reader, Task
 from hybrid.index.workers import are_worth_it, automatic_workers, look_in_processes
 from hybrid.redact import mask
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 _BATCH_INPUTS = 128
 """Waiting inputs from which on they are embedded: enough to fill the batches of a transformer."""
+_LEAST_COST_BYTES = 300
+_LARGE_BYTES = 1_000_000
 _BATCH_SECONDS = 2.0
 """Seconds after which fewer inputs are embedded, too, so that what was read is stored while large files are cut."""
 
@@ -98,12 +101,14 @@ class DocumentUpdate:
         stale = [e for e in found if self._is_full or e.path not in known or not known[e.path].is_unchanged(e.stamp)]
         if gone:
             self._forget(gone, known)
+        size_bytes, done_bytes = sum(_cost(entry) for entry in stale), 0
         with contextlib.closing(self._looked_at(stale)) as looked_at:
             for done, (entry, checked_ns, looked) in enumerate(looked_at, 1):
                 self._take(entry, checked_ns, looked, known.get(entry.path))
                 self._seal_if_enough()
+                done_bytes += _cost(entry)
                 if done % 16 == 0 or done == len(stale):
-                    self._tools.progress("read", done, len(stale))
+                    self._tools.progress("read", done, len(stale), READ_SHARE * done_bytes / size_bytes)
         self._flush(is_last=True)
 
     def _look(self, part: Part | None) -> tuple[dict[str, KnownDocument], list[Found]]:
@@ -262,6 +267,12 @@ class DocumentUpdate:
         self._pending.clear()
         self._pending_documents.clear()
         self._last_commit = time.monotonic()
+
+
+def _cost(found: Found) -> int:
+    """Return what a file costs to read, in bytes: it goes by its size, but for a large one, which is rarely indexed."""
+    size_bytes = found.stamp.size_bytes
+    return _LEAST_COST_BYTES + (size_bytes if size_bytes <= _LARGE_BYTES else 0)
 
 
 def _texts(text: str, records: Sequence[ChunkRecord]) -> list[str]:

@@ -26,15 +26,22 @@ if TYPE_CHECKING:
     from hybrid.types import Chunked, ChunkLimits, Document, Embedder, Found, Source
 
 
+READ_SHARE = 0.85
+"""Part of a first build's time that passes while files are read; in the rest the last segment is written."""
+
+
 class Progress(Protocol):
     """Hears how far a build is."""
 
-    def __call__(self, step: str, done: int, total: int) -> None:
-        """Take how many of `total` files are done; `step` is scan, read or write; `total` is 0 while unknown."""
+    def __call__(self, step: str, done: int, total: int, share: float = 0.0) -> None:
+        """Take how many of `total` files are done; `step` is scan, read or write; `total` is 0 while unknown.
+
+        `share` is the part of the whole build that is done, 0 to 1, as its time goes; 0 while unknown.
+        """
         ...
 
 
-def silent(step: str, done: int, total: int) -> None:
+def silent(step: str, done: int, total: int, share: float = 0.0) -> None:
     """A `Progress` that says nothing."""
 
 

@@ -247,7 +247,7 @@ with build_progress(is_quiet=False) as report:
 
 @pytest.mark.parametrize(
     ("columns", "expected"),
-    [(20, " 12/558"), (40, "Reading and embedding  12/558"), (100, "━━━  12/558 ")],
+    [(20, "12/558"), (40, "Reading and embedding 12/558"), (100, "━━━ 12/558 ")],
 )
 def test_progress_shows_its_numbers_on_a_narrow_terminal(columns: int, expected: str) -> None:
     """They were cut to `…` where there was no room for the name of the step and a bar (#16)."""

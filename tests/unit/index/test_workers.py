@@ -196,7 +196,7 @@ def test_an_interrupted_build_ends_its_workers(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     source = ReportingSource(TEXTS, pids=str(pids))
 
-    def interrupted(step: str, done: int, total: int) -> None:
+    def interrupted(step: str, done: int, total: int, share: float = 0.0) -> None:
         if step == "read":
             raise KeyboardInterrupt
 
@@ -233,7 +233,7 @@ hybrid.index.documents.are_worth_it = lambda size_bytes: True
 if sys.argv[2] == "interpreter":
     hybrid.index.workers._may_fork = lambda: False
 
-def killed(step, done, total):
+def killed(step, done, total, share):
     if step == "read":
         until_s = time.monotonic() + 30  # the second worker may start much later than the first
         while len(noted(folder / "pids")) < 2 and time.monotonic() < until_s:
