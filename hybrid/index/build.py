@@ -6,6 +6,7 @@ the next run goes on where this one stopped.
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import time
 from collections import Counter
@@ -104,6 +105,9 @@ class _Run(Struct, frozen=True):
             catalog.begin()
             if is_dirty or summary.generation != catalog.generation():
                 catalog.finish(summary.generation, summary.as_json())
+                catalog.commit()
+                self._merge(catalog, summary)
+                catalog.begin()
                 # Builds that were killed end no generation, and leave what they read.
                 is_round = self.task.is_purged or was_cut_short or summary.generation % _COLLECT_EVERY == 0
                 if is_round or documents.is_new_recipe:
@@ -126,6 +130,22 @@ class _Run(Struct, frozen=True):
 
         changes = Changes(documents.changes if is_known else None, documents.draft, lent, documents.sealed)
         return commit_snapshot(catalog, self.place.folder, self.tools, self.task, changes)
+
+    def _merge(self, catalog: Catalog, summary: Summary) -> None:
+        """Merge segments after the generation that holds what changed: nobody waits for it to find that.
+
+        The disk may be full: then the next build merges.
+        """
+        from hybrid.index.commit import merge_segments
+
+        with contextlib.suppress(OSError, IndexUnavailableError):
+            merged = merge_segments(catalog, self.place.folder, self.tools, self.task.max_segments)
+            if merged != summary.generation:
+                summary.generation = merged
+                summary.seconds = time.perf_counter() - self.started
+                catalog.begin()
+                catalog.finish(merged, summary.as_json())
+                catalog.commit()
 
     def _current(self, catalog: Catalog) -> int:
         """The generation on disk when it is the catalog's last one and its files are untouched, else 0."""

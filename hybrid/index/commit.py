@@ -1,4 +1,7 @@
-"""Writes the next generation of a snapshot: a segment for what changed, tombstones, merges, then one rename."""
+"""Writes the next generation of a snapshot: a segment for what changed and tombstones, then one rename.
+
+Segments are merged in a generation of their own (`merge_segments`), when what changed can be found.
+"""
 
 from __future__ import annotations
 
@@ -90,9 +93,7 @@ class Changes(Struct, frozen=True):
 
 
 def commit_snapshot(catalog: Catalog, folder: Path, tools: BuildTools, task: BuildTask, changes: Changes) -> int:
-    """Make the snapshot hold what the catalog holds.
-
-    The cost of a small edit is one small segment; segments merge when there are many, the small ones first.
+    """Make the snapshot hold what the catalog holds; the cost of a small edit is one small segment.
 
     Args:
         catalog: Holds the documents that the snapshot must hold.
@@ -119,22 +120,66 @@ def commit_snapshot(catalog: Catalog, folder: Path, tools: BuildTools, task: Bui
     else:
         wanted = catalog.indexed()
         entries, missing = _tombstone(previous.segments, opened, {path: row[0] for path, row in wanted.items()})
-    kept, merged_paths = _choose_merges(entries, opened, len(missing), task.max_segments)
-    if merged_paths:
-        # Of a small edit only the changed rows were read; a merge writes documents that did not change, too.
-        wanted = catalog.indexed()
-    left = missing | merged_paths
+    kept = [
+        entry
+        for entry, segment in zip(entries, opened, strict=True)
+        if len(entry.dead_documents) < max(segment.n_documents, 1)
+    ]
+    left = set(missing)
     for one in changes.sealed:
         if all(path in missing and wanted[path] == tuple(row) for path, *row in one.rows):
             kept.append(one.entry)
             left.difference_update(path for path, *_ in one.rows)
     rows = [(path, *wanted[path]) for path in sorted(left)]
+    return _write_generation(catalog, folder, tools, (previous, kept), rows, changes.draft)
+
+
+def merge_segments(catalog: Catalog, folder: Path, tools: BuildTools, max_segments: int) -> int:
+    """Write small segments as one, when they are many, and those that are half dead anew.
+
+    Args:
+        catalog: Holds the documents of the generation on disk, and no others.
+        folder: Folder of the tree.
+        tools: What the build works with.
+        max_segments: Number of small segments beyond which some are merged.
+
+    Returns:
+        The generation that is current afterwards: the present one when there is nothing to merge.
+
+    Raises:
+        IndexUnavailableError: The generation on disk is damaged.
+        OSError: The disk is full or read-only; the present generation stays.
+    """
+    manifest = read_manifest(folder)
+    n_small = sum(2 * entry.n_chunks < MOST_CHUNKS for entry in manifest.segments)
+    if n_small <= max_segments and not any(entry.dead_documents for entry in manifest.segments):
+        return manifest.generation
+    opened = [open_segment(folder, entry) for entry in manifest.segments]
+    kept, paths = _choose_merges(list(manifest.segments), opened, max_segments)
+    if len(kept) == len(opened):
+        return manifest.generation
+    wanted = catalog.indexed()
+    return _write_generation(
+        catalog, folder, tools, (manifest, kept), [(path, *wanted[path]) for path in sorted(paths)]
+    )
+
+
+def _write_generation(
+    catalog: Catalog,
+    folder: Path,
+    tools: BuildTools,
+    old: tuple[Manifest, list[SegmentEntry]],
+    rows: Sequence[tuple[str, int, str, str]],
+    draft: SegmentDraft | None = None,
+) -> int:
+    """Write documents in segments of their own, beside some of those of the generation before, and make it current."""
+    previous, kept = old
     n_written = 0
     for number, group in enumerate(_groups(catalog, rows)):
         tools.progress("write", n_written, len(rows), READ_SHARE + (1 - READ_SHARE) * n_written / len(rows))
         n_written += len(group)
         target = folder / f"segment-{previous.generation + 1:08d}{f'-m{number:02d}' if number else ''}.safetensors"
-        kept.append(write_segment(catalog, target, tools, group, changes.draft))
+        kept.append(write_segment(catalog, target, tools, group, draft))
     tools.progress("write", len(rows), len(rows), 1.0)
     # A reader opens what the manifest names: it is replaced last, in one rename, when the new segment is on disk. A
     # build killed before leaves the old generation whole, and one killed after leaves only files that nobody names.
@@ -228,7 +273,7 @@ def _groups(
 
 
 def _choose_merges(
-    entries: list[SegmentEntry], opened: list[Segment], n_missing: int, max_segments: int
+    entries: list[SegmentEntry], opened: list[Segment], max_segments: int
 ) -> tuple[list[SegmentEntry], set[str]]:
     """Return the segments that stay, and the paths of the live documents in those that are written anew.
 
@@ -242,7 +287,7 @@ def _choose_merges(
     rewrite = {entry.file for entry in entries if 2 * len(entry.dead_documents) >= max(n_docs[entry.file], 1)}
     small = [entry for entry in entries if entry.file not in rewrite and 2 * entry.n_chunks < MOST_CHUNKS]
     staying = sorted(small, key=lambda entry: live[entry.file])
-    if len(staying) + bool(n_missing or rewrite) > max_segments:
+    if len(staying) + bool(rewrite) > max_segments:
         # The smallest go first, down to half of the limit: so an edit seldom pays for a merge, and a large segment is
         # rewritten only when what is merged has grown as large as it.
         merged = 0

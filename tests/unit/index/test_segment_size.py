@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -105,6 +106,53 @@ def test_full_segments_are_not_merged(tmp_path: Path) -> None:
         assert set(full) <= set(kept)
         assert len(kept) <= len(full) + 3  # What was merged may be full by now.
     assert {f"f{i:02d}.py" for i in range(N_FILES)} == set(_open(place).live_documents())
+
+
+def test_what_changed_is_found_before_segments_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A merge is a generation after that of the change, so that a search does not wait for it."""
+    place, source = place_in(tmp_path), _source()
+    build_index(place, source)
+    seen: list[set[str]] = []
+    real = commit.merge_segments
+
+    def merge(*arguments: object) -> int:
+        seen.append(set(_open(place).live_documents()))
+        return real(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(commit, "merge_segments", merge)
+    n_before = len(read_manifest(place.folder).segments)
+    for i in range(4):
+        source.put(f"new_{i}.py", f"def new_{i}():\n    return {i}\n")
+        summary = build_index(place, source, max_segments=2)
+
+        assert f"new_{i}.py" in seen[-1]
+        assert summary.generation == read_manifest(place.folder).generation
+    assert len(read_manifest(place.folder).segments) < n_before + 4
+
+
+@pytest.mark.parametrize("error", [OSError("the disk is full"), KeyboardInterrupt()], ids=["full", "interrupted"])
+def test_a_merge_that_ends_early_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    """The change stands; the next build merges."""
+    place, source = place_in(tmp_path), _source()
+    build_index(place, source)
+    for i in range(3):
+        source.put(f"new_{i}.py", f"def new_{i}():\n    return {i}\n")
+        build_index(place, source)
+    n_before = len(read_manifest(place.folder).segments)
+    source.put("last.py", "def last():\n    return 1\n")
+    with monkeypatch.context() as patch:
+        patch.setattr(commit, "_choose_merges", lambda *_: (_ for _ in ()).throw(error))
+        with contextlib.suppress(KeyboardInterrupt):
+            build_index(place, source, max_segments=2)
+
+    assert "last.py" in _open(place).live_documents()
+    assert n_before + 1 == len(read_manifest(place.folder).segments)
+    source.put("last.py", "def last():\n    return 2\n")
+    build_index(place, source, max_segments=2)
+    assert len(read_manifest(place.folder).segments) < n_before
+    assert {"last.py", *source.texts} == set(_open(place).live_documents())
 
 
 def test_a_half_dead_full_segment_is_written_anew(tmp_path: Path) -> None:
