@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -173,50 +173,41 @@ def _postings(
     part: SegmentPart, places: Sequence[int], numbers: Sequence[int], wanted: NDArray[np.bool_] | None
 ) -> Postings:
     segment = part.segment
-    found = [_postings_of(segment, number, wanted) for number in numbers]
-    starts = _from_zero([len(rows) for rows, *_ in found])
-    rows = np.concatenate([rows for rows, *_ in found], dtype=np.intp)
-    body = np.concatenate([body for _, body, *_ in found], dtype=np.float32)
-    named = np.concatenate([named + start for (_, _, named, _), start in zip(found, starts, strict=False)])
-    fields = np.concatenate([fields for *_, fields in found], axis=1, dtype=np.float32)
+    spans = [segment.span("term_start", number) for number in numbers]
+    of_fields = [segment.span("field_start", number) for number in numbers]
+    starts = _from_zero([span.stop - span.start for span in spans])
+    rows = np.concatenate([segment.post_row[span] for span in spans])
+    body = np.concatenate([segment.post_tf[span] for span in spans])
+    field_post, field_tf = segment.array("field_post"), segment.array("field_tf")
+    # Where a term's postings begin in the segment, and where here.
+    shifts = [start - span.start for start, span in zip(starts.tolist(), spans, strict=False)]
+    named = np.concatenate([field_post[some] for some in of_fields], dtype=np.intp)
+    named += np.repeat(shifts, [some.stop - some.start for some in of_fields])
+    fields = np.concatenate([field_tf[:, some] for some in of_fields], axis=1)
+    if wanted is not None:
+        # All at once: a term at a time takes longer for the many that few chunks hold.
+        is_kept = wanted[rows]
+        kept, kept_named = np.flatnonzero(is_kept), np.flatnonzero(is_kept[named])
+        starts, named = np.searchsorted(kept, starts), np.searchsorted(kept, named[kept_named])
+        rows, body, fields = rows[kept], body[kept], fields[:, kept_named]
+    rows, body, fields = rows.astype(np.intp), body.astype(np.float32), fields.astype(np.float32)
     body[named] -= fields[:_VALUE].sum(axis=0)  # Values stand in the body already.
     np.maximum(body, 0, out=body)
     return Postings(places, starts, rows + part.first_row if part.first_row else rows, body, named, fields)
-
-
-def _postings_of(
-    segment: Segment, number: int, wanted: NDArray[np.bool_] | None
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp], NDArray[np.uint8]]:
-    """Return rows and frequencies of the postings of a term, the places of those with fields, and their fields."""
-    span, of_fields = segment.span("term_start", number), segment.span("field_start", number)
-    rows, body = segment.post_row[span], segment.post_tf[span]
-    named = np.subtract(segment.array("field_post")[of_fields], span.start, dtype=np.intp)
-    fields = segment.array("field_tf")[:, of_fields]
-    if wanted is None:
-        return rows, body, named, fields
-    is_kept = wanted[rows]
-    kept = np.flatnonzero(is_kept)
-    kept_named = np.flatnonzero(is_kept[named])
-    return rows[kept], body[kept], np.searchsorted(kept, named[kept_named]), fields[:, kept_named]
 
 
 def _remarks(
     part: SegmentPart, places: Sequence[int], numbers: Sequence[int], wanted: NDArray[np.bool_] | None
 ) -> Remarks:
     segment = part.segment
-    found: list[tuple[NDArray[Any], NDArray[Any]]] = []
-    for number in numbers:
-        span = segment.span("remark_start", number)
-        rows, counts = segment.array("remark_row")[span], segment.array("remark_tf")[span]
-        if wanted is not None:
-            kept = np.flatnonzero(wanted[rows])
-            rows, counts = rows[kept], counts[kept]
-        found.append((rows, counts))
-    starts = _from_zero([len(rows) for rows, _ in found])
-    rows = np.concatenate([rows for rows, _ in found], dtype=np.intp)
-    return Remarks(
-        places, starts, rows + part.first_row, np.concatenate([counts for _, counts in found], dtype=np.float32)
-    )
+    spans = [segment.span("remark_start", number) for number in numbers]
+    starts = _from_zero([span.stop - span.start for span in spans])
+    rows = np.concatenate([segment.array("remark_row")[span] for span in spans])
+    counts = np.concatenate([segment.array("remark_tf")[span] for span in spans])
+    if wanted is not None:
+        kept = np.flatnonzero(wanted[rows])
+        starts, rows, counts = np.searchsorted(kept, starts), rows[kept], counts[kept]
+    return Remarks(places, starts, np.add(rows, part.first_row, dtype=np.intp), counts.astype(np.float32))
 
 
 def _from_zero(lengths: Iterable[int]) -> NDArray[np.intp]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from hybrid.search.ranking.asked import QueryTerms
     from hybrid.search.ranking.changes import EarlierChanges
     from hybrid.search.ranking.corpus import Candidates, Corpus, PathMarks, Version
-    from hybrid.search.ranking.fields import FileWords, WordScores
+    from hybrid.search.ranking.fields import FileWords
     from hybrid.search.ranking.names import NameScores
     from hybrid.search.ranking.places import PlaceScores
 
@@ -57,6 +57,7 @@ class Measured(Struct, frozen=True):
         words: Scores of all chunks by words.
         in_files: Scores of the candidates by words.
         names: Definitions of what the query names.
+        defines: How sure the surest of these in each chunk in `files.rows` is, in [0, 1].
         fit: Best agreement of the name of a definition with the query's words, of each chunk in `files.rows`.
         places: Scores by paths and lines that the query names.
         share: Word → its share of the query; the shares add up to 1.
@@ -70,9 +71,9 @@ class Measured(Struct, frozen=True):
     corpus: Corpus
     files: Candidates
     roles: NDArray[np.uint8]
-    words: WordScores
     in_files: FileWords
     names: NameScores
+    defines: NDArray[np.float32]
     fit: NDArray[np.float32]
     places: PlaceScores
     share: Mapping[str, float]
@@ -83,10 +84,6 @@ class Measured(Struct, frozen=True):
     def sense(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         """Return the cosine above the mean, divided by the best of all, of each of some chunks."""
         return above(self.dense.cosines(rows), self.dense.chunks)
-
-    def best_of(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the largest value of each candidate's chunks; values have the shape (n_rows,)."""
-        return self.files.best(values[self.files.rows])
 
 
 def best_words(seen: Measured) -> NDArray[np.float32]:
@@ -101,8 +98,8 @@ def best_sense(seen: Measured) -> NDArray[np.float32]:
 
 def sum_words(seen: Measured) -> NDArray[np.float32]:
     """The sum of the file's four best chunks by words, each counting half of the one before."""
-    files = seen.corpus.fields.of_rows("file", seen.words.best)
-    return seen.files.take(*decaying_sum(seen.words.scores, files))
+    files = seen.corpus.fields.of_rows("file", seen.in_files.best)
+    return seen.files.take(*decaying_sum(seen.in_files.shares, files))
 
 
 def sum_sense(seen: Measured) -> NDArray[np.float32]:
@@ -144,7 +141,7 @@ def path_words(seen: Measured) -> NDArray[np.float32]:
 
 def defines(seen: Measured) -> NDArray[np.float32]:
     """The surest definition in the file of a symbol that the query names; 0 without one."""
-    return seen.best_of(seen.names.defines)
+    return seen.files.best(seen.defines)
 
 
 def definition_fit(seen: Measured) -> NDArray[np.float32]:

@@ -41,13 +41,25 @@ class NameScores(Struct, frozen=True):
     """The definitions of the symbols that a query names.
 
     Attributes:
-        defines: For each chunk, the surest definition of a symbol that the query names, in [0, 1], shape (n_rows,).
+        rows: Chunks that define a symbol that the query names; a row may stand there several times.
+        values: How sure each of these definitions is, in (0, 1].
         defining: Symbol of the query, and whether inside of another definition → the rows that define it so; a row may
             stand there several times.
     """
 
-    defines: NDArray[np.float32]
+    rows: NDArray[np.intp]
+    values: NDArray[np.float32]
     defining: Mapping[tuple[str, bool], NDArray[np.intp]]
+
+    def of_rows(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+        """Return the surest definition in each of some chunks, 0 without one; every one of `rows` is among them.
+
+        Args:
+            rows: Ascending.
+        """
+        found = np.zeros(len(rows), np.float32)
+        np.maximum.at(found, np.searchsorted(rows, self.rows), self.values)
+        return found
 
 
 def shares(words: Sequence[str], idf: Mapping[str, float], n_live: int) -> dict[str, float]:
@@ -65,23 +77,23 @@ def shares(words: Sequence[str], idf: Mapping[str, float], n_live: int) -> dict[
 
 
 def score_names(corpus: Corpus, asked: QueryTerms) -> NameScores:
-    """Score every chunk by the symbols of a query that it defines."""
+    """Score the chunks that define a symbol of a query."""
     names = corpus.backend.names
-    # Memory that is not written costs nothing: this is as cheap as a table of the few rows that get a value.
     defining: dict[tuple[str, bool], NDArray[np.intp]] = {}
-    scores = NameScores(np.zeros(corpus.n_rows, np.float32), defining)
+    every: list[NDArray[np.intp]] = [np.zeros(0, np.intp)]
+    scores: list[NDArray[np.float32]] = [np.zeros(0, np.float32)]
     for symbol, strength in asked.symbols.items():
         rows: list[NDArray[np.intp]] = []
         nested: list[NDArray[np.bool_]] = []
         for block in names.definitions(folded(symbol)):
-            values = _defined(block, symbol, strength, asked.owners.get(symbol, ""))
-            np.maximum.at(scores.defines, block.rows, values)
+            scores.append(_defined(block, symbol, strength, asked.owners.get(symbol, "")))
             rows.append(block.rows)
             nested.append(block.is_nested)
         if rows:
+            every += rows
             of_symbol, is_nested = np.concatenate(rows), np.concatenate(nested)
             defining[symbol, False], defining[symbol, True] = of_symbol[~is_nested], of_symbol[is_nested]
-    return scores
+    return NameScores(np.concatenate(every), np.concatenate(scores), defining)
 
 
 def fit_of_names(corpus: Corpus, share: Mapping[str, float], files: Candidates) -> NDArray[np.float32]:
@@ -95,10 +107,10 @@ def fit_of_names(corpus: Corpus, share: Mapping[str, float], files: Candidates) 
     Returns:
         Values in [0, 1], shape (len(files.rows),).
     """
-    found = np.zeros(corpus.n_rows, np.float32)
+    found = np.zeros(len(files.rows), np.float32)
     for block in corpus.backend.names.with_words(list(share)):
-        _fit(block, share, files.holds, found)
-    return found[files.rows]
+        _fit(block, share, files, found)
+    return found
 
 
 def _defined(block: Definitions, symbol: str, strength: float, owner: str) -> NDArray[np.float32]:
@@ -122,8 +134,8 @@ def _owned(block: Definitions, owner: str) -> NDArray[np.float32]:
     return owned
 
 
-def _fit(block: NamesWithWords, share: Mapping[str, float], holds: NDArray[np.bool_], out: NDArray[np.float32]) -> None:
-    """Raise `out` of each chunk in `holds` to the best fit of a name that it defines; values and prototypes count half.
+def _fit(block: NamesWithWords, share: Mapping[str, float], files: Candidates, out: NDArray[np.float32]) -> None:
+    """Raise `out` of each chunk of some files to the best fit of a name that it defines; that of a value counts half.
 
     The fit is the harmonic mean of the share of the query, by idf, that the name covers, and of the share of the name's
     letters that the query covers.
@@ -135,10 +147,10 @@ def _fit(block: NamesWithWords, share: Mapping[str, float], holds: NDArray[np.bo
         said[names] += np.float32(len(word))
     precision = said / np.maximum(block.letters, 1)
     fit = 2 * precision * recall / (precision + recall)
-    kept = np.flatnonzero(holds[block.rows])
+    kept = np.flatnonzero(files.holds[block.rows])
     values = fit.astype(np.float32)[np.searchsorted(block.starts, kept, side="right") - 1]
     weights = np.where(block.is_full[kept], np.float32(1), np.float32(_VALUE_FITS))
-    np.maximum.at(out, block.rows[kept], weights * values)
+    np.maximum.at(out, np.searchsorted(files.rows, block.rows[kept]), weights * values)
 
 
 def named_files(corpus: Corpus, words: Sequence[str], files: Candidates) -> NDArray[np.float32]:

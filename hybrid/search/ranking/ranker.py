@@ -122,43 +122,45 @@ class Ranker:
     def _measure(self, query: Query, legs: Legs, depth: int) -> Measured:
         corpus, terms, dense = self._corpus, self._backend.terms, legs.dense
         asked = most_telling(take_apart(query), corpus.n_live, terms.document_frequency)
-        words = WordScores(corpus, asked.terms, depth)
+        words = WordScores(corpus, asked.terms)
         share = shares(asked.words, words.idf, corpus.n_live)
         names = score_names(corpus, asked)
         places = score_places(corpus, query.places)
-        rows = np.concatenate([dense.rows, legs.lexical.rows, words.best, *names.defining.values()])
+        rows = np.concatenate([dense.rows, legs.lexical.rows, *names.defining.values()])
         files = corpus.fields.of_rows("file", rows)
         found = candidates(corpus, np.concatenate([files, np.array(list(places.files), np.int32)]))
-        in_files = words.of_files(found)
-        pool = distinct(np.concatenate([words.best, dense.rows]))
-        again = self._again(dense, pool, in_files.chunks[np.searchsorted(found.rows, pool)])
+        in_files = words.of_files(found, depth)
+        pool = distinct(np.concatenate([in_files.best, dense.rows]))
+        places_of_pool = np.searchsorted(found.rows, pool)
+        again = np.zeros(len(found.rows), np.float32)
+        again[places_of_pool] = self._again(dense, pool, in_files.chunks[places_of_pool])
         return Measured(
             asked=asked,
             corpus=corpus,
             files=found,
             roles=corpus.fields.of_files("role", found.files),
-            words=words,
             in_files=in_files,
             names=names,
+            defines=names.of_rows(found.rows),
             fit=fit_of_names(corpus, share, found),
             places=places,
             share=share,
             dense=dense,
-            again=again[found.rows],
+            again=again,
             earlier=self._changes.of(found.files) if self._changes else None,
         )
 
     def _again(self, dense: DenseLeg, pool: NDArray[np.intp], by_words: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return each row's cosine above the mean to query and best chunks together, divided by the best, (n_rows,).
+        """Return the cosine of a pool above the mean to query and best chunks together, divided by the best.
 
-        It is 0 outside of the pool, and everywhere when `feedback` is switched off.
+        Shape (len(pool),); 0 everywhere when `feedback` is switched off.
 
         Args:
             dense: The dense leg.
             pool: The best rows by words and by sense.
             by_words: Their scores by words.
         """
-        again = np.zeros(self._corpus.n_rows, np.float32)
+        again = np.zeros(len(pool), np.float32)
         if not self._weights["feedback"]:
             return again
         cosines = dense.cosines(pool)
@@ -167,7 +169,7 @@ class Ranker:
             more = self._backend.vectors(np.array(near)).mean(axis=0) * np.float32(_FEEDBACK_WEIGHT)
             base = dense.chunks.mean + float(self._corpus.fields.mean_vector @ more)
             closer = cosines + self._backend.products(more, pool)
-            again[pool] = by_best(np.maximum(closer - np.float32(base), np.float32(0)))
+            again = by_best(np.maximum(closer - np.float32(base), np.float32(0)))
         return again
 
     def _near(self, pool: NDArray[np.intp], values: NDArray[np.float32]) -> list[int]:
@@ -207,7 +209,7 @@ def _own(seen: Measured, best: Sequence[int], may_show: NDArray[np.bool_]) -> ND
     within = np.flatnonzero(is_asked & may_show)
     rows = seen.files.rows[within]
     own = seen.in_files.chunks[within] + seen.sense(rows)
-    own += seen.names.defines[rows]
+    own += seen.defines[within]
     own += seen.fit[within] * np.float32(_FIT_OF_CHUNK)
     for row, value in seen.places.chunks.items():
         own[rows == row] += np.float32(value)

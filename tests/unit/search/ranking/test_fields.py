@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.index import pruning
 from hybrid.search.ranking.corpus import Corpus
 from hybrid.search.ranking.fields import FileWords, WordScores
 from tests.support.examples import examples
@@ -122,16 +121,13 @@ def _kin(term: str, vocabulary: set[str]) -> list[str]:
     return sorted(found, key=lambda other: (abs(len(other) - len(term)), other))[:8]
 
 
-def _agrees(
-    corpus: Corpus, terms: Mapping[str, float], expected: Expected, depth: int = 100
-) -> tuple[WordScores, FileWords]:
-    scores = WordScores(corpus, terms, depth)
-    files = scores.of_files(every_file(corpus))
+def _agrees(corpus: Corpus, terms: Mapping[str, float], expected: Expected) -> FileWords:
+    files = WordScores(corpus, terms).of_files(every_file(corpus), 100)
     for name, found in (("chunks", by_place(corpus, files.chunks)), ("remarks", by_place(corpus, files.remarks))):
         assert getattr(expected, name) == pytest.approx(found, abs=1e-5), name
     for name, found in (("files", by_path(corpus, files.files)), ("names", by_path(corpus, files.names))):
         assert getattr(expected, name) == pytest.approx(found, abs=1e-5), name
-    return scores, files
+    return files
 
 
 PROJECT = {
@@ -216,27 +212,20 @@ _TERMS = st.dictionaries(
 )
 
 
-@pytest.mark.parametrize("at_once", [1, 10_000])
-@examples(30)
+@examples(60)
 @given(st.lists(_FILES, min_size=1, max_size=3), st.lists(_TERMS, min_size=1, max_size=3))
 def test_scores_of_any_history(
     tmp_path_factory: pytest.TempPathFactory,
-    at_once: int,
     history: list[dict[str, str]],
     queries: list[dict[str, float]],
 ) -> None:
-    """After any edits, over several segments with dead documents, the scores are those of the final texts.
-
-    So they are when common terms are left out of most sums.
-    """
+    """After any edits, over several segments with dead documents, the scores are those of the final texts."""
     corpus = corpus_of(tmp_path_factory.mktemp("fields"), *history)
     chunks = words_of(history[-1])
 
     for terms in queries:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(pruning, "_AT_ONCE", at_once)
-            scores, of_files = _agrees(corpus, terms, reference(chunks, terms), depth=2 if at_once == 1 else 100)
-        for values in (scores.scores, of_files.chunks, of_files.remarks, of_files.files, of_files.names):
+        files = _agrees(corpus, terms, reference(chunks, terms))
+        for values in (files.shares, files.chunks, files.remarks, files.files, files.names):
             assert not len(values) or (0 <= values.min() and values.max() <= 1)
 
 
@@ -244,13 +233,13 @@ def test_scores_of_any_history(
 def test_the_best_chunks(tmp_path: Path, depth: int) -> None:
     """`best` holds the rows with the highest scores, best first, none that nothing was found in."""
     corpus = corpus_of(tmp_path, PROJECT)
-    scores = WordScores(corpus, {"handler": 1.0, "close": 1.0}, depth)
+    every = every_file(corpus)
+    files = WordScores(corpus, {"handler": 1.0, "close": 1.0}).of_files(every, depth)
 
-    chunks = scores.of_files(every_file(corpus)).chunks
-    values = scores.scores.tolist()
-    assert sorted(values, reverse=True) == values == chunks[scores.best].tolist()
-    assert min(depth, int((chunks > 0).sum())) == len(values)
-    assert 1.0 == values[0] == chunks.max()
+    values = files.shares.tolist()
+    assert sorted(values, reverse=True) == values == files.chunks[np.searchsorted(every.rows, files.best)].tolist()
+    assert min(depth, int((files.chunks > 0).sum())) == len(values)
+    assert 1.0 == values[0] == files.chunks.max()
 
 
 def test_rarity_is_that_of_live_chunks(tmp_path: Path) -> None:
@@ -258,7 +247,7 @@ def test_rarity_is_that_of_live_chunks(tmp_path: Path) -> None:
     texts = {f"{i}.txt": "common seldom" if i == 0 else "common" for i in range(4)}
     dead = {f"dead{i}.txt": "common seldom" for i in range(3)}
     corpus = corpus_of(tmp_path, texts | dead, texts)
-    idf = WordScores(corpus, {"common": 1.0, "seldom": 1.0, "never": 1.0}, 9).idf
+    idf = WordScores(corpus, {"common": 1.0, "seldom": 1.0, "never": 1.0}).idf
 
     assert corpus.n_rows > corpus.n_live == 4
     assert {
@@ -273,9 +262,8 @@ def test_a_corpus_without_a_chunk(tmp_path: Path) -> None:
     nothing: dict[str, str] = {}
     for name, history in (("empty", [nothing]), ("gone", [PROJECT, nothing])):
         corpus = Corpus(snapshot_of(tmp_path / name, *history))
-        scores = WordScores(corpus, {"rout": 1.0}, 9)
-        files = scores.of_files(every_file(corpus))
-        assert 0 == np.count_nonzero(files.chunks) == np.count_nonzero(files.files) == len(scores.best)
+        files = WordScores(corpus, {"rout": 1.0}).of_files(every_file(corpus), 9)
+        assert 0 == np.count_nonzero(files.chunks) == np.count_nonzero(files.files) == len(files.best)
 
 
 def test_at_most_eight_relatives_the_nearest_first(tmp_path: Path) -> None:
@@ -285,5 +273,5 @@ def test_at_most_eight_relatives_the_nearest_first(tmp_path: Path) -> None:
     corpus = corpus_of(tmp_path, texts | {"streama.txt": "streamz", "gone.txt": "streamy"}, texts)
 
     terms = {"stream": 1.0}
-    _, files = _agrees(corpus, terms, reference(words_of(texts), terms))
+    files = _agrees(corpus, terms, reference(words_of(texts), terms))
     assert 8 == np.count_nonzero(list(by_place(corpus, files.chunks).values()))

@@ -58,7 +58,8 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 def _defines(corpus: Corpus, text: str) -> dict[str, float]:
     """Path → how surely it defines what a query names, without zeros."""
     asked = take_apart(make_query(text))
-    found = by_path(corpus, best_of_files(corpus, score_names(corpus, asked).defines))
+    files = every_file(corpus)
+    found = by_path(corpus, files.best(score_names(corpus, asked).of_rows(files.rows)))
     return {path: value for path, value in found.items() if value}
 
 
