@@ -398,6 +398,7 @@ class SiftedLeg(DenseLeg):
         super().__init__(rows, self._known[rows].astype(np.float64))
         self._nearest = nearest
         self._top = float(cosines.max())
+        self._least = float(cosines.min())
         self._cosine_of = cosine_of
         self._query = query
         self._columns = columns
@@ -448,11 +449,9 @@ class SiftedLeg(DenseLeg):
         """See `DenseLeg.largest`; of a file that has rows among those compared, its largest is taken to be there."""
         if not len(starts):
             return np.zeros(0, np.float32)
-        is_compared = self._is_compared.take(rows)
-        is_far = ~np.logical_or.reduceat(is_compared, starts)
-        is_wanted = is_compared | np.repeat(is_far, np.diff(starts, append=len(rows)))
-        found = np.full(len(rows), -1, np.float32)
-        found[is_wanted] = self.cosines(rows[is_wanted])
+        is_compared = np.flatnonzero(self._is_compared.take(rows))
+        found = np.full(len(rows), self._least, np.float32)
+        found[is_compared] = self._known.take(rows[is_compared])
         return _largest(found, starts)
 
     def of_files(self, files: NDArray[np.integer[Any]]) -> NDArray[np.float32]:

@@ -38,6 +38,13 @@ NO_VECTOR = -2.0
 _SHARE_COMPARED = 125
 """One chunk in so many of a segment is compared, and no fewer than the settings say."""
 
+_ALIKE = 0.9
+"""Cosine of a piece to its query from which on it is compared with the chunks that are near to the query.
+
+Of 1,580 pieces of prompts, asked of a million chunks, half are as near; the nearest chunk of 99 % of these is found so,
+and that of the others missed by 0.024 at most.
+"""
+
 
 class Scan(Struct, frozen=True):
     """One pass over a segment.
@@ -132,8 +139,9 @@ def sift(
         for segment, rows in zip(segments, compared, strict=True)
     ]
     for number in np.flatnonzero(pieces.any(axis=1)).tolist():
-        is_query = np.array_equal(pieces[number], query)  # The first piece is the whole prompt, as the query often is.
-        found = compared if is_query else near(pieces[number], [live])
+        # The first piece is the whole prompt without its small words: what is near to the query is near to it.
+        is_alike = float(pieces[number] @ query) >= _ALIKE
+        found = compared if is_alike else near(pieces[number], [live])
         for segment, one, rows in zip(segments, scans, found, strict=True):
             if len(rows):
                 values = cosines(segment, pieces[number], rows) - segment.array("chunk_hub")[rows]
@@ -154,7 +162,7 @@ def _live_rows(segments: Sequence[Segment], masks: Sequence[NDArray[np.bool_]] |
     return np.flatnonzero(np.concatenate(kept))
 
 
-def _distances(segment: Segment, vector: NDArray[np.float32]) -> NDArray[np.uint16]:
+def _distances(segment: Segment, vector: NDArray[np.float32]) -> NDArray[np.unsignedinteger[Any]]:
     mean = np.divide(segment.array("vector_sum"), segment.n_chunks, dtype=np.float32)
     return distances(segment.array("chunk_sign"), sign_words(vector[np.newaxis], mean)[:, 0])
 

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
 
-from hybrid.index.pruning import largest_sums
+from hybrid.index.pruning import LargestSums
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from hybrid.index.pruning import Wanted
     from hybrid.index.segment import Segment
 
 
@@ -52,35 +54,40 @@ class Okapi:
         sizes = list(map(weighing.frequency, counts))
         k1 = weighing.k1
         self._weights = [n * idf(weighing.n_live, df) * (k1 + 1) for n, df in zip(counts.values(), sizes, strict=True)]
-        n_rows = sum(segment.n_chunks for segment in segments)
-        self._found = largest_sums(self._add, self._weights, sizes, np.zeros(n_rows), depth)
-        self.rows, self.scores = self._found.rows, self._found.sums
-
-    def _add(self, terms: Sequence[int], among: NDArray[np.bool_] | None, scores: NDArray[np.float64]) -> None:
+        found = LargestSums(self._weights, sizes, sum(segment.n_chunks for segment in segments), depth)
         start = 0
-        for segment in self._segments:
-            end = start + segment.n_chunks
-            kept = None if among is None else among[start:end]
-            found = [live_postings(segment, self._terms[term], kept) for term in terms]
-            rows = np.concatenate([rows for rows, _ in found], dtype=np.intp)
-            frequencies = np.concatenate([frequencies for _, frequencies in found], dtype=np.float64)
-            weights = np.repeat([self._weights[term] for term in terms], [len(rows) for rows, _ in found])
-            norms = self._weighing.norms(segment.chunk_length[rows])
-            np.add.at(scores[start:end], rows, weights * frequencies / (frequencies + norms))
-            start = end
+        for segment in segments:
+            if segment.n_chunks:
+                found.add(start, segment.n_chunks, partial(self._read, segment))
+            start += segment.n_chunks
+        self.rows, self.scores = found.result()
+
+    def _read(
+        self, segment: Segment, terms: Sequence[int], among: Wanted | None
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Return the chunks of a segment that hold some terms, and what each term adds to their bm25."""
+        found = [live_postings(segment, self._terms[term], among) for term in terms]
+        rows = np.concatenate([rows for rows, _ in found], dtype=np.intp)
+        frequencies = np.concatenate([frequencies for _, frequencies in found], dtype=np.float64)
+        weights = np.repeat([self._weights[term] for term in terms], [len(rows) for rows, _ in found])
+        return rows, weights * frequencies / (frequencies + self._weighing.norms(segment.chunk_length[rows]))
 
     def score(self, row: int) -> float:
         """Return the bm25 of any chunk; 0 exactly where no term of the query occurs."""
-        score, first = float(self._found.partial[row]), 0
+        place = int(np.searchsorted(self.rows, row))
+        if place < len(self.rows) and self.rows[place] == row:
+            return float(self.scores[place])
+        score, first = 0.0, 0
         for segment in self._segments:
-            if first <= row < first + segment.n_chunks:
+            is_here = first <= row < first + segment.n_chunks
+            if is_here and (segment.is_live is None or segment.is_live[row - first]):
                 norm = float(self._weighing.norms(segment.chunk_length[row - first]))
-                for term in self._found.left:
-                    span = segment.postings(self._terms[term])
+                for term, weight in zip(self._terms, self._weights, strict=True):
+                    span = segment.postings(term)
                     place = span.start + int(np.searchsorted(segment.post_row[span], np.int32(row - first)))
                     if place < span.stop and segment.post_row[place] == row - first:
                         frequency = float(segment.post_tf[place])
-                        score += self._weights[term] * frequency / (frequency + norm)
+                        score += weight * frequency / (frequency + norm)
             first += segment.n_chunks
         return score
 
@@ -108,22 +115,22 @@ class Weighing(Struct, frozen=True):
         return self.k1 * (1 - self.b + self.b * relative)
 
 
-def live_postings(
-    segment: Segment, term: str, among: NDArray[np.bool_] | None = None
-) -> tuple[NDArray[np.int32], NDArray[Any]]:
+def live_postings(segment: Segment, term: str, among: Wanted | None = None) -> tuple[NDArray[np.int32], NDArray[Any]]:
     """Return the chunks of a segment that hold a term and can be found, ascending, and its frequency in each.
 
     Args:
         segment: The segment.
         term: The term.
-        among: For each chunk of the segment whether it is wanted; None for all.
+        among: The chunks of the segment that are wanted; None for all.
     """
     span = segment.postings(term)
     rows, frequencies = segment.post_row[span], segment.post_tf[span]
-    for kept in (segment.is_live, among):
-        if kept is not None and len(rows):
-            is_kept = kept[rows]
-            rows, frequencies = rows[is_kept], frequencies[is_kept]
+    if among is not None:
+        kept = among.places(rows)
+        rows, frequencies = rows[kept], frequencies[kept]
+    if segment.is_live is not None and len(rows):
+        kept = np.flatnonzero(segment.is_live[rows])
+        rows, frequencies = rows[kept], frequencies[kept]
     return rows, frequencies
 
 

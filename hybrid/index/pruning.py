@@ -1,8 +1,9 @@
 """Finds the rows with the largest sums over the terms of a query, and leaves out what common terms add to the others.
 
 A term that many chunks hold adds little to each, but has most of the postings. Terms are added up from the rarest on.
-As soon as what is left cannot lift a new row among the best, the terms left are added for the rows only that may still
-be among them. The sums of these rows are whole, so that the best are the same as without it.
+As soon as what is left cannot lift a new row among the best, only the rows that may still be among them are looked at,
+with all terms. Rows come in blocks, such as the segments of an index: the best of the blocks before tell from the
+start what a row must have, and what is added up stays in the cache.
 
 Source: MaxScore, Turtle and Flood, Query evaluation: strategies and optimizations (Information Processing and
 Management, 1995).
@@ -10,17 +11,18 @@ Management, 1995).
 
 from __future__ import annotations
 
+from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    Add = Callable[[Sequence[int], "NDArray[np.bool_] | None", NDArray[Any]], None]
+    Read = Callable[[Sequence[int], "Wanted | None"], tuple["NDArray[np.integer[Any]]", "NDArray[np.floating[Any]]"]]
 
 _AT_ONCE = 10_000
 _SHARE_AT_ONCE = 1 / 30
@@ -29,55 +31,148 @@ _ROUNDING = 1e-5
 """Share of a bound that it is widened by, since sums of floats differ with their order."""
 
 
-class Largest(Struct, frozen=True):
-    """The rows that may have the largest sums.
-
-    Attributes:
-        partial: Sum over the terms that were added for every row, shape (n_rows,).
-        left: The terms that were not, ascending; they were added for `rows` only.
-        rows: All rows that may be among the best, ascending, each with a sum above 0.
-        sums: Their sums over all terms, shape (len(rows),).
-    """
-
-    partial: NDArray[Any]
-    left: tuple[int, ...]
-    rows: NDArray[np.intp]
-    sums: NDArray[Any]
+_MANY = 8
+"""Rows of a list for each wanted one beyond which the wanted ones are looked up in it."""
 
 
-def largest_sums(add: Add, bounds: Sequence[float], sizes: Sequence[int], sums: NDArray[Any], depth: int) -> Largest:
-    """Return the rows that may have the `depth` largest sums.
+class Wanted:
+    """Some rows of a block, ascending."""
+
+    def __init__(self, rows: NDArray[np.intp]) -> None:
+        self.rows = rows
+        self._end = int(rows[-1]) + 1 if len(rows) else 0
+
+    @cached_property
+    def _holds(self) -> NDArray[np.bool_]:
+        found = np.zeros(self._end, np.bool_)
+        found[self.rows] = True
+        return found
+
+    def places(self, among: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
+        """Return where wanted rows stand in a list of rows, which is ascending."""
+        if not len(among):
+            return np.zeros(0, np.intp)
+        if _MANY * len(self.rows) < len(among):
+            # Of another type than the list they would make a copy of it.
+            found = np.minimum(among.searchsorted(self.rows.astype(among.dtype)), len(among) - 1)
+            return found[among[found] == self.rows]
+        return np.flatnonzero(self._holds[among[: among.searchsorted(among.dtype.type(self._end))]])
+
+
+class LargestSums:
+    """Collects the rows with the largest sums, block by block.
 
     Args:
-        add: Called with terms, ascending, with the rows to add them for (True in an array of the shape (n_rows,), None
-            being all) and with the array to add to; what it adds is never negative.
         bounds: The most that each term adds to a row.
-        sizes: Number of rows that each term adds something to.
-        sums: Zeros, shape (n_rows,); becomes `Largest.partial`.
+        sizes: Number of rows of all blocks that each term adds something to.
+        n_rows: Rows of all blocks.
         depth: Rows wanted; as many as there are rows gives every sum.
     """
-    order = sorted(range(len(sizes)), key=lambda term: (sizes[term], term))
-    n_at_once = max(_AT_ONCE, int(len(sums) * _SHARE_AT_ONCE))
-    n_added = done = 0
-    while done < len(order):
-        start, most = done, max(n_at_once, 2 * n_added)
-        while done < len(order) and (done == start or n_added + sizes[order[done]] <= most):
-            n_added += sizes[order[done]]
+
+    def __init__(self, bounds: Sequence[float], sizes: Sequence[int], n_rows: int, depth: int) -> None:
+        self._order = sorted(range(len(sizes)), key=lambda term: (sizes[term], term))
+        ordered = [bounds[term] for term in self._order]
+        self._before = [0.0, *accumulate(ordered)]
+        left = [0.0, *accumulate(reversed(ordered))]
+        self._left = [bound * (1 + _ROUNDING) for bound in reversed(left)]
+        self._sizes = [sizes[term] / max(n_rows, 1) for term in self._order]
+        self._n_rows, self._depth = n_rows, depth
+        self._best = np.zeros(0)
+        self._least = 0.0  # What a row must have to be among the best; 0 until there are as many as wanted.
+        self._rows: list[NDArray[np.intp]] = [np.zeros(0, np.intp)]
+        self._sums: list[NDArray[np.float64]] = [np.zeros(0)]
+
+    def add(self, first_row: int, n_rows: int, read: Read) -> None:
+        """Take a block.
+
+        Args:
+            first_row: Number of its first row.
+            n_rows: Its rows.
+            read: Called with terms, ascending, and the rows of the block that are wanted (None for all); returns the
+                rows, term after term, ascending within one, numbered from 0, and what the term adds to each, above 0.
+        """
+        if not self._order:
+            return
+        is_last = first_row + n_rows >= self._n_rows
+        sums, done = np.zeros(n_rows), 0
+        n_added, n_read = 0.0, 0
+        while done < len(self._order):
+            start, most = done, max(_AT_ONCE, n_rows * _SHARE_AT_ONCE, 2 * n_added)
+            if self._depth >= self._n_rows:
+                most = np.inf
+            while done < len(self._order) and (done == start or n_added + self._sizes[done] * n_rows <= most):
+                if done > start and self._left[done] < self._least:
+                    break
+                n_added += self._sizes[done] * n_rows
+                done += 1
+            np.add.at(sums, *read(sorted(self._order[start:done]), None))
+            n_read += 1
+            least = self._least_sum(sums, done)
+            if least is not None:
+                rows = np.flatnonzero(sums >= least - self._left[done])
+                self._take(first_row, rows, sums[rows], (read, done, least), is_last=is_last)
+                return
+        rows = np.flatnonzero(sums >= self._least if self._least else sums > 0)
+        if n_read == 1:
+            self._note(first_row + rows, sums[rows], is_last=is_last)
+        else:
+            self._take(first_row, rows, sums[rows], (read, done, self._least), is_last=is_last)
+
+    def _least_sum(self, sums: NDArray[np.float64], done: int) -> float | None:
+        """Return what a row of a block must have to be among the best, when no row without its first terms may be."""
+        rest = self._left[done]
+        if done == len(self._order) or (not self._least and rest >= self._before[done]):
+            return None
+        if rest < self._least:
+            return self._least
+        sums = sums[sums > rest]
+        if len(sums) < self._depth:
+            return None
+        # So many rows have more than what is left could give to any other.
+        return float(np.partition(sums, len(sums) - self._depth)[len(sums) - self._depth]) * (1 - _ROUNDING)
+
+    def _take(
+        self,
+        first_row: int,
+        rows: NDArray[np.intp],
+        sums: NDArray[np.float64],
+        how: tuple[Read, int, float],
+        *,
+        is_last: bool,
+    ) -> None:
+        """Add the terms that are left up for some rows of a block; leave out those that cannot be among the best."""
+        read, done, least = how
+        while done < len(self._order) and len(rows) > self._depth:
+            found, values = read((self._order[done],), Wanted(rows))
+            sums[np.searchsorted(rows, found)] += values
             done += 1
-        add(sorted(order[start:done]), None, sums)
-        left = sorted(order[done:])
-        rest = sum(bounds[term] for term in left) * (1 + _ROUNDING)
-        if not left or rest >= sum(bounds[term] for term in order[:done]):
-            continue
-        rows = np.flatnonzero(sums > rest)
-        if len(rows) >= depth:
-            # So many rows have more than what is left could give to any other.
-            least_sum = np.partition(sums[rows], len(rows) - depth)[len(rows) - depth]
-            rows = np.flatnonzero(sums >= least_sum * (1 - _ROUNDING) - rest)
-            may_be = np.zeros(len(sums), np.bool_)
-            may_be[rows] = True
-            more = np.zeros(len(sums), sums.dtype)  # Takes no memory where nothing is added.
-            add(left, may_be, more)
-            return Largest(sums, tuple(left), rows, sums[rows] + more[rows])
-    rows = np.flatnonzero(sums > 0)
-    return Largest(sums, (), rows, sums[rows])
+            kept = np.flatnonzero(sums >= least - self._left[done])
+            rows, sums = rows[kept], sums[kept]
+        # In the order of the terms: equal rows have equal sums.
+        found, values = read(range(len(self._order)), Wanted(rows))
+        whole = np.bincount(np.searchsorted(rows, found), values, len(rows)).astype(np.float64, copy=False)
+        self._note(first_row + rows, whole, is_last=is_last)
+
+    def _note(self, rows: NDArray[np.intp], sums: NDArray[np.float64], *, is_last: bool) -> None:
+        self._rows.append(rows)
+        self._sums.append(sums)
+        if is_last:
+            return
+        best = np.concatenate([self._best, sums if not self._least else sums[sums > self._least]])
+        if len(best) >= self._depth:
+            best = np.partition(best, len(best) - self._depth)[len(best) - self._depth :]
+            self._least = float(best.min(initial=np.inf)) * (1 - _ROUNDING)
+        self._best = best
+
+    @property
+    def largest(self) -> float:
+        """The largest sum in the blocks so far, but for the last one; 0 without one."""
+        return float(self._best.max(initial=0))
+
+    def result(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Return all rows that may be among the best, ascending, and their sums, each above 0, after the last block."""
+        rows, sums = np.concatenate(self._rows), np.concatenate(self._sums)
+        if not self._least:
+            return rows, sums
+        kept = np.flatnonzero(sums >= self._least)
+        return rows[kept], sums[kept]

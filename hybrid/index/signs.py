@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,7 @@ CAN_COUNT = hasattr(np, "bitwise_count")
 
 _BLOCK_ROWS = 1 << 16
 """Rows whose bits are compared at a time: what is worked out of them stays in the cache."""
+_WORDS_OF_BYTE = 4
 _SAMPLED = 16
 """One row of so many tells which number of bits is near."""
 _MOST_TIED = 4
@@ -70,29 +71,33 @@ def signs_of_stored(vectors: StoredVectors, mean: NDArray[np.float32]) -> NDArra
     return found
 
 
-def distances(signs: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.uint16]:
+def distances(signs: NDArray[np.uint64], words: NDArray[np.uint64]) -> NDArray[np.unsignedinteger[Any]]:
     """Return how many signs of each row differ from those of one vector, shape (n_rows,).
+
+    Of 256 signs that all differ it says 0, so that bytes are enough: such a row is compared in vain.
 
     Args:
         signs: Of the rows, shape (n_words, n_rows).
         words: Of the vector, shape (n_words,).
     """
-    n_rows = signs.shape[1]
-    found = np.empty(n_rows, np.uint16)
+    n_words, n_rows = signs.shape
+    found = np.empty(n_rows, np.uint8 if n_words <= _WORDS_OF_BYTE else np.uint16)
     differing = np.empty(min(_BLOCK_ROWS, n_rows), np.uint64)
     counts = np.empty(len(differing), np.uint8)
     for at in range(0, n_rows, _BLOCK_ROWS):
         total = found[at : at + _BLOCK_ROWS]
         some, counted = differing[: len(total)], counts[: len(total)]
-        total[:] = 0
-        for of_rows, word in zip(signs[:, at : at + _BLOCK_ROWS], words, strict=True):
+        for number, (of_rows, word) in enumerate(zip(signs[:, at : at + _BLOCK_ROWS], words, strict=True)):
             np.bitwise_xor(of_rows, word, out=some)
-            np.bitwise_count(some, out=counted)
-            np.add(total, counted, out=total)
+            if number == 0:
+                np.bitwise_count(some, out=total)
+            else:
+                np.bitwise_count(some, out=counted)
+                np.add(total, counted, out=total)
     return found
 
 
-def nearest(found: NDArray[np.uint16], n_wanted: int) -> NDArray[np.intp]:
+def nearest(found: NDArray[np.unsignedinteger[Any]], n_wanted: int) -> NDArray[np.intp]:
     """Return the rows with the smallest distances, ascending: at least `n_wanted`, at most four times as many.
 
     A sample tells the distance up to which rows come; of many rows at one distance the first come.

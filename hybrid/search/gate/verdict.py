@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from hybrid.base.errors import BusyError, ModelError
 from hybrid.base.tokens import query_tokens
-from hybrid.index.pruning import largest_sums
+from hybrid.index.pruning import LargestSums
 from hybrid.prompting.content import content_words
 from hybrid.search.gate import parts
 from hybrid.search.gate.background import load_background
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from hybrid.config import GateConfig
     from hybrid.index.backend import BackgroundFigures, Closest, SearchBackend
+    from hybrid.index.pruning import Wanted
     from hybrid.search.gate.background import Background
     from hybrid.search.gate.meant import MeantPieces
     from hybrid.search.gate.reader import RecordReader
@@ -50,6 +51,11 @@ MOST_MEANT = 256
 
 MOST_LIFTED = 64
 """Records of a collection, the nearest to the bars, of which one prompt asks what files they name."""
+
+
+_ROUNDING = 1e-6
+_BLOCK_ROWS = 1 << 17
+"""Rows whose sums are worked out at a time: they stay in the cache."""
 
 
 class PromptPieces(Struct, frozen=True):
@@ -256,17 +262,34 @@ class Gate:
         return np.array(found)
 
     def _most_together(self, rarities: Mapping[str, float], rows_of: Callable[[str], NDArray[np.intp]]) -> float:
-        """Return the largest sum of the rarities of terms that stand together in one chunk, as `parts.together`."""
+        """Return the largest sum of the rarities of terms that stand together in one chunk, as `parts.together`.
+
+        Of sums beyond `parts.MAX_TOGETHER`, which do not count, any may be returned.
+        """
         words = list(rarities)
+        rows_of_words = [rows_of(word) for word in words]
+        enough = min(parts.MAX_TOGETHER, sum(rarities.values()) * (1 - _ROUNDING))
+        found = LargestSums(list(rarities.values()), list(map(len, rows_of_words)), self._backend.n_rows, 1)
+        for start in range(0, self._backend.n_rows, _BLOCK_ROWS):
+            n_rows = min(_BLOCK_ROWS, self._backend.n_rows - start)
+            within = rows_of_words
+            if n_rows < self._backend.n_rows:
+                bounds = [np.searchsorted(rows, (start, start + n_rows)) for rows in rows_of_words]
+                within = [rows[low:high] - start for rows, (low, high) in zip(rows_of_words, bounds, strict=True)]
 
-        def add(terms: Sequence[int], among: NDArray[np.bool_] | None, sums: NDArray[np.float32]) -> None:
-            for word in (words[term] for term in terms):
-                rows = rows_of(word)
-                sums[rows if among is None else rows[among[rows]]] += rarities[word]
+            def read(
+                terms: Sequence[int], among: Wanted | None, within: Sequence[NDArray[np.intp]] = within
+            ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+                rows = [within[term] for term in terms]
+                if among is not None:
+                    rows = [some[among.places(some)] for some in rows]
+                values = np.repeat([rarities[words[term]] for term in terms], list(map(len, rows)))
+                return np.concatenate(rows), values
 
-        sizes = [self._backend.terms.document_frequency(word) for word in words]
-        sums = np.zeros(self._backend.n_rows, np.float32)
-        return float(largest_sums(add, list(rarities.values()), sizes, sums, 1).sums.max(initial=0))
+            found.add(start, n_rows, read)
+            if found.largest >= enough:
+                break
+        return float(found.result()[1].max(initial=0))
 
     # --- record by record ------------------------------------------------------------------------------------
 
