@@ -128,7 +128,8 @@ class _Run(Struct, frozen=True):
         # Brings numpy, which a build without a change never needs.
         from hybrid.index.commit import Changes, commit_snapshot
 
-        changes = Changes(documents.changes if is_known else None, documents.draft, lent, documents.sealed)
+        known = documents.changes if is_known else None
+        changes = Changes(known, documents.draft, lent, documents.sealed, documents.share)
         return commit_snapshot(catalog, self.place.folder, self.tools, self.task, changes)
 
     def _merge(self, catalog: Catalog, summary: Summary) -> None:

@@ -24,7 +24,6 @@ from hybrid.index.manifest import (
     remove_unused,
     write_manifest,
 )
-from hybrid.index.plan import READ_SHARE
 from hybrid.index.snapshot import open_segment
 
 if TYPE_CHECKING:
@@ -84,12 +83,14 @@ class Changes(Struct, frozen=True):
         draft: The documents that this build has read, or None; not decoded again if the segment holds exactly these.
         lent: The snapshot from elsewhere to begin with where there is none; None to begin with nothing.
         sealed: The segments that this build has written, of documents that are not in `draft`.
+        share: The part of the whole build that is done.
     """
 
     rows: Mapping[str, DocumentRow | None] | None
     draft: SegmentDraft | None
     lent: Lending | None = None
     sealed: Sequence[Sealed] = ()
+    share: float = 0.0
 
 
 def commit_snapshot(catalog: Catalog, folder: Path, tools: BuildTools, task: BuildTask, changes: Changes) -> int:
@@ -131,7 +132,7 @@ def commit_snapshot(catalog: Catalog, folder: Path, tools: BuildTools, task: Bui
             kept.append(one.entry)
             left.difference_update(path for path, *_ in one.rows)
     rows = [(path, *wanted[path]) for path in sorted(left)]
-    return _write_generation(catalog, folder, tools, (previous, kept), rows, changes.draft)
+    return _write_generation(catalog, folder, tools, (previous, kept, changes.share), rows, changes.draft)
 
 
 def merge_segments(catalog: Catalog, folder: Path, tools: BuildTools, max_segments: int) -> int:
@@ -160,7 +161,7 @@ def merge_segments(catalog: Catalog, folder: Path, tools: BuildTools, max_segmen
         return manifest.generation
     wanted = catalog.indexed()
     return _write_generation(
-        catalog, folder, tools, (manifest, kept), [(path, *wanted[path]) for path in sorted(paths)]
+        catalog, folder, tools, (manifest, kept, 1.0), [(path, *wanted[path]) for path in sorted(paths)]
     )
 
 
@@ -168,15 +169,24 @@ def _write_generation(
     catalog: Catalog,
     folder: Path,
     tools: BuildTools,
-    old: tuple[Manifest, list[SegmentEntry]],
+    old: tuple[Manifest, list[SegmentEntry], float],
     rows: Sequence[tuple[str, int, str, str]],
     draft: SegmentDraft | None = None,
 ) -> int:
-    """Write documents in segments of their own, beside some of those of the generation before, and make it current."""
-    previous, kept = old
+    """Write documents in segments of their own, beside some of those of the generation before, and make it current.
+
+    Args:
+        catalog: Holds the documents.
+        folder: Folder of the tree.
+        tools: What the build works with.
+        old: The manifest before, the entries that stay, and the part of the build that is done.
+        rows: Path, content id, kind and language of each document.
+        draft: As of `write_segment`.
+    """
+    previous, kept, share = old
     n_written = 0
     for number, group in enumerate(_groups(catalog, rows)):
-        tools.progress("write", n_written, len(rows), READ_SHARE + (1 - READ_SHARE) * n_written / len(rows))
+        tools.progress("write", n_written, len(rows), share + (1 - share) * n_written / len(rows))
         n_written += len(group)
         target = folder / f"segment-{previous.generation + 1:08d}{f'-m{number:02d}' if number else ''}.safetensors"
         kept.append(write_segment(catalog, target, tools, group, draft))

@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from hybrid.types import Chunked, ChunkLimits, Document, Embedder, Found, Source
 
 
-READ_SHARE = 0.85
-"""Part of a first build's time that passes while files are read; in the rest the last segment is written."""
-
-
 class Progress(Protocol):
     """Hears how far a build is."""
 
