@@ -211,6 +211,7 @@ class IndexConfig(Struct, frozen=True):
     backend: Literal["embedded", "milvus"]
     uri: str
     collection: str
+    store_text: bool
 
 
 class DaemonConfig(Struct, frozen=True):
@@ -301,6 +302,7 @@ _PROJECT_MAY_NOT = (
     "index.collection",
     "index.max_file_bytes",
     "index.quota_mb",
+    "index.store_text",
     "index.uri",
     "index.workers",
     "lessons.capture",

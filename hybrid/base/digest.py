@@ -17,6 +17,11 @@ def normalise(text: str) -> str:
     return "\n".join(lines).strip("\n")
 
 
+def document_digest(text: str) -> bytes:
+    """The SHA-256 of a document's decoded text, 32 bytes."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
 def chunk_digest(text: str) -> bytes:
     """The first 16 bytes of the SHA-256 of the normalised text."""
     return digest_of_normalised(normalise(text))

@@ -61,8 +61,15 @@ def push(args: argparse.Namespace) -> int:
         store.close()
     form = {"repository": repository, "commit": commit, **to_builtins(pushed)}
     line = f"pushed {commit[:12]} of {repository}: {amount(pushed.files, 'file')}, {pushed.written} written"
-    gone = f"deleted {amount(pushed.forgotten, 'older commit')} and {amount(pushed.removed, 'text')} that nobody needs"
-    print_done(args, form, visible_line(line), *([gone] if pushed.forgotten or pushed.removed else []))
+    lines = [visible_line(line)]
+    if pushed.texts:
+        lines.append(f"stored what {amount(pushed.texts, 'file')} say, to be shown (index.store_text)")
+    if pushed.texts_deleted:
+        lines.append(f"deleted what {amount(pushed.texts_deleted, 'file')} say: index.store_text is off")
+    if pushed.forgotten or pushed.removed:
+        gone = amount(pushed.forgotten, "older commit"), amount(pushed.removed, "text")
+        lines.append(f"deleted {' and '.join(gone)} that nobody needs")
+    print_done(args, form, *lines)
     return 0
 
 
@@ -89,7 +96,8 @@ def status(args: argparse.Namespace) -> int:
 
 
 def _lines(held: Held) -> list[str]:
-    rows = [f"{held.repository}: {amount(held.n_files, 'text')} of {amount(len(held.generations), 'commit')}"]
+    shown = f", of which {held.n_texts} can be shown" if held.n_texts else ""
+    rows = [f"{held.repository}: {amount(held.n_files, 'text')} of {amount(len(held.generations), 'commit')}{shown}"]
     for commit, at_s in held.generations:
         rows.append(f"  {commit[:12]}  {datetime.fromtimestamp(at_s, timezone.utc):%Y-%m-%d %H:%M} UTC")
     return rows

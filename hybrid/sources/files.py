@@ -6,7 +6,6 @@ scans, and never reads anything outside the project.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from collections import Counter
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hybrid.base.atomic import read_regular
+from hybrid.base.digest import document_digest
 from hybrid.sources.patterns import EVERY_FILE, ListingOptions
 from hybrid.sources.reading import (
     OutsideError,
@@ -177,8 +177,7 @@ class FileSource(FileReader):
         reason = reason_by_text(text, is_code=kind == "code")
         if reason is not None:
             return Skipped(path, reason)
-        digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-        return Document(path, kind, language, text, digest)
+        return Document(path, kind, language, text, document_digest(text))
 
     def _look_at(self, listing: Listing, is_record: Callable[[str], bool]) -> list[Found]:
         """Return the listed files that may be documents, in order; keep what else the scan found out."""

@@ -71,6 +71,18 @@ class StoredFile(Struct, frozen=True, array_like=True):
         )
 
 
+class StoredText(Struct, frozen=True):
+    """The text of a file, as a team's store keeps it where its owner chose that (`index.store_text`).
+
+    Attributes:
+        path: Relative to the working tree.
+        text: Its lines with secrets masked, as many as the file has.
+    """
+
+    path: str
+    text: str
+
+
 class Generation(Struct, frozen=True):
     """What a repository holds at a commit.
 
@@ -89,7 +101,7 @@ class Generation(Struct, frozen=True):
 
 def file_id(repository: str, path: str, digest: bytes, kind: str, language: str) -> str:
     """Return the id of a file's text at a place: 32 hex digits, the same for everyone who pushes it."""
-    parts = (repository.encode(), path.encode("utf-8", "surrogatepass"), digest, kind.encode(), language.encode())
+    parts = (repository.encode(), _bytes(path), digest, kind.encode(), language.encode())
     return hashlib.sha256(b"\0".join(parts)).digest()[:_ID_BYTES].hex()
 
 
@@ -125,11 +137,33 @@ def decode_file(data: bytes) -> StoredFile:
     return _decoded(data, StoredFile)
 
 
+def encode_text(stored: StoredText) -> bytes:
+    """Return the text of a file as bytes; equal ones have equal bytes."""
+    return zlib.compress(msgspec.msgpack.encode((_bytes(stored.path), _bytes(stored.text))), 6)
+
+
+def decode_text(data: bytes) -> StoredText:
+    """The inverse of `encode_text`.
+
+    Raises:
+        IndexCorruptError: It is none.
+    """
+    path, text = _decoded(data, tuple[bytes, bytes])
+    try:
+        return StoredText(path.decode("utf-8", "surrogatepass"), text.decode("utf-8", "surrogatepass"))
+    except UnicodeError as error:
+        raise IndexCorruptError(f"the team's index holds a text that is none ({error}): push it again") from error
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
 def encode_files(files: Mapping[str, str]) -> bytes:
     """Return the files of a generation, path → id, as bytes."""
     paths = sorted(files)
     ids = b"".join(bytes.fromhex(files[path]) for path in paths)
-    names = [path.encode("utf-8", "surrogatepass") for path in paths]
+    names = list(map(_bytes, paths))
     return zlib.compress(msgspec.msgpack.encode((names, ids)), 6)
 
 

@@ -1,8 +1,9 @@
 """A team's store in Milvus, 2.5 or later; the one module that knows pymilvus, imported when a store is opened.
 
 Each version of what is stored (`StoreKey`) has two collections of its own, `NAME_VERSION_chunks` and
-`NAME_VERSION_blobs`: the chunks with what Milvus searches them by, and as text, in parts of 60 kB, the files,
-generations and the note of what the collections were made by. Repositories are partition keys in both.
+`NAME_VERSION_blobs`: the chunks with what Milvus searches them by, and in parts of 60 kB the files, their texts where
+the owner stores them, generations and the note of what the collections were made by. Repositories are partition keys in
+both.
 
 Milvus differs by release; `_Server` holds what was found out about it:
 
@@ -44,8 +45,10 @@ from hybrid.team.content import (
     chunk_id,
     decode_file,
     decode_files,
+    decode_text,
     encode_file,
     encode_files,
+    encode_text,
     floats_of,
     split_id,
     texts_of,
@@ -67,12 +70,12 @@ from hybrid.team.rows import (
 from hybrid.team.store import ALL, Capabilities, Found, Held, Only
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence, Set
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from hybrid.team.content import StoredFile
+    from hybrid.team.content import StoredFile, StoredText
     from hybrid.team.store import StoreKey
 
 LEAST_VERSION: tuple[int, ...] = (2, 5, 0)
@@ -84,6 +87,8 @@ _BUSY = frozenset({3, 4, 8, 9})
 _NOT_READY = frozenset({1, 100, 101, 103})
 _NO_TABLE = 100
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_OF_FILES = 'kind in ["file", "text"]'
+_OF_TEXTS = 'kind == "text"'
 _NAME = re.compile(r"[A-Za-z_]\w{0,99}\Z", re.ASCII)
 
 
@@ -351,7 +356,7 @@ class MilvusStore:
         ends_s = time.monotonic() + timeout_s
         for some in batches(sorted(ids)):
             counts = self._counts(repository, some, ends_s)
-            self._delete(self._blobs, repository, f'kind == "file" and {one_of("name", some)}', ends_s)
+            self._delete(self._blobs, repository, f"{_OF_FILES} and {one_of('name', some)}", ends_s)
             chunks = [chunk_id(name, ordinal) for name, n in counts.items() for ordinal in range(n)]
             for part in batches(chunks):
                 self._delete(self._chunks, repository, one_of("id", part), ends_s)
@@ -361,6 +366,20 @@ class MilvusStore:
         ends_s = time.monotonic() + timeout_s
         for table in (self._blobs, self._chunks):
             self._delete(table, repository, equals("path", clipped(path)), ends_s)
+
+    def put_texts(self, repository: str, texts: Mapping[str, StoredText], *, timeout_s: float) -> None:
+        """See `TeamStore.put_texts`."""
+        rows = (blob_rows(repository, "text", name, encode_text(one), path=one.path) for name, one in texts.items())
+        self._write(self._blobs, itertools.chain.from_iterable(rows), time.monotonic() + timeout_s)
+
+    def remove_texts(self, repository: str, ids: Collection[str] | None = None, *, timeout_s: float) -> None:
+        """See `TeamStore.remove_texts`."""
+        ends_s = time.monotonic() + timeout_s
+        if ids is None:
+            self._delete(self._blobs, repository, _OF_TEXTS, ends_s)
+            return
+        for some in batches(sorted(ids)):
+            self._delete(self._blobs, repository, f"{_OF_TEXTS} and {one_of('name', some)}", ends_s)
 
     def _delete(self, table: str, repository: str, condition: str, ends_s: float) -> None:
         expression = f"{equals('repository', repository)} and {condition}"
@@ -380,11 +399,19 @@ class MilvusStore:
     # --- reading -------------------------------------------------------------------------------------------
 
     def held(self, repository: str, *, timeout_s: float) -> dict[str, int]:
-        """See `TeamStore.held`; a file of which a part is missing is left out."""
+        """See `TeamStore.held`."""
+        return self._whole(repository, "file", timeout_s)
+
+    def with_text(self, repository: str, *, timeout_s: float) -> Set[str]:
+        """See `TeamStore.with_text`."""
+        return self._whole(repository, "text", timeout_s).keys()
+
+    def _whole(self, repository: str, kind: str, timeout_s: float) -> dict[str, int]:
+        """Name → time of the blobs of a kind; one of which a part is missing is left out."""
         n_there: Counter[str] = Counter()
         found: dict[str, tuple[int, int]] = {}
         ends_s = time.monotonic() + timeout_s
-        for row in self._all(repository, 'kind == "file"', ("name", "n_parts", "at_s"), ends_s):
+        for row in self._all(repository, equals("kind", kind), ("name", "n_parts", "at_s"), ends_s):
             found[row["name"]] = row["n_parts"], int(row["at_s"])
             n_there[row["name"]] += 1
         return {name: at_s for name, (n_parts, at_s) in found.items() if n_there[name] == n_parts}
@@ -414,6 +441,11 @@ class MilvusStore:
         """See `TeamStore.files`."""
         found = self._blobs_of(repository, "file", sorted(ids), time.monotonic() + timeout_s)
         return {name: decode_file(data) for name, data in found.items()}
+
+    def texts(self, repository: str, ids: Collection[str], *, timeout_s: float) -> dict[str, StoredText]:
+        """See `TeamStore.texts`."""
+        found = self._blobs_of(repository, "text", sorted(ids), time.monotonic() + timeout_s)
+        return {name: decode_text(data) for name, data in found.items()}
 
     def generations(self, repository: str, *, timeout_s: float) -> list[tuple[str, int]]:
         """See `TeamStore.generations`."""
@@ -497,17 +529,27 @@ class MilvusStore:
             )
         return found
 
+    def latest(self, *, timeout_s: float) -> dict[str, str]:
+        """See `TeamStore.latest`."""
+        every = self._every_generation(time.monotonic() + timeout_s)
+        return {repository: generations[0][0] for repository, generations in every.items()}
+
     def repositories(self, *, timeout_s: float) -> list[Held]:
         """See `TeamStore.repositories`."""
         ends_s = time.monotonic() + timeout_s
-        generations: dict[str, list[tuple[str, int]]] = {}
-        for row in self._all(None, 'kind == "generation"', ("repository", "name", "at_s"), ends_s):
-            generations.setdefault(row["repository"], []).append((row["name"], row["at_s"]))
         found: list[Held] = []
-        for repository in sorted(generations):
+        for repository, generations in self._every_generation(ends_s).items():
             n_files = len(self.held(repository, timeout_s=ends_s - time.monotonic()))
-            found.append(Held(repository, newest_first(generations[repository]), n_files))
+            n_texts = len(self.with_text(repository, timeout_s=ends_s - time.monotonic()))
+            found.append(Held(repository, generations, n_files, n_texts))
         return found
+
+    def _every_generation(self, ends_s: float) -> dict[str, list[tuple[str, int]]]:
+        """Repository → its generations, the newest push first; in the order of the names of the repositories."""
+        found: dict[str, list[tuple[str, int]]] = {}
+        for row in self._all(None, 'kind == "generation"', ("repository", "name", "at_s"), ends_s):
+            found.setdefault(row["repository"], []).append((row["name"], row["at_s"]))
+        return {repository: newest_first(found[repository]) for repository in sorted(found)}
 
     # --- searching -----------------------------------------------------------------------------------------
 

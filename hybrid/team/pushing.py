@@ -2,7 +2,7 @@
 
 A push writes what the store does not hold and then the list of files, so that it can be killed at any time and begun
 again. Another push may run at once, and may clean up what it takes for unused: the list is written, then what it names
-is looked for once more.
+is looked for once more. Texts come last, where the owner stores them; otherwise those that are there are deleted first.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from hybrid.base.digest import document_digest
 from hybrid.base.errors import StoreDownError
 from hybrid.index.drafting import inputs_of
-from hybrid.team.content import Generation, StoredFile, file_id
+from hybrid.redact import mask
+from hybrid.team.content import Generation, StoredFile, StoredText, file_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from hybrid.index.catalog import Catalog, DocumentRow
     from hybrid.index.plan import Progress
@@ -27,6 +30,8 @@ CALL_S = 60.0
 """Seconds that a call of a push may take: nobody waits for it as for a hook."""
 _BATCH_FILES = 200
 _BATCH_CHUNKS = 2_000
+_BATCH_CHARS = 4_000_000
+"""Characters of texts that are gathered for one call."""
 _TRIES = 3
 """Times that a push writes what went missing while it ran."""
 _YOUNG_S = 86_400
@@ -41,12 +46,15 @@ class Tree(Struct, frozen=True):
         model: The embedder's identity.
         figures: Figures of the index, as `figures_of` makes them.
         paths: The files of the commit: others in the index are not pushed; None for all.
+        read: Returns the text of a path as it is now, with secrets, or None when it cannot be read. Without it no text
+            is stored, and those that are stored are deleted.
     """
 
     catalog: Catalog
     model: EmbedderInfo
     figures: bytes
     paths: frozenset[str] | None = None
+    read: Callable[[str], str | None] | None = None
 
 
 class Pushed(Struct, frozen=True):
@@ -57,12 +65,16 @@ class Pushed(Struct, frozen=True):
         written: Files that the store did not hold.
         forgotten: Older generations that were deleted.
         removed: Texts of files that no generation needs any more, and that were deleted.
+        texts: Files of which the text was stored, to be shown.
+        texts_deleted: Files of which the stored text was deleted, since texts are not stored any more.
     """
 
     files: int
     written: int
     forgotten: int
     removed: int
+    texts: int = 0
+    texts_deleted: int = 0
 
 
 def push(
@@ -89,6 +101,7 @@ def push(
         path: file_id(repository, path, tree.catalog.digest_of(content_id), kind, language)
         for path, (content_id, kind, language) in rows.items()
     }
+    n_deleted = delete_texts(store, repository) if tree.read is None else 0
     n_written = 0
     for _ in range(_TRIES):
         held = store.held(repository, timeout_s=CALL_S)
@@ -106,8 +119,50 @@ def push(
             break
     else:
         raise StoreDownError("the store loses files while they are written: is another push cleaning it up?")
+    n_texts = 0 if tree.read is None else _put_texts(store, repository, tree, ids)
     forgotten = forget_old(store, repository, keep)
-    return Pushed(len(ids), n_written, forgotten, clean(store, repository, now_s))
+    pushed = Pushed(len(ids), n_written, forgotten, clean(store, repository, now_s))
+    return replace(pushed, texts=n_texts, texts_deleted=n_deleted)
+
+
+def delete_texts(store: TeamStore, repository: str) -> int:
+    """Delete every stored text of a repository; return how many there were."""
+    n_texts = len(store.with_text(repository, timeout_s=CALL_S))
+    store.remove_texts(repository, timeout_s=CALL_S)
+    return n_texts
+
+
+def _put_texts(store: TeamStore, repository: str, tree: Tree, ids: Mapping[str, str]) -> int:
+    """Store the texts of a generation that are not stored yet; return how many. Texts without a file are deleted."""
+    known = store.with_text(repository, timeout_s=CALL_S)
+    if lost := known - store.held(repository, timeout_s=CALL_S).keys():
+        store.remove_texts(repository, lost, timeout_s=CALL_S)
+    n_texts = 0
+    for batch in _text_batches(tree, {path: name for path, name in ids.items() if name not in known}):
+        store.put_texts(repository, {ids[one.path]: one for one in batch}, timeout_s=CALL_S)
+        n_texts += len(batch)
+    return n_texts
+
+
+def _text_batches(tree: Tree, paths: Iterable[str]) -> Iterator[list[StoredText]]:
+    """Yield the texts at some paths, secrets masked, in lists for one call each.
+
+    A file that does not say any more what its index is of is left out.
+    """
+    rows = tree.catalog.indexed()
+    batch: list[StoredText] = []
+    n_chars = 0
+    for path in paths:
+        text = tree.read(path) if tree.read else None
+        if text is None or document_digest(text) != tree.catalog.digest_of(rows[path][0]):
+            continue
+        batch.append(StoredText(path, mask(text)))
+        n_chars += len(text)
+        if len(batch) == _BATCH_FILES or n_chars > _BATCH_CHARS:
+            yield batch
+            batch, n_chars = [], 0
+    if batch:
+        yield batch
 
 
 def _batches(

@@ -17,12 +17,12 @@ from msgspec import Struct
 from hybrid.team.content import SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence, Set
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from hybrid.team.content import Generation, StoredFile
+    from hybrid.team.content import Generation, StoredFile, StoredText
 
 
 class StoreKey(Struct, frozen=True):
@@ -93,11 +93,13 @@ class Held(Struct, frozen=True):
         repository: Its name.
         generations: Commits that can be searched, the newest push first, each with the time of its push in seconds.
         n_files: Texts of files, of all generations.
+        n_texts: Files of which the text itself is stored, to be shown.
     """
 
     repository: str
     generations: Sequence[tuple[str, int]]
     n_files: int
+    n_texts: int = 0
 
 
 class TeamStore(Protocol):
@@ -152,11 +154,27 @@ class TeamStore(Protocol):
         ...
 
     def remove(self, repository: str, ids: Collection[str], *, timeout_s: float) -> None:
-        """Delete some files, in whatever generations they are."""
+        """Delete some files with their texts, in whatever generations they are."""
         ...
 
     def remove_path(self, repository: str, path: str, *, timeout_s: float) -> None:
-        """Delete every text that a path had, in whatever generations it is."""
+        """Delete every file that a path ever was, with its texts, in whatever generations it is."""
+        ...
+
+    def put_texts(self, repository: str, texts: Mapping[str, StoredText], *, timeout_s: float) -> None:
+        """Store the texts of some files by the files' ids; secrets were masked before."""
+        ...
+
+    def texts(self, repository: str, ids: Collection[str], *, timeout_s: float) -> dict[str, StoredText]:
+        """Return id → text of some files; those without a text are left out."""
+        ...
+
+    def with_text(self, repository: str, *, timeout_s: float) -> Set[str]:
+        """Return the ids of all files of a repository of which the text is stored, as of now."""
+        ...
+
+    def remove_texts(self, repository: str, ids: Collection[str] | None = None, *, timeout_s: float) -> None:
+        """Delete the texts of some files, with None all of a repository, also halves of a killed push; files stay."""
         ...
 
     def wait_visible(self, repository: str, ids: Collection[str], *, timeout_s: float) -> None:
@@ -183,6 +201,10 @@ class TeamStore(Protocol):
 
         A query without terms finds nothing. Only for a store that is `Capabilities.lexical`.
         """
+        ...
+
+    def latest(self, *, timeout_s: float) -> Mapping[str, str]:
+        """Return repository → commit that was pushed last, of all repositories, in the order of their names."""
         ...
 
     def repositories(self, *, timeout_s: float) -> Sequence[Held]:

@@ -12,11 +12,14 @@ from hybrid.base.atomic import locked
 from hybrid.base.errors import BusyError, ProjectError
 from hybrid.models.registry import LazyEmbedder
 from hybrid.sources.commits import newest
+from hybrid.sources.files import FileReader
 from hybrid.sources.git import GitUnavailableError, read_output
 from hybrid.upkeep.basing import key_of, repository_of
 from hybrid.upkeep.indexing import BuildRequest, bring_up_to_date, recipe_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hybrid.index.plan import Progress
     from hybrid.team.pushing import Pushed
     from hybrid.team.store import TeamStore
@@ -40,7 +43,8 @@ def push_here(
 ) -> tuple[str, Pushed]:
     """Bring the index of the working tree up to date and push it as the generation of its commit.
 
-    Only what the commit holds is pushed: no file that git does not know, and nothing while a file differs.
+    Only what the commit holds is pushed: no file that git does not know, and nothing while a file differs. The files'
+    texts are stored with `index.store_text` alone.
 
     Returns:
         The commit and what was done.
@@ -68,7 +72,8 @@ def push_here(
             raise ProjectError("the working tree went to another commit meanwhile: push again")
         snapshot = open_snapshot(place.folder, model=embedder.info.key)
         with Catalog(place.catalog, tree=place.tree, root=place.root) as catalog:
-            tree = Tree(catalog, embedder.info, figures_of(snapshot), _paths_of(workspace, commit))
+            read = _reader(workspace) if workspace.config.index.store_text else None
+            tree = Tree(catalog, embedder.info, figures_of(snapshot), _paths_of(workspace, commit), read)
             return commit, push(
                 store, repository, tree, commit=commit, now_s=int(time.time()), keep=keep, progress=progress
             )
@@ -79,6 +84,12 @@ def _whole(workspace: Workspace) -> Workspace:
     config = workspace.config
     whole = replace(config, index=replace(config.index, backend="embedded"))
     return replace(workspace, loaded=replace(workspace.loaded, config=whole))
+
+
+def _reader(workspace: Workspace) -> Callable[[str], str | None]:
+    """Return what gives the text of a file of the working tree, by its path."""
+    root = workspace.require_project().root
+    return FileReader(root, workspace.config.index.max_file_bytes).read_text
 
 
 def _clean_commit(workspace: Workspace) -> str:

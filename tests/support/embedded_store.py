@@ -17,7 +17,15 @@ from hybrid.index.manifest import FORMAT_VERSION, Manifest
 from hybrid.index.segment import Segment
 from hybrid.index.snapshot import Snapshot
 from hybrid.index.vectors import StoredVectors
-from hybrid.team.content import Generation, decode_file, decode_files, encode_file, encode_files
+from hybrid.team.content import (
+    Generation,
+    decode_file,
+    decode_files,
+    decode_text,
+    encode_file,
+    encode_files,
+    encode_text,
+)
 from hybrid.team.store import ALL, Capabilities, Found, Held, Only
 
 if TYPE_CHECKING:
@@ -25,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.team.content import StoredFile
+    from hybrid.team.content import StoredFile, StoredText
     from hybrid.team.store import StoreKey
 
 
@@ -100,15 +108,37 @@ class EmbeddedStore:
         folder = self._of(repository, "file", timeout_s, "remove")
         for name in ids:
             (folder / name).unlink(missing_ok=True)
+        self.remove_texts(repository, ids, timeout_s=timeout_s)
 
     def remove_path(self, repository: str, path: str, *, timeout_s: float) -> None:
         """See `TeamStore.remove_path`."""
         folder = self._of(repository, "file", timeout_s, "remove_path")
-        self.remove(
-            repository,
-            [one.name for one in folder.iterdir() if decode_file(one.read_bytes()).path == path],
-            timeout_s=timeout_s,
-        )
+        of_files = [one.name for one in folder.iterdir() if decode_file(one.read_bytes()).path == path]
+        texts = self._of(repository, "text", timeout_s, "remove_path")
+        of_texts = [one.name for one in texts.iterdir() if decode_text(one.read_bytes()).path == path]
+        self.remove(repository, {*of_files, *of_texts}, timeout_s=timeout_s)
+
+    def put_texts(self, repository: str, texts: Mapping[str, StoredText], *, timeout_s: float) -> None:
+        """See `TeamStore.put_texts`."""
+        folder = self._of(repository, "text", timeout_s, "put_texts")
+        for name, text in texts.items():
+            (folder / name).write_bytes(encode_text(text))
+
+    def texts(self, repository: str, ids: Collection[str], *, timeout_s: float) -> dict[str, StoredText]:
+        """See `TeamStore.texts`."""
+        folder = self._of(repository, "text", timeout_s, "texts")
+        return {name: decode_text((folder / name).read_bytes()) for name in sorted(ids) if (folder / name).exists()}
+
+    def with_text(self, repository: str, *, timeout_s: float) -> set[str]:
+        """See `TeamStore.with_text`."""
+        return {path.name for path in self._of(repository, "text", timeout_s, "with_text").iterdir()}
+
+    def remove_texts(self, repository: str, ids: Collection[str] | None = None, *, timeout_s: float) -> None:
+        """See `TeamStore.remove_texts`."""
+        folder = self._of(repository, "text", timeout_s, "remove_texts")
+        for path in list(folder.iterdir()):
+            if ids is None or path.name in ids:
+                path.unlink()
 
     def wait_visible(self, repository: str, ids: Collection[str], *, timeout_s: float) -> None:
         """See `TeamStore.wait_visible`."""
@@ -160,12 +190,21 @@ class EmbeddedStore:
         self._opened[repository, names] = Snapshot(manifest, [Segment(path)]), chunks
         return self._opened[repository, names]
 
+    def latest(self, *, timeout_s: float) -> Mapping[str, str]:
+        """See `TeamStore.latest`."""
+        return {held.repository: held.generations[0][0] for held in self.repositories(timeout_s=timeout_s)}
+
     def repositories(self, *, timeout_s: float) -> Sequence[Held]:
         """See `TeamStore.repositories`."""
         self._of("", "file", timeout_s, "repositories")
         names = sorted(bytes.fromhex(path.name[2:]).decode() for path in self._folder.iterdir() if path.is_dir())
         every = [
-            Held(name, self.generations(name, timeout_s=timeout_s), len(self.held(name, timeout_s=timeout_s)))
+            Held(
+                name,
+                self.generations(name, timeout_s=timeout_s),
+                len(self.held(name, timeout_s=timeout_s)),
+                len(self.with_text(name, timeout_s=timeout_s)),
+            )
             for name in names
         ]
         return [held for held in every if held.generations]

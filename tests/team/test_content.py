@@ -11,10 +11,13 @@ from msgspec.structs import replace
 from hybrid.base.errors import IndexCorruptError
 from hybrid.team import content
 from hybrid.team.content import (
+    StoredText,
     decode_file,
     decode_files,
+    decode_text,
     encode_file,
     encode_files,
+    encode_text,
     file_id,
     split_id,
     texts_of,
@@ -60,8 +63,21 @@ def test_paths_of_any_bytes_survive() -> None:
     assert files == decode_files(encode_files(files))
 
 
+def test_a_text_has_the_same_bytes_for_everyone() -> None:
+    """Encoding is the same each time and gives path and text back, whatever they hold."""
+    stored = StoredText("src/not-utf8-\udcff.py", "größe = '\ud800'\n\n")
+
+    assert stored == decode_text(encode_text(stored))
+    assert encode_text(stored) == encode_text(decode_text(encode_text(stored)))
+
+
 @pytest.mark.parametrize(
-    "damage", [b"", b"nothing", zlib.compress(b"\xc1"), zlib.compress(msgspec.msgpack.encode([1]))]
+    "damage",
+    [
+        b"",
+        b"nothing",
+        *map(zlib.compress, (b"\xc1", msgspec.msgpack.encode([1]), msgspec.msgpack.encode((b"\xff", b"")))),
+    ],
 )
 def test_what_is_damaged_is_told(damage: bytes) -> None:
     """Whatever stands in the store, reading it ends in one kind of error."""
@@ -69,6 +85,8 @@ def test_what_is_damaged_is_told(damage: bytes) -> None:
         decode_file(damage)
     with pytest.raises(IndexCorruptError, match="push it again"):
         decode_files(damage)
+    with pytest.raises(IndexCorruptError, match="push it again"):
+        decode_text(damage)
 
 
 def test_a_payload_cannot_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,13 +13,14 @@ from msgspec.structs import replace
 from hybrid.base.errors import IndexMismatchError, StoreDownError, StoreNotReadyError
 from hybrid.base.tokens import query_tokens
 from hybrid.models.hashing import HashingEmbedder
-from hybrid.team.content import Generation, file_id
+from hybrid.team.content import Generation, StoredText, file_id
 from hybrid.team.pushing import clean, push, stored_file
 from hybrid.team.store import Only
 from tests.support.builders import PAYMENTS
 from tests.team.conftest import KEY, tree_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from hybrid.team.content import StoredFile
@@ -266,6 +267,122 @@ def test_a_path_can_be_deleted_with_all_that_it_ever_said(desk: Desk, tmp_path: 
     assert {} == store.files("shop", lost, timeout_s=T)
     # A server may show what was deleted for some seconds; who searches asks for the file, and is given none.
     _again(lambda: not lost & {one.file for one in store.dense("shop", vector("key"), 10, timeout_s=T)[0]})
+
+
+TEXTS = {
+    "src/a.py": "def a():\n    return 'größe'\n",
+    'src/we"ird\\%\udcff.py': "x = 1\n" * 3,
+    "src/large.py": "\n".join(f"value_{number * 7_919 % 100_003} = '{number**3:x}'" for number in range(20_000)),
+}
+
+
+def put_texts(store: TeamStore, repository: str = "shop") -> dict[str, StoredText]:
+    """Store some texts, one of them larger than a field of the store."""
+    texts = {f"{number:032x}": StoredText(*entry) for number, entry in enumerate(TEXTS.items(), 1)}
+    store.put_texts(repository, texts, timeout_s=T)
+    return texts
+
+
+def test_a_text_comes_back_whole(desk: Desk, tmp_path: Path) -> None:
+    """Texts are given by the ids of their files, whatever they and their paths hold; they are no files, and stored once."""
+    store = desk.open()
+    texts = put_texts(store)
+    put_texts(store)
+
+    assert _again(lambda: texts == store.texts("shop", [*texts, "f" * 32], timeout_s=T))
+    assert set(texts) == set(store.with_text("shop", timeout_s=T))
+    assert {} == store.held("shop", timeout_s=T)
+    assert set() == set(store.with_text("bank", timeout_s=T))
+    assert {} == store.texts("bank", texts, timeout_s=T)
+
+
+def test_texts_are_deleted_alone_or_with_their_files(desk: Desk, tmp_path: Path) -> None:
+    """By id, by path, all of a repository, with its files, and with everything; those of others stay."""
+    files = some_files(tmp_path, a="def retry(): pass", b="x = 1")
+    store = desk.open()
+    put_texts(store, "bank")
+
+    def fill() -> tuple[str, str]:
+        put(store, files)
+        texts = {name: StoredText(file.path, "text") for name, file in files.items()}
+        store.put_texts("shop", texts, timeout_s=T)
+        by_path = {file.path: name for name, file in files.items()}
+        return by_path["src/a.py"], by_path["src/b.py"]
+
+    def left() -> tuple[set[str], set[str]]:
+        return set(store.with_text("shop", timeout_s=T)), set(store.held("shop", timeout_s=T))
+
+    one, other = fill()
+    store.remove_texts("shop", [one], timeout_s=T)
+    assert ({other}, {one, other}) == left()
+    store.remove_texts("shop", timeout_s=T)
+    assert (set(), {one, other}) == left()
+    fill()
+    store.remove("shop", [one], timeout_s=T)
+    assert ({other}, {other}) == left()
+    store.remove_path("shop", "src/b.py", timeout_s=T)
+    assert (set(), set()) == left()
+    fill()
+    store.drop("shop", timeout_s=T)
+    assert (set(), set()) == left()
+    assert len(TEXTS) == len(store.with_text("bank", timeout_s=T))
+
+
+def test_the_last_push_of_each_repository_is_told(desk: Desk, tmp_path: Path) -> None:
+    """The commits pushed last, and how much of a repository can be shown."""
+    files = some_files(tmp_path, a="def retry(): pass", b="x = 1")
+    store = desk.open()
+    assert {} == store.latest(timeout_s=T)
+
+    put(store, files)
+    put(store, files, "bank")
+    store.put_texts("bank", {next(iter(files)): StoredText("src/a.py", "text")}, timeout_s=T)
+    for repository, commit, at_s in (("shop", "c1", 5), ("shop", "c2", 6), ("bank", "c3", 5), ("bank", "c4", 4)):
+        store.commit(repository, Generation(commit, at_s, dict.fromkeys(["src/a.py"], next(iter(files)))), timeout_s=T)
+
+    assert [("bank", "c3"), ("shop", "c2")] == list(store.latest(timeout_s=T).items())
+    assert [1, 0] == [held.n_texts for held in store.repositories(timeout_s=T)]
+
+
+def read_of(texts: Mapping[str, str]) -> Callable[[str], str | None]:
+    """What reads some files of a working tree."""
+    return dict(texts).get
+
+
+def test_a_push_stores_texts_only_where_it_is_told_to(desk: Desk, tmp_path: Path) -> None:
+    """Switched on later it stores what is missing, once; switched off it deletes every text of the repository."""
+    store = desk.open()
+
+    def pushed(read: Callable[[str], str | None] | None, now_s: int) -> tuple[int, int, int]:
+        done = push(store, "shop", replace(tree, read=read), commit="c1", now_s=now_s, keep=2, progress=_silent)
+        return done.texts, done.texts_deleted, len(store.with_text("shop", timeout_s=T))
+
+    put_texts(store, "bank")
+    with tree_of(tmp_path) as tree:
+        n = len(PAYMENTS)
+        assert (0, 0, 0) == pushed(None, 1)
+        assert (n, 0, n) == pushed(read_of(PAYMENTS), 2)
+        assert (0, 0, n) == pushed(read_of(PAYMENTS), 3)
+        files = store.generation("shop", "c1", timeout_s=T).files
+        expected = {files[path]: StoredText(path, text) for path, text in PAYMENTS.items()}
+
+        assert _again(lambda: expected == store.texts("shop", files.values(), timeout_s=T))
+        assert (0, n, 0) == pushed(None, 4)
+    assert len(TEXTS) == len(store.with_text("bank", timeout_s=T))
+
+
+def test_a_text_goes_with_the_last_generation_that_needs_it(desk: Desk, tmp_path: Path) -> None:
+    """Cleaning up takes the texts too, also those of files that another push took away."""
+    store = desk.open()
+    store.put_texts("shop", {"e" * 32: StoredText("gone.py", "text")}, timeout_s=T)
+    for number, day in enumerate((0, 9), 1):
+        texts = {"a.py": f"def number_{number}(): pass", "b.py": "def stays(): pass"}
+        with tree_of(tmp_path / str(number), texts) as tree:
+            tree = replace(tree, read=read_of(texts))
+            push(store, "shop", tree, commit=f"c{number}", now_s=day * 86_400 + 1, keep=1, progress=_silent)
+    needed = store.generation("shop", "c2", timeout_s=T).files
+
+    assert set(needed.values()) == set(store.with_text("shop", timeout_s=T))
 
 
 def test_two_may_push_at_once(desk: Desk, tmp_path: Path) -> None:

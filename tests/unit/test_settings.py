@@ -215,6 +215,8 @@ def test_a_folder_in_place_of_the_file_is_a_problem(tmp_path: Path) -> None:
         ("[log]\nmax_bytes = 20000", "log.max_bytes"),
         ("[log]\nkeep = 0", "log.keep"),
         ("[index]\nquota_mb = 1", "index.quota_mb"),
+        ("[index]\nuri = 'https://stranger.example.com'", "index.uri"),
+        ("[index]\nstore_text = true", "index.store_text"),
         ("[hooks]\ndeadline_ms = 60000", "hooks.deadline_ms"),
         ("[privacy]\nredact = false", "privacy.redact"),
         ("[search]\ndepth = 257", "search.depth"),
