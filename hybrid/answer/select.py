@@ -111,8 +111,7 @@ class Selection(Struct):
         query = self.searched.query
         if any(path in hit.path for path in query.paths):
             return True
-        text = self.collection.text(hit) or ""
-        return any(name in text for name in query.identifiers)
+        return any(self.collection.says(hit, name) for name in query.identifiers)
 
     def drop_known(self, ledger: Ledger, hooks: HooksConfig, *, is_same_topic: bool) -> None:
         """Withhold hits that the session was given, as `seen`.

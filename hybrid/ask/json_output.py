@@ -88,10 +88,13 @@ def everywhere_json(query: Query, mode: str, found: EverywhereResult, *, is_expl
         "mode": mode,
         "hits": [
             result_json(one.found, project=one.project, is_explained=is_explained)
-            | {"root": one.root, "worth": one.worth}
+            | {"root": one.root or None, "worth": one.worth}
             for one in found.hits
         ],
-        "projects": [{"name": one.name, "root": one.root, "gate": gate_form(one.verdict)} for one in found.asked],
+        "projects": [
+            {"name": one.name, "root": one.root or None, "commit": one.commit or None, "gate": gate_form(one.verdict)}
+            for one in found.asked
+        ],
         "problems": list(found.problems),
     }
 

@@ -25,6 +25,7 @@ from hybrid.types import Item
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from hybrid.config import Loaded
     from hybrid.knowledge.collections import Collection
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.prompting.query import Query
@@ -233,18 +234,21 @@ def _ordered(collection: Collection, searched: Searched) -> list[Hit]:
 
 
 def _shown(collection: Collection, hits: Sequence[Hit], query: Query) -> tuple[ResultHit, ...]:
-    """Return the hits whose records still stand as they were indexed, ranked anew from 1; others are left out."""
-    left = [(hit, text) for hit in hits if (text := collection.text(hit)) is not None]
+    """Return the hits whose records still stand as they were indexed, ranked anew from 1; others are left out.
+
+    Of a collection that does not need a text, all are.
+    """
+    read = [(hit, collection.text(hit)) for hit in hits]
+    left = [(hit, text) for hit, text in read if text is not None or not collection.needs_text]
     weights = collection.searcher.term_weights(query) if left else {}
     ranked = enumerate(left, 1)
     return tuple(_found(collection, replace(hit, rank=rank), text, weights) for rank, (hit, text) in ranked)
 
 
 def _found(collection: Collection, hit: Hit, text: str | None, weights: Mapping[str, float]) -> ResultHit:
-    telling = text or ""
+    shown, record, telling = collection.shown(hit), collection.record(hit), text or ""
     if telling.count("\n") >= _SHORT_LINES:
-        telling = telling_lines(telling.strip("\n"), weights, hit.signature, parts=_PARTS)
-    shown, record = collection.shown(hit), collection.record(hit)
+        telling = telling_lines(telling.strip("\n"), weights, shown.signature, parts=_PARTS)
     shown = shown if record is None else replace(shown, name=redact(record.name))
     return ResultHit(shown, collection.entry(Item(shown, text or "", "pointer")).header, text, telling, record)
 
@@ -294,9 +298,9 @@ class FoundIn(Struct, frozen=True):
 
     Attributes:
         project: Name of the project.
-        root: The working tree whose files were searched.
+        root: The working tree whose files were searched; empty for a repository of the team's store.
         found: The hit; its rank is that among all projects.
-        worth: What it was ranked by, in the scale of all projects: see `find_everywhere`.
+        worth: What it was ranked by, in the scale of all projects: see `ranked_together`.
     """
 
     project: str
@@ -310,17 +314,28 @@ class Asked(Struct, frozen=True):
 
     Attributes:
         name: Its name.
-        root: The working tree whose files were searched.
+        root: The working tree whose files were searched; empty for a repository of the team's store.
         verdict: The verdict of its gate.
+        commit: Of a repository of the team's store the commit that was searched; else empty.
     """
 
     name: str
     root: str
     verdict: Verdict
+    commit: str = ""
+
+
+class Judged(Struct, frozen=True):
+    """A search in one of several projects, its hits past the floor; none when the gate is closed."""
+
+    name: str
+    root: str
+    selection: Selection
+    commit: str = ""
 
 
 class EverywhereResult(Struct, frozen=True):
-    """The result of `find_everywhere`.
+    """The result of a search in several projects.
 
     Attributes:
         hits: Best first, ranks from 1.
@@ -342,12 +357,7 @@ _OF_TALK = ("chat", "probe")
 def find_everywhere(
     workspaces: Sequence[Workspace], query: Query, wanted: SearchRequest, kinds: OpenKinds
 ) -> EverywhereResult:
-    """Search the files of several projects and rank their hits together.
-
-    Each project has its own gate and floor; one whose gate is closed gives no hit. Fused scores of two indexes do not
-    compare, nor do shares of the evidence: the best of each is 1. What the gate compares does (how near and how telling
-    the best piece of the query is), since it is measured against the same background everywhere. A hit is worth
-    relevance · exp(3 · that), and never more than the one before it in its project.
+    """Search the files of several projects and rank their hits together (`ranked_together`).
 
     Args:
         workspaces: Each with a project; their indexes should be of one model.
@@ -355,42 +365,64 @@ def find_everywhere(
         wanted: Kinds of files, path, legs, and the number of hits of all projects together.
         kinds: The open indexes.
     """
-    found: list[FoundIn] = []
-    asked: list[Asked] = []
+    found: list[Judged] = []
     problems: list[str] = []
-    models: dict[str, str] = {}
     for workspace in workspaces:
-        project = workspace.require_project()
-        name, root = project.name, str(project.root)
         try:
-            searcher = kinds.searcher(workspace)
-            selection = _judged(workspace, query, wanted, searcher)
+            found.append(judged_here(workspace, query, wanted, kinds))
         except (HybridError, OSError) as error:
-            problems.append(f"{name}: {error}")
-            continue
-        models.setdefault(searcher.embedder.info.name, name)
-        asked.append(Asked(name, root, selection.verdict))
-        if selection.verdict.is_open:
-            selection.pass_floor()
-            hits = _shown(selection.collection, selection.hits, query)[: wanted.top_k]
-            found += _weighed(name, root, selection.verdict, hits)
-    if len(models) > 1:
-        told = ", ".join(f"{name} of {model}" for model, name in models.items())
-        problems.append(f"indexes of different models do not compare well ({told})")
-    best = sorted(found, key=lambda one: (-one.worth, one.root, one.found.hit.rank))[: wanted.top_k]
+            problems.append(f"{workspace.require_project().name}: {error}")
+    return ranked_together(found, query, wanted, problems)
+
+
+def judged_here(workspace: Workspace, query: Query, wanted: SearchRequest, kinds: OpenKinds) -> Judged:
+    """Search the files of a working tree among other projects.
+
+    Raises:
+        HybridError, OSError: They cannot be searched.
+    """
+    project = workspace.require_project()
+    collection = file_collection(workspace, kinds.searcher(workspace))
+    return Judged(project.name, str(project.root), judged(collection, workspace.loaded, query, wanted))
+
+
+def judged(collection: Collection, loaded: Loaded, query: Query, wanted: SearchRequest) -> Selection:
+    """Search files among those of other projects: nothing when their gate is closed, else what passes the floor."""
+    only = Filter(wanted.of("files") if wanted.kinds else (), wanted.path)
+    judging = Judging(stops_when_closed=True) if loaded.config.hooks.gate_threshold == "auto" else None
+    searched = collection.searcher.search(query, top_k=_looked_at(wanted), mode=wanted.mode, only=only, judging=judging)
+    selection = Selection(collection, searched, verdict_of(searched, collection, loaded))
+    if selection.verdict.is_open:
+        selection.pass_floor()
+    return selection
+
+
+def ranked_together(
+    found: Sequence[Judged], query: Query, wanted: SearchRequest, problems: Sequence[str]
+) -> EverywhereResult:
+    """Rank the hits of several projects together.
+
+    Each project has its own gate and floor. Fused scores of two indexes do not compare, nor do shares of the evidence:
+    the best of each is 1. What the gate compares does (how near and how telling the best piece of the query is), since
+    it is measured against the same background everywhere. A hit is worth relevance · exp(3 · that), and never more than
+    the one before it in its project.
+    """
+    every: list[FoundIn] = []
+    models: dict[str, str] = {}
+    for one in found:
+        collection, verdict = one.selection.collection, one.selection.verdict
+        models.setdefault(collection.searcher.embedder.info.name, one.name)
+        hits = _shown(collection, one.selection.hits, query)[: wanted.top_k]
+        every += _weighed(one.name, one.root, verdict, hits)
+    told = ", ".join(f"{name} of {model}" for model, name in models.items())
+    mixed = [f"indexes of different models do not compare well ({told})"] if len(models) > 1 else []
+    best = sorted(every, key=lambda one: (-one.worth, one.root, one.project, one.found.hit.rank))[: wanted.top_k]
     ranked = (
         replace(one, found=replace(one.found, hit=replace(one.found.hit, rank=rank)))
         for rank, one in enumerate(best, 1)
     )
-    return EverywhereResult(tuple(ranked), tuple(asked), tuple(problems))
-
-
-def _judged(workspace: Workspace, query: Query, wanted: SearchRequest, searcher: Searcher) -> Selection:
-    collection = file_collection(workspace, searcher)
-    only = Filter(wanted.of("files") if wanted.kinds else (), wanted.path)
-    judging = Judging(stops_when_closed=True) if workspace.config.hooks.gate_threshold == "auto" else None
-    searched = searcher.search(query, top_k=_looked_at(wanted), mode=wanted.mode, only=only, judging=judging)
-    return Selection(collection, searched, verdict_of(searched, collection, workspace.loaded))
+    asked = (Asked(one.name, one.root, one.selection.verdict, one.commit) for one in found)
+    return EverywhereResult(tuple(ranked), tuple(asked), (*problems, *mixed))
 
 
 def _weighed(name: str, root: str, verdict: Verdict, hits: Sequence[ResultHit]) -> list[FoundIn]:

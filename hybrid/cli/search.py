@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from hybrid.base.errors import HybridError
 from hybrid.cli.common import add_common, add_repeated, positive, print_json, query_of, say, warn, workspace_of
 from hybrid.render.numbers import amount
+from hybrid.render.visible import visible_line
 
 if TYPE_CHECKING:
-    from hybrid.ask.search import ResultHit, ResultList, SearchRequest, SearchResult
+    from hybrid.ask.search import EverywhereResult, FoundIn, ResultHit, ResultList, SearchRequest, SearchResult
     from hybrid.prompting.query import Query
     from hybrid.types import Hit
     from hybrid.workspace import Workspace
@@ -34,6 +35,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     many = parser.add_mutually_exclusive_group()
     many.add_argument("--all", action="store_true", help="search the files of every indexed project")
     many.add_argument("--group", metavar="NAME", default="", help="search the files of a group of projects")
+    about = "search this project and the other repositories of the team's index"
+    many.add_argument("--team", action="store_true", help=about)
     parser.add_argument("--explain", action="store_true", help="show scores, fusion and evidence")
 
 
@@ -41,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     """Print what fits the query; exit code 1 when nothing does.
 
     Raises:
-        HybridError: Nothing can be searched, or records by path.
+        HybridError: Nothing can be searched, or records by path or in several projects.
     """
     from hybrid.ask.json_output import search_json
     from hybrid.ask.search import find
@@ -51,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     wanted = _wanted(args)
     workspace = workspace_of(args)
     query = make_query(query_of(args.query))
-    if args.all or args.group:
+    if args.all or args.group or args.team:
         return _everywhere(args, workspace, query, wanted)
     result = find(workspace, query, wanted, OpenKinds())
     if not args.quiet:
@@ -69,35 +72,51 @@ def _everywhere(args: argparse.Namespace, workspace: Workspace, query: Query, wa
     """Search the files of several projects and print the hits, each with its project; exit code 1 without any.
 
     Raises:
-        HybridError: There is no such group, or no project of it has an index and a working tree.
+        HybridError: There is no such group, or nothing of it can be searched.
     """
     from hybrid.ask.json_output import everywhere_json
+
+    option = f"--group {args.group}" if args.group else "--team" if args.team else "--all"
+    if set(wanted.kinds) - set(_FILE_KINDS):
+        raise HybridError(f"{option} searches files: leave out --kind {args.kind[0]}, or the option")
+    if args.team:
+        from hybrid.ask.team import find_in_team
+
+        result = find_in_team(workspace, query, wanted)
+    else:
+        result = _in_projects(args.group, workspace, query, wanted)
+    if not args.quiet:
+        for problem in result.problems:
+            warn(visible_line(problem))
+    if args.json:
+        print_json(everywhere_json(query, args.mode, result, is_explained=args.explain))
+        return 0 if result.hits else 1
+    for one in result.hits:
+        _print_hit(one.found, args, one)
+    if not result.hits:
+        say(f"Nothing found: no gate of {amount(len(result.asked), 'project')} opens.")
+    return 0 if result.hits else 1
+
+
+def _in_projects(group: str, workspace: Workspace, query: Query, wanted: SearchRequest) -> EverywhereResult:
+    """Search the projects of a group, or all.
+
+    Raises:
+        HybridError: There is no such group, or no project of it has an index and a working tree.
+    """
     from hybrid.ask.search import find_everywhere
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.project.groups import load_groups
     from hybrid.upkeep.projects import workspaces_of
 
-    option = f"--group {args.group}" if args.group else "--all"
-    if set(wanted.kinds) - set(_FILE_KINDS):
-        raise HybridError(f"{option} searches files: leave out --kind {args.kind[0]}, or the option")
     groups = load_groups(workspace.home)
-    if args.group and args.group not in groups:
-        raise HybridError(f"no group is called {args.group}; `hybrid projects group` lists them")
-    found_here = workspaces_of(workspace, groups[args.group] if args.group else None, os.environ)
+    if group and group not in groups:
+        raise HybridError(f"no group is called {group}; `hybrid projects group` lists them")
+    found_here = workspaces_of(workspace, groups[group] if group else None, os.environ)
     if not found_here:
+        option = f"--group {group}" if group else "--all"
         raise HybridError(f"{option} finds no project with an index and a working tree; `hybrid projects` lists them")
-    result = find_everywhere(found_here, query, wanted, OpenKinds())
-    if not args.quiet:
-        for problem in result.problems:
-            warn(problem)
-    if args.json:
-        print_json(everywhere_json(query, args.mode, result, is_explained=args.explain))
-        return 0 if result.hits else 1
-    for one in result.hits:
-        _print_hit(one.found, args, project=one.project)
-    if not result.hits:
-        say(f"Nothing found: no gate of {amount(len(result.asked), 'project')} opens.")
-    return 0 if result.hits else 1
+    return find_everywhere(found_here, query, wanted, OpenKinds())
 
 
 def _wanted(args: argparse.Namespace) -> SearchRequest:
@@ -133,14 +152,14 @@ def _gate(part: ResultList) -> str:
     return f": {rows[0][1]}" if rows else ""
 
 
-def _print_hit(found: ResultHit, args: argparse.Namespace, *, project: str = "") -> None:
+def _print_hit(found: ResultHit, args: argparse.Namespace, place: FoundIn | None = None) -> None:
+    """Print a hit; `place` says in which of several projects."""
     from hybrid.render.marks import neutralise_line
     from hybrid.render.numbers import evidence_line
-    from hybrid.render.visible import visible_line
 
     hit, text = found.hit, found.text
     header = neutralise_line(found.header) if hit.is_record else visible_line(found.header)
-    say(f"{hit.rank:>2}  {f'{visible_line(project)}: ' if project else ''}{header}")
+    say(f"{hit.rank:>2}  {f'{visible_line(place.project)}: ' if place else ''}{header}")
     if args.explain:
         say(f"      {_steps(hit)}")
         if hit.evidence:
@@ -148,7 +167,8 @@ def _print_hit(found: ResultHit, args: argparse.Namespace, *, project: str = "")
     if args.quiet:
         return
     if text is None:
-        say("      (changed since it was indexed: run `hybrid reindex`)")
+        if place is None:
+            say("      (changed since it was indexed: run `hybrid reindex`)")
         return
     shown = text if args.verbose else found.telling
     for line in shown.split("\n") if shown else ():

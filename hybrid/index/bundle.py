@@ -36,7 +36,7 @@ from hybrid.index.vectors import StoredVectors
 from hybrid.types import Definition, LineSpan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -406,7 +406,12 @@ def _says(text: str, records: Sequence[ChunkRecord]) -> bool:
             return False
     shown = {each for one in records for each in (one.name, one.signature, one.scope)}
     shown |= {each for one in records for d in one.definitions for each in (d.name, d.signature, d.scope)}
-    odd = [one for one in shown if one not in text]
+    return stands_in(shown, text)
+
+
+def stands_in(told: Iterable[str], text: str) -> bool:
+    """Return whether strings stand in a text, each word by word or in parts (`Shop > Prices`)."""
+    odd = [one for one in told if one not in text]
     if not odd:
         return True
     flat = f" {_in_words(text)}"

@@ -74,6 +74,7 @@ class Collection(ABC):
         max_items: The most items in one injection; None for as many as fit.
         budget_chars: The most characters in one injection; None for as many as the other collections leave.
         code: The project's code, in which records look up what they name; None to look up nothing.
+        needs_text: A hit of which `text` gives nothing is left out; False shows its place alone.
     """
 
     kind: str
@@ -83,6 +84,7 @@ class Collection(ABC):
     max_items: int | None = None
     budget_chars: int | None = None
     code: ProjectCode | None = None
+    needs_text: bool = True
 
     @abstractmethod
     def text(self, hit: Hit) -> str | None:
@@ -91,6 +93,10 @@ class Collection(ABC):
     @abstractmethod
     def entry(self, item: Item) -> Entry:
         """Return an item as it stands in the frame; of a record, one that has a text now."""
+
+    def says(self, hit: Hit, name: str) -> bool:
+        """Return whether an identifier stands in a hit."""
+        return name in (self.text(hit) or "")
 
     def lines(self, hit: Hit) -> Sequence[str]:
         """Return the lines of the file of a hit as it is now, with secrets; none for a record, and when it is gone."""

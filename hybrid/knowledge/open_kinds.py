@@ -79,6 +79,7 @@ class OpenFiles:
         wait_s: Seconds to wait for a model, from when it began to be loaded; it goes on in a thread of its own. None
             waits until it is loaded.
         asks_team: Ask the team's store; False searches what lies here alone.
+        stores: The stores that the process is connected with; by default those that its indexes need.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class OpenFiles:
         *,
         wait_s: float | None = None,
         asks_team: bool = True,
+        stores: Connections | None = None,
     ) -> None:
         self._load = load
         self._wait_s = wait_s
@@ -96,7 +98,7 @@ class OpenFiles:
         self._opening = threading.Lock()
         self._embedders: OrderedDict[str, Embedder] = OrderedDict()
         self._loading: dict[str, _Loading] = {}
-        self._stores: Connections | None = None
+        self._stores = stores
 
     def searcher(self, workspace: Workspace) -> Searcher:
         """Return the searcher of a workspace, of the generation that is on disk now.

@@ -1,7 +1,8 @@
-"""Searches a project whose base lies in the team's store: candidates from there, what differs from here.
+"""Searches what lies in the team's store: a project here, with what differs from it, or a repository that is not here.
 
-`TeamSearcher` asks the store once a query and then searches a snapshot of candidates and overlay like any other. When
-the store does not answer in time, or is down, it searches what lies here: the overlay, and the last whole index.
+`StoredSearcher` asks the store once a query and then searches a snapshot of candidates and overlay like any other. When
+the store does not answer in time, or is down, `TeamSearcher` searches what lies here: the overlay, and the last whole
+index. Of a repository that is not here nothing can be said then.
 """
 
 from __future__ import annotations
@@ -9,14 +10,15 @@ from __future__ import annotations
 import contextlib
 import time
 from copy import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec.structs import replace
 
-from hybrid.base.errors import IndexUnavailableError
+from hybrid.base.errors import IndexCorruptError, IndexUnavailableError, StoreDownError
 from hybrid.base.tokens import query_tokens
 from hybrid.index.backend import EVERYTHING
+from hybrid.index.manifest import FORMAT_VERSION, Manifest
 from hybrid.index.place import lenders
 from hybrid.index.snapshot import Snapshot, open_segment, open_snapshot
 from hybrid.prompting.query import said_in_english
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from hybrid.config import RankingConfig, SearchConfig
+    from hybrid.config import Config, RankingConfig, SearchConfig
     from hybrid.index.backend import Filter
     from hybrid.index.history import History
     from hybrid.index.manifest import SegmentEntry
@@ -45,17 +47,15 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 
-class TeamSearcher(Searcher):
-    """Searches a team's index with what differs from it in the working tree.
+class StoredSearcher(Searcher):
+    """Searches a generation of the team's index, with an overlay that may be empty.
 
-    Its backend has the figures of everything and the rows of the overlay alone.
+    Its backend has the figures of everything and the rows of the overlay alone. A search raises `StoreDownError` when
+    the store does not answer.
 
     Args:
         team: The generation in the store.
-        overlay: The index of what differs in the working tree.
-        root: Top of the working tree.
-        folder: Folder of the overlay, where an outage of the store is noted.
-        alone: Searches what lies here, when the store is down.
+        overlay: The index of what differs from it.
         embedder: The embedder that both were built with.
         settings: How to search.
         ranking: The weights of the evidence.
@@ -67,25 +67,17 @@ class TeamSearcher(Searcher):
         self,
         team: TeamIndex,
         overlay: Snapshot,
-        root: Path,
-        folder: Path,
-        alone: Searcher,
         *,
         embedder: Embedder,
         settings: SearchConfig,
         ranking: RankingConfig,
     ) -> None:
-        self._team = team
+        self.team = team
         self._overlay = overlay
-        self._root = root
-        self._folder = folder
-        self._alone = alone
         self._ranking = ranking
         super().__init__(joined(team, overlay, settings), embedder, settings, None, ranking)
-        self._replaced = frozenset(overlay.live_documents())
-        self._is_told = read_outage(folder) is not None
 
-    def with_gate(self, gate: Gate | None, history: History | None) -> TeamSearcher:
+    def with_gate(self, gate: Gate | None, history: History | None) -> StoredSearcher:
         """Return a searcher with a gate of this backend, and what earlier commits tell."""
         other = copy(self)
         other.gate, other.history = gate, history
@@ -107,7 +99,7 @@ class TeamSearcher(Searcher):
         return searcher.search(query, top_k=top_k, mode=mode, only=only, judging=judging)
 
     def _near(self, query: Query, only: Filter, judging: Judging | None) -> Searcher:
-        """Return a searcher of what the store finds near a query; of what lies here when it does not answer."""
+        """Return a searcher of what the store finds near a query; that of `_without_store` when it does not answer."""
         asked = said_in_english(query) if self.english(query) else query
         vectors = [self._vector(asked)[np.newaxis, :]]
         queries = [query_tokens(asked.text)]
@@ -116,17 +108,59 @@ class TeamSearcher(Searcher):
             queries.append(query_tokens(query.text))
         if judging is not None and judging.prompt is not None:
             vectors.append(judging.prompt.vectors)
-        files = self._team.candidates(
+        files = self.team.candidates(
             np.concatenate(vectors), queries, self._settings.depth, restricted(only.kinds, only.path), self._is_hidden
         )
-        self.problem = self._team.connection.problem
-        self._tell(is_down=files is None)
+        self.problem = self.team.connection.problem
         if files is None:
-            return self._alone
-        backend = joined(self._team, self._overlay, self._settings, files)
+            return self._without_store()
+        backend = joined(self.team, self._overlay, self._settings, files)
         gate = self.gate.over(backend) if self.gate else None
         found = Searcher(backend, self.embedder, self._settings, gate, self._ranking)
         return found.with_history(self.history)
+
+    def _is_hidden(self, path: str) -> bool:
+        """Return whether a path of the generation is not to be found."""
+        return False
+
+    def _without_store(self) -> Searcher:
+        """Return what searches while the store is down.
+
+        Raises:
+            StoreDownError: Nothing does.
+        """
+        raise StoreDownError(self.problem or "the store is not connected yet")
+
+
+class TeamSearcher(StoredSearcher):
+    """Searches a team's index with what differs from it in the working tree.
+
+    Args:
+        team: The generation in the store.
+        overlay: The index of what differs in the working tree.
+        root: Top of the working tree.
+        folder: Folder of the overlay, where an outage of the store is noted.
+        alone: Searches what lies here, when the store is down.
+        options: As of `StoredSearcher`.
+    """
+
+    def __init__(
+        self, team: TeamIndex, overlay: Snapshot, root: Path, folder: Path, alone: Searcher, **options: Any
+    ) -> None:
+        super().__init__(team, overlay, **options)
+        self._root = root
+        self._folder = folder
+        self._alone = alone
+        self._replaced = frozenset(overlay.live_documents())
+        self._is_told = read_outage(folder) is not None
+
+    def _near(self, query: Query, only: Filter, judging: Judging | None) -> Searcher:
+        found = super()._near(query, only, judging)
+        self._tell(is_down=found is self._alone)
+        return found
+
+    def _without_store(self) -> Searcher:
+        return self._alone
 
     def _tell(self, *, is_down: bool) -> None:
         """Note for `hybrid status` when the store goes down and when it is back; nothing while it is being opened."""
@@ -144,6 +178,29 @@ def joined(
 ) -> JoinedSnapshot:
     """Return the view of some candidates and the overlay."""
     return JoinedSnapshot(files, overlay, team.base.figures, k1=settings.bm25_k1, b=settings.bm25_b)
+
+
+def open_stored(team: TeamIndex, key: StoreKey, embedder: Embedder, home: Path, config: Config) -> StoredSearcher:
+    """Open a generation of a repository that is not here for searching.
+
+    Args:
+        team: The generation.
+        key: What the store holds was made by this.
+        embedder: The embedder of that key.
+        home: `$HYBRID_HOME`.
+        config: Settings in force here: the repository's own are not stored.
+
+    Raises:
+        IndexCorruptError: Its figures are not those of such an index.
+    """
+    figures = team.base.figures
+    if {figures.mean_vector.shape, figures.mean_file_vector.shape} != {(key.dim,)}:
+        raise IndexCorruptError(f"the figures of {team.base.repository} in the team's index are damaged: push it again")
+    manifest = Manifest(FORMAT_VERSION, 1, key.model, key.dim, key.recipe, (), {}, figures.background_key)
+    found = StoredSearcher(
+        team, Snapshot(manifest, []), embedder=embedder, settings=config.search, ranking=config.ranking
+    )
+    return found.with_gate(open_gate(found.backend, embedder, home, config.gate), None)
 
 
 def open_files(

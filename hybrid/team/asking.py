@@ -13,7 +13,7 @@ import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from hybrid.base.errors import BusyError, IndexUnavailableError
+from hybrid.base.errors import BusyError, IndexCorruptError, IndexUnavailableError
 from hybrid.team.store import Only
 
 if TYPE_CHECKING:
@@ -189,6 +189,26 @@ class TeamIndex:
             while len(self._kept) > _MOST_KEPT:
                 self._kept.popitem(last=False)
         return known
+
+    def texts(self, paths: Collection[str]) -> dict[str, str]:
+        """Return path → text of those of some files whose text the store has; none when it is down."""
+        store = self.connection.store()
+        if store is None:
+            return {}
+        names = {self.base.id_of(path): path for path in paths}
+        try:
+            found = store.texts(self.base.repository, names, timeout_s=self._call_s)
+        except IndexCorruptError:
+            return {}
+        except (IndexUnavailableError, BusyError) as error:
+            self.connection.failed(error)
+            return {}
+        return {names[name]: one.text for name, one in found.items() if names.get(name) == one.path}
+
+    def file_at(self, path: str) -> StoredFile | None:
+        """Return the file at a path of the generation, as a search fetched it lately; None when none did."""
+        with self._lock:
+            return self._kept.get(self.base.id_of(path))
 
 
 def beginning_of(path: str) -> str:

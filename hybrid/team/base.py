@@ -1,12 +1,15 @@
 """The generation that a working tree stands on: its files and figures, kept beside the overlay in one file of arrays.
 
-A build downloads it (`hybrid.upkeep.team`); searches and builds read it without the store. The overlay is what differs
-from it: whatever says the same here as there is not indexed here.
+A build downloads it (`hybrid.upkeep.basing`); searches and builds read it without the store. The overlay is what
+differs from it: whatever says the same here as there is not indexed here. Those of repositories that are not here stand
+on a `Shelf`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import shutil
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -21,7 +24,7 @@ from hybrid.team.figures import BaseFigures
 from hybrid.types import Document, Skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -114,6 +117,45 @@ def write_base(folder: Path, repository: str, generation: Generation) -> Base:
     make_private_folder(folder)
     write_atomic(folder / NAME, data)
     return base
+
+
+class Shelf:
+    """The newest generations of other repositories, in a folder of `$HYBRID_HOME`; whoever searches them fills it.
+
+    Args:
+        folder: The folder; it is made when something is put there.
+        store: Names the store and what its rows were made by, so that another one's generations are not taken for its.
+    """
+
+    def __init__(self, folder: Path, store: str) -> None:
+        self._folder = folder
+        self._store = store
+
+    def take(self, repository: str, commit: str, download: Callable[[], Generation]) -> Base:
+        """Return the base of a commit, downloaded when another one or none is here.
+
+        Raises:
+            ValueError: Its figures are damaged.
+            OSError: The disk is full or read-only.
+        """
+        folder = self._folder / self._name(repository)
+        known = read_base(folder)
+        if known is not None and (known.repository, known.commit) == (repository, commit):
+            return known
+        return write_base(folder, repository, download())
+
+    def keep(self, repositories: Iterable[str]) -> None:
+        """Delete what is of other repositories, and of other stores; what cannot be deleted stays, silently."""
+        kept = set(map(self._name, repositories))
+        with contextlib.suppress(OSError):
+            for folder in self._folder.iterdir():
+                if folder.name not in kept:
+                    shutil.rmtree(folder, ignore_errors=True)
+
+    def _name(self, repository: str) -> str:
+        """Name of the folder of a repository: no name that a store gives becomes a path."""
+        named = f"{self._store}\0{repository}".encode("utf-8", "surrogatepass")
+        return hashlib.sha256(named).hexdigest()[:32]
 
 
 class Outage(Struct, frozen=True):

@@ -38,12 +38,21 @@ def connect(
         StoreNotReadyError: Nothing was pushed there yet.
         IndexMismatchError: It is too old, or what is there was pushed by another version or for another model.
     """
-    if not settings.uri:
-        raise ConfigError("no team's index is set: `hybrid config set index.uri https://HOST:19530 --user`")
+    require_uri(settings)
     from hybrid.team.milvus import address_of, open_milvus
 
     address = address_of(settings.uri, settings.collection, environ.get(TOKEN, ""))
     return open_milvus(address, key, timeout_s=OPEN_S, makes=makes)
+
+
+def require_uri(settings: IndexConfig) -> None:
+    """Check that the settings name a store.
+
+    Raises:
+        ConfigError: They name none.
+    """
+    if not settings.uri:
+        raise ConfigError("no team's index is set: `hybrid config set index.uri https://HOST:19530 --user`")
 
 
 class Connections:

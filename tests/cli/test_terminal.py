@@ -34,6 +34,7 @@ COMMANDS = [
     ("search", EVIL),
     ("search", "payment", "--all"),
     ("search", EVIL, "--group", EVIL),
+    ("search", EVIL, "--team"),
     ("context", "How does the payment client retry?", "--explain"),
     ("context", EVIL, "--explain", "--session", EVIL, "--client", EVIL),
     ("log",),

@@ -198,7 +198,7 @@ def test_a_store_that_is_down_is_done_without(team: Team, monkeypatch: pytest.Mo
 
     team.store.is_down = False
     monkeypatch.setattr(asking, "_RETRY_S", 0.0)
-    searcher._team.connection.failed(RuntimeError("again"))
+    searcher.team.connection.failed(RuntimeError("again"))
 
     assert expected == [hit.path for hit in searcher.search(make_query(RETRY), top_k=20).hits]
     assert "" == searcher.problem
@@ -230,7 +230,7 @@ def test_an_outage_is_noted_until_it_is_over(team: Team, monkeypatch: pytest.Mon
 
     team.store.is_down = False
     monkeypatch.setattr(asking, "_RETRY_S", 0.0)
-    searcher._team.connection.failed(RuntimeError("again"))
+    searcher.team.connection.failed(RuntimeError("again"))
     searcher.search(make_query(RETRY), top_k=3)
 
     assert read_outage(folder) is None
