@@ -94,9 +94,7 @@ def push(
     Raises:
         StoreDownError: The store does not answer in time; to push again goes on where this push stopped.
     """
-    rows = tree.catalog.indexed()
-    if tree.paths is not None:
-        rows = {path: row for path, row in rows.items() if path in tree.paths}
+    rows = _rows(tree)
     ids = {
         path: file_id(repository, path, tree.catalog.digest_of(content_id), kind, language)
         for path, (content_id, kind, language) in rows.items()
@@ -123,6 +121,15 @@ def push(
     forgotten = forget_old(store, repository, keep)
     pushed = Pushed(len(ids), n_written, forgotten, clean(store, repository, now_s))
     return replace(pushed, texts=n_texts, texts_deleted=n_deleted)
+
+
+def _rows(tree: Tree) -> dict[str, DocumentRow]:
+    """Return path → row of the files of a tree that are pushed; a store takes no path that is not UTF-8."""
+    return {
+        path: row
+        for path, row in tree.catalog.indexed().items()
+        if (tree.paths is None or path in tree.paths) and path.encode("utf-8", "ignore").decode() == path
+    }
 
 
 def delete_texts(store: TeamStore, repository: str) -> int:

@@ -238,6 +238,16 @@ def test_a_push_writes_only_what_is_new(desk: Desk, tmp_path: Path) -> None:
     assert [path] == [one for one in before if before[one] != after[one]]
 
 
+def test_a_path_that_is_no_text_is_left_out(desk: Desk, tmp_path: Path) -> None:
+    """A file whose name is not UTF-8 is not pushed: each working tree indexes it itself, and the others are shared."""
+    store = desk.open()
+    with tree_of(tmp_path, {"src/a.py": "def a(): pass", "src/not-utf8-\udcff.py": "def b(): pass"}) as tree:
+        pushed = push(store, "shop", tree, commit="c1", now_s=1, keep=2, progress=_silent)
+
+    assert 1 == pushed.files
+    assert ["src/a.py"] == list(store.generation("shop", "c1", timeout_s=T).files)
+
+
 def test_old_generations_go_with_what_only_they_need(desk: Desk, tmp_path: Path) -> None:
     """A push keeps so many generations; a text that no generation needs goes after a day, and is not found again."""
     store = desk.open()
