@@ -7,6 +7,7 @@ they stand in such lines.
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from functools import cached_property
@@ -16,7 +17,7 @@ from msgspec.structs import astuple, replace
 
 from hybrid.ask.search import Judged, judged, judged_here, ranked_together
 from hybrid.base.digest import digest_of_normalised
-from hybrid.base.errors import BusyError, HybridError, ProjectError, StoreDownError
+from hybrid.base.errors import BusyError, HybridError, IndexCorruptError, ProjectError, StoreDownError
 from hybrid.base.tokens import query_tokens
 from hybrid.index.analysis import chunk_text
 from hybrid.index.bundle import stands_in
@@ -34,6 +35,7 @@ from hybrid.upkeep.indexing import recipe_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from hybrid.answer.select import Selection
     from hybrid.ask.search import EverywhereResult, SearchRequest
     from hybrid.config import Config
     from hybrid.index.analysis import ChunkRecord
@@ -54,6 +56,8 @@ _NAMED = 3
 """Repositories that a problem names, of all that it concerns."""
 _DOUBTFUL = (HybridError, OSError, ValueError, TypeError, LookupError, ArithmeticError)
 """What comes of reading what a store says: numbers that do not fit each other raise like mistakes of ours."""
+_MOST_STRENGTH = 20.0
+"""What a gate compares is some 1 to 2; e to the power of three times the sum of its parts must be a number."""
 _PLAIN = re.compile(r"[a-z][a-z0-9_+#-]{0,29}")
 """A word for a kind or a language."""
 
@@ -152,6 +156,7 @@ class _Others:
         searcher = open_stored(team, self._key, self._embedder, workspace.home, workspace.config)
         collection = StoredCollection(searcher, workspace.config)
         selection = judged(collection, workspace.loaded, query, wanted)
+        _require_sound(selection)
         collection.read(selection.hits[: wanted.top_k])
         return Judged(repository, "", selection, commit)
 
@@ -165,6 +170,20 @@ class _Others:
         if left_s <= 0:
             raise StoreDownError(f"the store took more than {LIMIT_S:.0f} s")
         return left_s
+
+
+def _require_sound(selection: Selection) -> None:
+    """Check the numbers of a search: figures beyond what can be would spoil the order of all hits.
+
+    Raises:
+        IndexCorruptError: They are beyond it.
+    """
+    verdict, hits = selection.verdict, selection.hits
+    numbers = [number for hit in hits for number in (hit.bm25 or 0.0, hit.rrf, hit.relevance, *hit.evidence.values())]
+    strengths = (verdict.score or 0.0, *verdict.parts.values())
+    # What is no number is not small either.
+    if not (all(map(math.isfinite, numbers)) and all(abs(part) <= _MOST_STRENGTH for part in strengths)):
+        raise IndexCorruptError("its figures in the team's index are beyond what can be: push it again")
 
 
 def _name_here(workspace: Workspace) -> str:

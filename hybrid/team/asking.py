@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.errors import BusyError, IndexCorruptError, IndexUnavailableError
 from hybrid.team.store import Only
+from hybrid.types import FILE_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -146,8 +147,10 @@ class TeamIndex:
         n_chunks = 0
         for name in found:
             file = files.get(name)
-            # A file is what the list of the base says; the store could give another one.
-            if file is None or self.base.id_of(file.path) != name or is_hidden(file.path):
+            # A file is what the list of the base says; the store could give another one, or a record.
+            if file is None or self.base.id_of(file.path) != name or file.kind not in FILE_KINDS:
+                continue
+            if is_hidden(file.path):
                 continue
             n_chunks += len(file.records)
             if chosen and n_chunks > _MOST_CHUNKS:

@@ -29,6 +29,8 @@ SCHEMA = 1
 
 _MOST_BYTES = 256_000_000
 """Bytes that a payload may have when it is unpacked: what a stranger stored must not fill the memory."""
+_MOST_LENGTH = 1.001
+"""Length of a unit vector, rounding included: a longer one would be nearer to everything than it can be."""
 _ID_BYTES = 16
 _Form = TypeVar("_Form")
 _PLAIN = re.compile(r"[a-z0-9]{1,40}\Z")
@@ -60,15 +62,17 @@ class StoredFile(Struct, frozen=True, array_like=True):
     is_cut: bytes
 
     def vectors(self, dim: int) -> StoredVectors:
-        """The vectors of the chunks; for numbers that do not fit the chunks, zeros, which nothing is near to."""
+        """The vectors of the chunks, zeros or of unit length; zeros for numbers that are none of such vectors."""
         n = len(self.records)
+        nothing = StoredVectors(np.zeros((n, dim), np.int8), np.zeros(n, np.float32), np.zeros(n, np.bool_))
         if (len(self.data), len(self.scale), len(self.is_cut)) != (n * dim, n * 4, n):
-            return StoredVectors(np.zeros((n, dim), np.int8), np.zeros(n, np.float32), np.zeros(n, np.bool_))
-        return StoredVectors(
-            np.frombuffer(self.data, np.int8).reshape(n, dim),
-            np.frombuffer(self.scale, "<f4").astype(np.float32, copy=False),
-            np.frombuffer(self.is_cut, np.uint8) > 0,
-        )
+            return nothing
+        data = np.frombuffer(self.data, np.int8).reshape(n, dim)
+        scale = np.frombuffer(self.scale, "<f4").astype(np.float32, copy=False)
+        longest = _MOST_LENGTH / np.maximum(np.linalg.norm(data.astype(np.float32), axis=1), 1)
+        if not ((scale >= 0) & (scale <= longest)).all():
+            return nothing
+        return StoredVectors(data, scale, np.frombuffer(self.is_cut, np.uint8) > 0)
 
 
 class StoredText(Struct, frozen=True):

@@ -97,12 +97,13 @@ def test_a_payload_cannot_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_vectors_of_another_length_are_none(stored: StoredFile) -> None:
-    """Numbers that do not fit the chunks count as chunks without a vector."""
+    """Numbers that do not fit the chunks, or are of no unit vector, count as chunks without a vector."""
     dim = len(stored.data) // len(stored.records)
     cut = replace(stored, data=stored.data[1:])
+    odd = [np.full(len(stored.records), number, "<f4").tobytes() for number in (np.nan, np.inf, -1, 1)]
 
     assert stored.vectors(dim).scale.any()
-    assert not cut.vectors(dim).scale.any()
+    assert not any(one.vectors(dim).scale.any() for one in (cut, *(replace(stored, scale=scale) for scale in odd)))
     assert (len(stored.records), dim) == cut.vectors(dim).data.shape
     assert np.allclose(1, np.linalg.norm(content.floats_of(stored, dim), axis=1), atol=1e-3)
 

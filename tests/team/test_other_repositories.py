@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import shutil
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from msgspec.structs import replace
 
@@ -17,6 +19,7 @@ from hybrid.ask import team as asking_team
 from hybrid.ask.json_output import everywhere_json
 from hybrid.ask.search import SearchRequest
 from hybrid.ask.team import find_in_team
+from hybrid.base.arrays import encode_arrays, parse_arrays
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.cli import search as command
 from hybrid.prompting.query import make_query
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
     from hybrid.ask.search import EverywhereResult, FoundIn
     from hybrid.config import IndexConfig
+    from hybrid.team.content import StoredFile
     from hybrid.team.pushing import Pushed
 
 WHO = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
@@ -117,19 +121,24 @@ class Member:
         every = self.store.texts(ZOO_NAME, self.store.with_text(ZOO_NAME, timeout_s=1), timeout_s=1)
         return {one.path: one for one in every.values()}
 
+    def generation(self) -> Generation:
+        """The newest generation of the zoo."""
+        return self.store.generation(ZOO_NAME, self.store.latest(timeout_s=1)[ZOO_NAME], timeout_s=1)
+
+    def file(self, path: str) -> tuple[str, StoredFile]:
+        """Id and file at a path of the zoo."""
+        name = self.generation().files[path]
+        return name, self.store.files(ZOO_NAME, [name], timeout_s=1)[name]
+
     def forge(self, path: str, **changes: object) -> None:
         """Have the store say something else of the chunks of a file of the zoo."""
-        commit = self.store.latest(timeout_s=1)[ZOO_NAME]
-        name = self.store.generation(ZOO_NAME, commit, timeout_s=1).files[path]
-        file = self.store.files(ZOO_NAME, [name], timeout_s=1)[name]
+        name, file = self.file(path)
         records = tuple(replace(record, **changes) for record in file.records)
         self.store.put(ZOO_NAME, {name: replace(file, records=records)}, 1, timeout_s=1)
 
     def forge_text(self, path: str, text: str, of: str = "") -> None:
         """Have the store say that the text of a file of the zoo is another one, or of another path."""
-        commit = self.store.latest(timeout_s=1)[ZOO_NAME]
-        name = self.store.generation(ZOO_NAME, commit, timeout_s=1).files[path]
-        self.store.put_texts(ZOO_NAME, {name: StoredText(of or path, text)}, timeout_s=1)
+        self.store.put_texts(ZOO_NAME, {self.file(path)[0]: StoredText(of or path, text)}, timeout_s=1)
 
     def find(self, text: str = ZEBRA, *, root: Path | None = None, **settings: str) -> EverywhereResult:
         """Search as `hybrid search --team` does."""
@@ -472,30 +481,56 @@ def test_the_time_for_the_store_ends(member: Member, monkeypatch: pytest.MonkeyP
 
 def test_a_repository_that_cannot_be_read_leaves_the_others(member: Member) -> None:
     """Whatever a store says of one repository, damaged or forged, the others are searched."""
-    latest = member.store.latest(timeout_s=1)[ZOO_NAME]
-    whole = member.store.generation(ZOO_NAME, latest, timeout_s=1)
-    for number, figures in enumerate((b"", b"damaged", whole.figures[:-5])):
-        member.store.commit(f"bad{number}", replace(whole, figures=figures), timeout_s=1)
-    member.store.commit("bad3", whole, timeout_s=1)
-    # Numbers beyond any file, in a file of its own list.
-    name = whole.files["zoo/crossing.py"]
-    file = member.store.files(ZOO_NAME, [name], timeout_s=1)[name]
+    whole, (name, file) = member.generation(), member.file("zoo/crossing.py")
+    arrays = parse_arrays(whole.figures, "figures")
+    figures = [b"", b"damaged", whole.figures[:-5]]
+    changes = {
+        "lengths": np.full(3, np.nan),
+        "n_chunks_files": np.array([-5, 1]),
+        "mean_vector": np.zeros(3, np.float32),
+    }
+    for changed in changes:
+        figures.append(
+            encode_arrays({one: arrays[one] for one in arrays} | {changed: changes[changed]}, arrays.metadata)
+        )
+    for number, one in enumerate(figures):
+        repository = f"bad{number}"
+        member.store.put(repository, {name: file}, 1, timeout_s=1)
+        member.store.commit(repository, replace(whole, figures=one), timeout_s=1)
     records = tuple(replace(record, start_line=2**40, end_line=-1, fields={}) for record in file.records)
-    member.store.put("bad3", {name: replace(file, records=records)}, 1, timeout_s=1)
+    member.store.put("bad6", {name: replace(file, records=records)}, 1, timeout_s=1)
+    member.store.commit("bad6", whole, timeout_s=1)
     result = member.find()
 
-    assert ZOO_NAME == result.hits[0].project
-    assert ["bad0", "bad1", "bad2", "bad3"] == [problem.split(":")[0] for problem in result.problems]
+    assert {ZOO_NAME} == {one.project for one in result.hits}
+    assert [f"bad{number}" for number in range(7)] == [problem.split(":")[0] for problem in result.problems]
+    assert json.dumps(everywhere_json(make_query(ZEBRA), "hybrid", result, is_explained=True), allow_nan=False)
+
+
+def test_vectors_of_a_store_are_no_longer_than_one(member: Member) -> None:
+    """A vector that would be near to everything counts as none."""
+    whole, (name, file) = member.generation(), member.file("zoo/crossing.py")
+    longer = np.where(np.frombuffer(file.data, np.int8) > 0, 127, -127).astype(np.int8).tobytes()
+    member.store.put("evil", {name: replace(file, data=longer)}, 1, timeout_s=1)
+    member.store.commit("evil", whole, timeout_s=1)
+
+    assert {ZOO_NAME} == {one.project for one in member.find().hits}
+
+
+def test_a_record_of_a_store_is_none(member: Member) -> None:
+    """A file that says that it is a lesson is no candidate: lessons speak to an agent."""
+    whole, (name, file) = member.generation(), member.file("zoo/crossing.py")
+    member.store.commit("evil", whole, timeout_s=1)
+    member.store.put("evil", {name: replace(file, kind="lesson")}, 1, timeout_s=1)
+
+    assert "evil" not in {one.project for one in member.find().hits}
 
 
 def test_a_path_of_a_store_is_never_opened(member: Member) -> None:
     """A path that leads to a file of this machine is shown, and not read."""
     secret = member.folder / "secret.py"
     shutil.copy(member.folder / "zoo" / "zoo" / "crossing.py", secret)
-    latest = member.store.latest(timeout_s=1)[ZOO_NAME]
-    whole = member.store.generation(ZOO_NAME, latest, timeout_s=1)
-    name = whole.files["zoo/crossing.py"]
-    file = member.store.files(ZOO_NAME, [name], timeout_s=1)[name]
+    whole, (name, file) = member.generation(), member.file("zoo/crossing.py")
     member.store.put("evil", {name: replace(file, path=str(secret))}, 1, timeout_s=1)
     member.store.commit("evil", replace(whole, files={str(secret): name}), timeout_s=1)
     result = member.find()
