@@ -145,6 +145,9 @@ class _Others:
                 break
             except _DOUBTFUL as error:
                 problems.append(f"{repository}: {error}")
+        else:
+            if self._connection.problem:
+                problems.append(f"not all texts of the team's index were read, for {self._connection.problem}")
         return found, problems
 
     def _judged(self, repository: str, query: Query, wanted: SearchRequest) -> Judged:

@@ -155,7 +155,11 @@ class TeamSearcher(StoredSearcher):
         self._is_told = read_outage(folder) is not None
 
     def _near(self, query: Query, only: Filter, judging: Judging | None) -> Searcher:
-        found = super()._near(query, only, judging)
+        try:
+            found = super()._near(query, only, judging)
+        except IndexCorruptError as error:
+            self.team.connection.failed(error)
+            self.problem, found = str(error), self._alone
         self._tell(is_down=found is self._alone)
         return found
 

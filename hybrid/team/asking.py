@@ -132,6 +132,9 @@ class TeamIndex:
             depth: Chunks that each leg is asked for.
             only: Restricts the chunks.
             is_hidden: Returns whether a path of the base is replaced or deleted in the working tree.
+
+        Raises:
+            IndexCorruptError: The store answers, with something unreadable.
         """
         store = self.connection.store()
         if store is None:
@@ -140,6 +143,8 @@ class TeamIndex:
         try:
             found = self._found(store, vectors, queries, depth, only, ends_s)
             files = self._files(store, found, ends_s)
+        except IndexCorruptError:
+            raise
         except (IndexUnavailableError, BusyError) as error:
             self.connection.failed(error)
             return None

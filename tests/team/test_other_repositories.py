@@ -20,10 +20,10 @@ from hybrid.ask.json_output import everywhere_json
 from hybrid.ask.search import SearchRequest
 from hybrid.ask.team import find_in_team
 from hybrid.base.arrays import encode_arrays, parse_arrays
-from hybrid.base.errors import ConfigError, HybridError
+from hybrid.base.errors import ConfigError, HybridError, IndexCorruptError
 from hybrid.cli import search as command
 from hybrid.prompting.query import make_query
-from hybrid.team.content import Generation, StoredText
+from hybrid.team.content import Generation, StoredText, decode_text
 from hybrid.team.store import StoreKey
 from hybrid.upkeep.indexing import bring_up_to_date
 from hybrid.upkeep.team import open_team_store, push_here
@@ -468,6 +468,39 @@ def test_a_store_that_goes_down_is_told_once(member: Member, monkeypatch: pytest
     assert 1 == len(result.problems)
     named = ", ".join(f"git.example.com/acme/{name}" for name in ("ant", "bee", "cat"))
     assert result.problems[0].startswith(f"{named} and 2 more: not searched, for the store does not answer")
+
+
+def test_a_store_that_goes_down_before_the_texts_is_told(member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hits are given by their places."""
+    member.push_texts()
+    monkeypatch.setattr(member.store, "texts", lambda *_, **__: member.store._of("", "text", 0, "texts"))
+    result = member.find()
+
+    assert (ZOO_NAME, None) == (result.hits[0].project, result.hits[0].found.text)
+    assert ("not all texts of the team's index were read, for the store does not answer in time",) == result.problems
+
+
+def test_a_row_that_cannot_be_read_leaves_the_others(member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is unreadable of one repository does not count as a store that is down; an unreadable text is none."""
+    member.push_texts()
+    member.store.commit("bad", member.generation(), timeout_s=1)
+    member.store.put("bad", dict([member.file("zoo/crossing.py")]), 1, timeout_s=1)
+    files = member.store.files
+
+    def unreadable(repository: str, *args: object, **options: object) -> dict[str, StoredFile]:
+        if repository == "bad":
+            raise IndexCorruptError("something unreadable")
+        return files(repository, *args, **options)
+
+    member.find(BOTH)  # The embedded store reads its files for itself.
+    monkeypatch.setattr(member.store, "files", unreadable)
+    result = member.find()
+
+    assert ZOO_NAME == result.hits[0].project
+    assert ("bad: something unreadable",) == result.problems
+
+    monkeypatch.setattr(member.store, "texts", lambda *_, **__: decode_text(b"damaged"))
+    assert (ZOO_NAME, None) == (member.find().hits[0].project, member.find().hits[0].found.text)
 
 
 def test_the_time_for_the_store_ends(member: Member, monkeypatch: pytest.MonkeyPatch) -> None:

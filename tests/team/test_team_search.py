@@ -12,6 +12,7 @@ from hybrid.search.searcher import Judging
 from hybrid.search.team import TeamSearcher, open_files
 from hybrid.team import asking
 from hybrid.team.base import read_outage
+from hybrid.team.content import decode_file
 from hybrid.team.store import StoreKey
 from hybrid.upkeep.indexing import BuildRequest, bring_up_to_date
 from hybrid.upkeep.team import open_team_store, push_here
@@ -202,6 +203,20 @@ def test_a_store_that_is_down_is_done_without(team: Team, monkeypatch: pytest.Mo
 
     assert expected == [hit.path for hit in searcher.search(make_query(RETRY), top_k=20).hits]
     assert "" == searcher.problem
+
+
+def test_a_store_that_answers_with_something_unreadable_is_done_without(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It counts as one that is down: what lies here answers, and the reason is told."""
+    searcher = team.open()
+    expected = {hit.path for hit in searcher.search(make_query(RETRY), top_k=20).hits}
+    another = team.open()
+    monkeypatch.setattr(team.store, "files", lambda *_, **__: decode_file(b"damaged"))
+
+    assert expected == {hit.path for hit in another.search(make_query(RETRY), top_k=20).hits}
+    assert "push it again" in another.problem
+    assert another.problem == another.team.connection.problem
 
 
 def test_a_hook_without_a_service_asks_no_store(team: Team) -> None:
