@@ -34,9 +34,21 @@ class Desk:
         self.server = server
         self._folder = folder
         self._name = f"t{uuid.uuid4().hex[:12]}"
+        self._opened: list[TeamStore] = []
 
     def open(self, key: StoreKey = KEY, *, makes: bool = True, **changes: Any) -> TeamStore:
         """Open the store of this test, with a new connection."""
+        store = self._open(key, makes=makes, **changes)
+        self._opened.append(store)
+        return store
+
+    def close(self) -> None:
+        """Close every connection: one that is left to itself pings its server, which ends it at some later time."""
+        for store in self._opened:
+            store.close()
+        self._opened.clear()
+
+    def _open(self, key: StoreKey, *, makes: bool, **changes: Any) -> TeamStore:
         if self.server is None:
             return EmbeddedStore(self._folder, key)
         from hybrid.team.milvus import address_of, open_milvus
@@ -72,9 +84,8 @@ def desk(
         _servers[name].start()
     desk = Desk(tmp_path / "store", _servers.get(name))
     yield desk
-    store = desk.open()
-    store.drop(timeout_s=60)
-    store.close()
+    desk.open().drop(timeout_s=60)
+    desk.close()
 
 
 @contextmanager
