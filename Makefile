@@ -87,11 +87,12 @@ bench: $(VENV)/installed
 
 bench-scale: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable "./lab[scale]"
-	test -z "$(BEFORE)" || test -d .before || git worktree add --detach .before $(BEFORE)
-	$(BIN)/hybrid eval scale $(TREE) $(if $(BEFORE),--before .before)
+	test -z "$(BEFORE)" || test -d .before/$(BEFORE) || git worktree add --detach .before/$(BEFORE) $(BEFORE)
+	$(BIN)/hybrid eval scale $(TREE) $(if $(BEFORE),--before .before/$(BEFORE))
 
 wheel: $(VENV)/installed
 	$(BIN)/python -m build --outdir dist .
 
 clean:
+	rm -rf .before && git worktree prune
 	rm -rf $(VENV) $(HEAVY) $(MILVUS) $(MILVUS_DIR) dist .demo $(CLIENTS_DIR)

@@ -80,7 +80,7 @@ def rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _building(progress: dict[str, Any]) -> str:
     """Return in words how far a build is, and about how long it still takes."""
-    steps = {"scan": "finds files", "read": "reads and embeds", "write": "writes"}
+    steps = {"scan": "finds files", "read": "reads and embeds", "write": "writes", "merge": "merges segments of"}
     files = f" {progress['done']:,} of {progress['total']:,} files" if progress["total"] else ""
     share = f", {progress['share']:.0%} done" if progress["share"] else ""
     left_s = progress["seconds_left"]

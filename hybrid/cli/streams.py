@@ -68,7 +68,12 @@ def marked_path(stream: TextIO) -> TextIO:
 # --- progress ---------------------------------------------------------------------------------------------
 
 
-_LABELS = {"scan": "Finding files", "read": "Reading and embedding", "write": "Writing the index"}
+_LABELS = {
+    "scan": "Finding files",
+    "read": "Reading and embedding",
+    "write": "Writing the index",
+    "merge": "Merging segments",
+}
 _SHOWN_AFTER_S = 0.3
 """Seconds after which a bar is drawn: one that vanishes at once only flickers."""
 _LABEL_COLUMNS, _BAR_COLUMNS = 36, 60

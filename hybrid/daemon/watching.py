@@ -9,9 +9,11 @@ looks from time to time.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,6 +36,7 @@ _MAX_NEW_FOLDERS = 100
 """New folders of a batch, at most, that are watched before a build has looked at them; the build names the rest."""
 _MAX_FOLDERS = 50_000
 """Folders of a project beyond which it is not watched: each watch takes a kilobyte of the system's own memory."""
+_RETRY_S = 60.0
 _LIMITS = Path("/proc/sys/fs/inotify")
 _ADDED = 1
 _DELETED = 3
@@ -66,7 +69,7 @@ class _Tree(Struct):
         is_watching: The project's thread runs.
         is_renewing: `folders` differs from the folders that are watched; the thread is to renew the watches.
         is_blind: Something may have changed unseen, which is to be told once the watches stand.
-        has_failed: Watching failed; it is not tried again.
+        failed_s: Monotonic time at which watching failed; it is tried again after a minute.
         problem: Why the project is not watched; empty when it is, or nothing was tried yet.
     """
 
@@ -79,7 +82,7 @@ class _Tree(Struct):
     is_watching: bool = False
     is_renewing: bool = False
     is_blind: bool = True
-    has_failed: bool = False
+    failed_s: float = -math.inf
     problem: str = ""
 
 
@@ -129,15 +132,14 @@ class Watcher:
             tree = self._trees.get(root)
             if tree is None or (tree.folders == frozenset(folders) and tree.is_watching):
                 return
-            if len(folders) > _MAX_FOLDERS and not self._is_recursive:
-                tree.problem = f"it has {len(folders):,} folders, more than the {_MAX_FOLDERS:,} that are watched"
+            if self._are_too_many(root, tree, folders):
                 return
             tree.is_blind = tree.is_blind or not tree.folders.issuperset(folders) or not tree.is_watching
             tree.folders, tree.is_renewing = frozenset(folders), True
-            tree.problem = tree.problem if tree.has_failed else ""
             if tree.is_watching and tree.is_blind:
                 tree.wake.set()
-            elif not tree.is_watching and not tree.has_failed:
+            elif not tree.is_watching and time.monotonic() - tree.failed_s >= _RETRY_S:
+                tree.problem = ""
                 tree.is_watching = True
                 thread = threading.Thread(target=self._follow, args=(root, tree), name="hybrid-watcher", daemon=True)
                 self._threads = [known for known in self._threads if known.is_alive()] + [thread]
@@ -154,8 +156,19 @@ class Watcher:
                 return
             others = {path for path in tree.folders if not any(_is_below(path, top) for top in within)}
             wanted = frozenset(others.union(folders))
-            if wanted != tree.folders:
+            if wanted != tree.folders and not self._are_too_many(root, tree, wanted):
                 tree.folders, tree.is_renewing = wanted, True
+
+    def _are_too_many(self, root: Path, tree: _Tree, folders: Collection[str]) -> bool:
+        """Return whether a project has too many folders; its watches end then. The caller holds the lock."""
+        if len(folders) <= _MAX_FOLDERS or self._is_recursive:
+            return False
+        problem = f"it has {len(folders):,} folders, more than the {_MAX_FOLDERS:,} that are watched"
+        # What goes on would miss the new folders: nothing is watched, and the caller looks from time to time.
+        self._trees[root] = _Tree(tree.root, tree.step_ms, tree.git, problem=problem)
+        tree.is_over = True
+        tree.wake.set()
+        return True
 
     def unwatch(self, root: Path) -> None:
         """Stop following a project; its thread ends soon, and nothing more is reported."""
@@ -219,7 +232,7 @@ class Watcher:
                     changes |= late
                 self._report(root, tree, {path for _, path in changes if _matters(tree, path)})
         except Exception as error:  # noqa: BLE001 - see above
-            tree.has_failed, tree.problem = True, _why_not(error, len(tree.folders))
+            tree.failed_s, tree.problem = time.monotonic(), _why_not(error, len(tree.folders))
         finally:
             with self._lock:
                 tree.is_watching = False

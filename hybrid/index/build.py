@@ -135,11 +135,11 @@ class _Run(Struct, frozen=True):
     def _merge(self, catalog: Catalog, summary: Summary) -> None:
         """Merge segments after the generation that holds what changed: nobody waits for it to find that.
 
-        The disk may be full: then the next build merges.
+        The disk may be full, or a segment damaged: the next build merges, or makes the index anew.
         """
         from hybrid.index.commit import merge_segments
 
-        with contextlib.suppress(OSError, IndexUnavailableError):
+        with contextlib.suppress(OSError, IndexUnavailableError, ValueError, IndexError):
             merged = merge_segments(catalog, self.place.folder, self.tools, self.task.max_segments)
             if merged != summary.generation:
                 summary.generation = merged

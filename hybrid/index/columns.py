@@ -370,10 +370,11 @@ class SiftedLeg(DenseLeg):
     The means are those over all chunks and files; the largest cosines are those among the nearest rows and their files.
 
     Args:
-        rows: The ranked rows, as in `Leg`.
-        compared: The rows that the query was compared with.
+        rows: The ranked rows, as in `Leg`; all of them were compared.
+        compared: The rows that the query was compared with, ascending.
         cosines: Of these, none missing.
         nearest: Those of them with the largest cosines, whatever the filter of the ranking.
+        least: The least cosine of the rows that signs told; rows that were not compared lie below it.
         cosine_of: Gives the cosine of the query to each of some rows; NaN for a row without one.
         query: Unit vector, shape (dim,).
         columns: The columns of the snapshot.
@@ -384,21 +385,20 @@ class SiftedLeg(DenseLeg):
         rows: NDArray[np.int64],
         *,
         compared: NDArray[np.int64],
-        cosines: NDArray[np.float64],
+        cosines: NDArray[np.float32],
         nearest: NDArray[np.int64],
+        least: float,
         cosine_of: Callable[[NDArray[np.integer[Any]]], NDArray[np.float32]],
         query: NDArray[np.float32],
         columns: Columns,
     ) -> None:
-        # Of zeros, memory is taken only where something is written: for the rows that were worked out.
-        self._is_known = np.zeros(columns.n_rows, np.bool_)
-        self._known = np.zeros(columns.n_rows, np.float32)
-        self._is_known[compared], self._known[compared] = True, cosines
-        self._is_compared: NDArray[np.bool_] = self._is_known.copy()
-        super().__init__(rows, self._known[rows].astype(np.float64))
+        super().__init__(rows, cosines[np.searchsorted(compared, rows)].astype(np.float64))
+        self._is_compared = np.zeros(columns.n_rows, np.bool_)
+        self._is_compared[compared] = True
+        self._compared, self._cosines_of_compared = compared, cosines
         self._nearest = nearest
         self._top = float(cosines.max())
-        self._least = float(cosines.min())
+        self._least = least
         self._cosine_of = cosine_of
         self._query = query
         self._columns = columns
@@ -414,12 +414,16 @@ class SiftedLeg(DenseLeg):
         return None if math.isnan(cosine) else cosine
 
     def _raw(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
-        """The cosine to each of some rows, each worked out once; NaN for one without."""
-        new = rows[~self._is_known[rows]]
-        if len(new):
-            self._known[new] = self._cosine_of(new)
-            self._is_known[new] = True
-        return self._known[rows]
+        """The cosine to each of some rows; NaN for one without."""
+        found = np.empty(len(rows), np.float32)
+        is_compared = self._is_compared[rows]
+        found[is_compared] = self._of_compared(rows[is_compared])
+        if not is_compared.all():
+            found[~is_compared] = self._cosine_of(rows[~is_compared])
+        return found
+
+    def _of_compared(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+        return self._cosines_of_compared[np.searchsorted(self._compared, rows)]
 
     @cached_property
     def _chunk_figures(self) -> CosineFigures:
@@ -446,13 +450,18 @@ class SiftedLeg(DenseLeg):
         return np.nan_to_num(self._raw(rows), nan=0.0)
 
     def largest(self, rows: NDArray[np.integer[Any]], starts: NDArray[np.intp]) -> NDArray[np.float32]:
-        """See `DenseLeg.largest`; of a file that has rows among those compared, its largest is taken to be there."""
+        """See `DenseLeg.largest`; of a file that has rows among those compared, its largest is taken to be there.
+
+        Of a file without one it is the least of the rows that signs told.
+        """
         if not len(starts):
             return np.zeros(0, np.float32)
-        is_compared = np.flatnonzero(self._is_compared.take(rows))
-        found = np.full(len(rows), self._least, np.float32)
-        found[is_compared] = self._known.take(rows[is_compared])
-        return _largest(found, starts)
+        is_compared = self._is_compared[rows]
+        found = np.full(len(rows), -1, np.float32)
+        found[is_compared] = self._of_compared(rows[is_compared])
+        largest = _largest(found, starts)
+        largest[~np.logical_or.reduceat(is_compared, starts)] = self._least
+        return largest
 
     def of_files(self, files: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         """See `DenseLeg.of_files`."""

@@ -148,7 +148,7 @@ def merge_segments(catalog: Catalog, folder: Path, tools: BuildTools, max_segmen
         The generation that is current afterwards: the present one when there is nothing to merge.
 
     Raises:
-        IndexUnavailableError: The generation on disk is damaged.
+        IndexUnavailableError, ValueError: The generation on disk is damaged.
         OSError: The disk is full or read-only; the present generation stays.
     """
     manifest = read_manifest(folder)
@@ -161,7 +161,7 @@ def merge_segments(catalog: Catalog, folder: Path, tools: BuildTools, max_segmen
         return manifest.generation
     wanted = catalog.indexed()
     return _write_generation(
-        catalog, folder, tools, (manifest, kept, 1.0), [(path, *wanted[path]) for path in sorted(paths)]
+        catalog, folder, tools, (manifest, kept, None), [(path, *wanted[path]) for path in sorted(paths)]
     )
 
 
@@ -169,7 +169,7 @@ def _write_generation(
     catalog: Catalog,
     folder: Path,
     tools: BuildTools,
-    old: tuple[Manifest, list[SegmentEntry], float],
+    old: tuple[Manifest, list[SegmentEntry], float | None],
     rows: Sequence[tuple[str, int, str, str]],
     draft: SegmentDraft | None = None,
 ) -> int:
@@ -179,18 +179,20 @@ def _write_generation(
         catalog: Holds the documents.
         folder: Folder of the tree.
         tools: What the build works with.
-        old: The manifest before, the entries that stay, and the part of the build that is done.
+        old: The manifest before, the entries that stay, and the part of the build that is done, None for a merge.
         rows: Path, content id, kind and language of each document.
         draft: As of `write_segment`.
     """
     previous, kept, share = old
     n_written = 0
     for number, group in enumerate(_groups(catalog, rows)):
-        tools.progress("write", n_written, len(rows), share + (1 - share) * n_written / len(rows))
+        part = n_written / len(rows)
+        step, done = ("merge", part) if share is None else ("write", share + (1 - share) * part)
+        tools.progress(step, n_written, len(rows), done)
         n_written += len(group)
         target = folder / f"segment-{previous.generation + 1:08d}{f'-m{number:02d}' if number else ''}.safetensors"
         kept.append(write_segment(catalog, target, tools, group, draft))
-    tools.progress("write", len(rows), len(rows), 1.0)
+    tools.progress("merge" if share is None else "write", len(rows), len(rows), 1.0)
     # A reader opens what the manifest names: it is replaced last, in one rename, when the new segment is on disk. A
     # build killed before leaves the old generation whole, and one killed after leaves only files that nobody names.
     manifest = replace(previous, generation=previous.generation + 1, segments=tuple(kept))

@@ -38,10 +38,10 @@ class Holder(Struct, frozen=True):
     Attributes:
         pid: Its process.
         host: Name of its machine.
-        step: What it does: scan, read or write; empty before the first file.
+        step: What it does: scan, read, write or merge; empty before the first file.
         done: Files that are done in this step.
         total: Files of this step; 0 while unknown.
-        share: Part of the whole build that is done, 0 to 1.
+        share: Part of the whole build that is done, 0 to 1; of a merge, which follows a build, of that.
         seconds_left: Seconds until it is done, by its pace; None while that cannot be told.
     """
 
@@ -86,6 +86,7 @@ class Signature:
         self._clock = clock
         self._pace = Pace()
         self._next_s = 0.0
+        self._step = ""
         self._own = Holder(os.getpid(), socket.gethostname())
         self._write(self._own)
 
@@ -95,6 +96,9 @@ class Signature:
         now_s = self._clock()
         if now_s >= self._next_s:
             self._next_s = now_s + _EVERY_S
+            if step == "merge" and self._step != step:
+                self._pace = Pace()
+            self._step = step
             left_s = self._pace.seconds_left(share, now_s) if share else None
             own = self._own
             self._write(Holder(own.pid, own.host, step, done, total, round(share, 4), left_s and round(left_s, 1)))

@@ -117,28 +117,35 @@ def _wanted(part: SegmentPart, among: NDArray[np.bool_] | None) -> NDArray[np.bo
 def _counts(segment: Segment, name: str) -> bool:
     """Return whether a segment has an array of counts over its documents that is exact, or that is near in a large one.
 
-    The counts hold removed documents, too. An index of an earlier version has none.
+    The counts hold removed documents, too: `_of_live`. An index of an earlier version has none.
     """
     return segment.has(name) and (segment.is_live is None or segment.n_chunks >= LEAST_ROWS)
 
 
+def _of_live(segment: Segment, count: int) -> int:
+    """Return how many of so many documents of a segment can be found, as if each were removed as often as any other."""
+    if segment.is_live is None:
+        return count
+    return round(count * float(np.count_nonzero(segment.doc_is_live)) / max(segment.n_documents, 1))
+
+
 def _n_files(segment: Segment, term: str) -> int:
-    """Return how many files of a segment hold a term; of a large one, removed files too."""
+    """Return how many files of a segment that can be found hold a term; of a large one, about so many."""
     number = segment.term_number(term)
     if number is None:
         return 0
     if _counts(segment, "term_docs"):
-        return int(segment.array("term_docs")[number])
+        return _of_live(segment, int(segment.array("term_docs")[number]))
     return len(runs(segment.chunk_doc[live_postings(segment, term)[0]]))
 
 
 def _n_naming(segment: Segment, term: str) -> int:
-    """Return how many files of a segment define a name with a term; of a large one, removed files too."""
+    """Return how many files of a segment that can be found define a name with a term; of a large one, about so many."""
     number = segment.term_number(term)
     if number is None:
         return 0
     if _counts(segment, "term_naming_docs"):
-        return int(segment.array("term_naming_docs")[number])
+        return _of_live(segment, int(segment.array("term_naming_docs")[number]))
     span = segment.span("field_start", number)
     counts = segment.array("field_tf")[:, span]
     posts = segment.array("field_post")[span][(counts[_NAME] > 0) | (counts[_VALUE] > 0)]

@@ -30,7 +30,7 @@ class Progress(Protocol):
     """Hears how far a build is."""
 
     def __call__(self, step: str, done: int, total: int, share: float = 0.0) -> None:
-        """Take how many of `total` files are done; `step` is scan, read or write; `total` is 0 while unknown.
+        """Take how many of `total` files are done; `step` is scan, read, write or merge; `total` is 0 while unknown.
 
         `share` is the part of the whole build that is done, 0 to 1, as its time goes; 0 while unknown.
         """

@@ -108,9 +108,9 @@ def nearest(found: NDArray[np.unsignedinteger[Any]], n_wanted: int) -> NDArray[n
     """
     if len(found) <= n_wanted:
         return np.arange(len(found))
-    sample = found[::_SAMPLED]
-    place = min(n_wanted // _SAMPLED, len(sample) - 1)
-    bound = int(np.partition(sample, place)[place])
+    counts = np.bincount(found[::_SAMPLED])
+    place = min(n_wanted // _SAMPLED, int(counts.sum()) - 1)
+    bound = int(np.searchsorted(counts.cumsum(), place, side="right"))
     rows = np.flatnonzero(found <= bound)
     while len(rows) < n_wanted:
         bound += 1

@@ -201,11 +201,14 @@ class Snapshot:
         rows, scores = np.concatenate(every)[has_vector], scores[has_vector]
         if not len(rows):
             return self._nothing()
+        # Where all rows are compared none is left out: what was left out lies below the rows that signs told.
+        told = [one.cosines[one.cosines != NO_VECTOR] for one in scans if one.compared is not None]
         return SiftedLeg(
             self._best(rows, scores, depth, allowed),
             compared=rows,
-            cosines=scores,
+            cosines=scores.astype(np.float32),
             nearest=rows[largest(scores, depth)],
+            least=min((float(some.min()) for some in told if len(some)), default=0.0),
             cosine_of=lambda some: self._cosines(query, some),
             query=query,
             columns=self.fields,

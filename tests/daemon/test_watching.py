@@ -216,6 +216,51 @@ def test_too_many_folders(tmp_path: Path) -> None:
     assert (True, "") == after
 
 
+@pytest.mark.parametrize("how", ["learn", "learn_below"])
+def test_a_project_that_grows_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    """Its watches would miss the new folders: they end, and it says why."""
+    monkeypatch.setattr("hybrid.daemon.watching._MAX_FOLDERS", 3)
+    root = git_project(tmp_path / "tree", FILES)
+    watcher = Watcher(lambda *_: None, is_recursive=False)
+    watcher.watch(root, debounce_ms=50)
+    watcher.learn(root, FOLDERS)
+    assert watcher.is_watching(root)
+    more = [*FOLDERS, *(f"src/d{number}" for number in range(6))]
+    if how == "learn":
+        watcher.learn(root, more)
+    else:
+        watcher.learn_below(root, ["src"], more)
+    found = watcher.is_watching(root), watcher.problem(root)
+    watcher.close()
+
+    assert (False, "it has 8 folders, more than the 3 that are watched") == found
+
+
+def test_a_failed_watch_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once the limit was raised, the next look at everything leads to watches, without a new service."""
+    monkeypatch.setattr("hybrid.daemon.watching._RETRY_S", 0.0)
+    root = git_project(tmp_path / "tree", FILES)
+    opened: list[int] = []
+
+    def scarce(paths: list[str], *, is_recursive: bool) -> RustNotify:
+        opened.append(len(paths))
+        if len(opened) == 1:
+            raise OSError("OS file watch limit reached.")
+        return open_notifier(paths, is_recursive=is_recursive)
+
+    told: queue.Queue[set[str]] = queue.Queue()
+    watcher = Watcher(lambda _, paths: told.put(paths), notify=scarce, is_recursive=False)
+    watcher.watch(root, debounce_ms=50)
+    watcher.learn(root, FOLDERS)
+    until(lambda: watcher.problem(root))
+    watcher.learn(root, FOLDERS)
+    told.get(timeout=LONG_S)
+    found = watcher.is_watching(root), watcher.problem(root)
+    watcher.close()
+
+    assert (True, "") == found
+
+
 def test_watches_that_are_renewed_need_no_more_of_them(tmp_path: Path) -> None:
     """Where new watches cannot stand beside the old ones, these go first, and everything counts as changed."""
     root = git_project(tmp_path / "tree", FILES)

@@ -134,7 +134,8 @@ class WordScores:
 
     def _weighted(self, sizes: Iterable[int], n_live: int) -> NDArray[np.float32]:
         """Return the weight of each term, given how many of the live chunks or files hold it."""
-        weights = [count * idf(n_live, size) for count, size in zip(self._counts, sizes, strict=True)]
+        # Of a large index with removed files a size is an estimate, which may be more than are left.
+        weights = [count * idf(n_live, min(size, n_live)) for count, size in zip(self._counts, sizes, strict=True)]
         return np.array(weights, np.float32)
 
     def _held(self, candidates: Candidates) -> _Held:

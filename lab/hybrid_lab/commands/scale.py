@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sysconfig
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 ABOUT = "searches at 10,000, 100,000 and a million chunks, beside earlier code and other engines"
 _SIZES = (10_000, 100_000, 1_000_000)
 _ENGINES = ("rank_bm25", "tantivy", "fts5", "usearch")
+"""As `measure.ENGINES`, whose module brings numpy."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -42,6 +44,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run it."""
     from importlib.util import find_spec
+
+    # Read when numpy is imported: what is compared has one thread, as the service has.
+    os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
     from hybrid.evaluation.trees import scratch_home, settings_in_force
     from hybrid_lab.scale.measure import ScalePlan, measure_scale

@@ -82,6 +82,23 @@ def test_the_shares_of_a_build_only_grow(tmp_path: Path) -> None:
     assert len({round(share, 2) for share in shares}) > 4
 
 
+def test_a_merge_has_shares_of_its_own(tmp_path: Path) -> None:
+    """A merge follows a build that is done: it is a step of its own, which begins at nothing."""
+    place, source = place_in(tmp_path), ListSource({})
+    told: list[tuple[str, float]] = []
+    for number in range(4):
+        source.put(f"f{number}.py", f"def function_{number}():\n    return {number}\n")
+        build_index(
+            place,
+            source,
+            max_segments=2,
+            progress=lambda step, _done, _total, share=0.0: told.append((step, share)),
+        )
+    merges = [share for step, share in told if step == "merge"]
+
+    assert (0.0, 1.0) == (merges[0], merges[-1])
+
+
 def test_who_waits_is_told_how_far_the_other_is(tmp_path: Path) -> None:
     """The message of a busy lock names process and share."""
     place = place_in(tmp_path)

@@ -224,6 +224,26 @@ def test_the_nearest_by_signs_are_mostly_the_nearest(tmp_path: Path, n_compared:
 
 @pytest.mark.usefixtures("_signed")
 @pytest.mark.parametrize("name", ["chunk_sign", "vector_file_sum"])
+def test_an_unrelated_file_changes_no_place_in_a_large_segment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file without a compared row counts as the least of those that signs told, whatever small segments hold."""
+    monkeypatch.setattr("hybrid.index.drafting.LEAST_ROWS", 30)
+    place, source = place_in(tmp_path), ListSource(TEXTS)
+    build_index(place, source, max_segments=100)
+    (query,) = _vectors("harbour crane3 tide2")
+    found: list[float] = []
+    for text in ("", "+++ unrelated words of something else\n"):
+        if text:
+            source.put("src/zz.txt", text)
+            build_index(place, source, max_segments=100)
+        leg = _open(place, 5).dense(query, 3)
+        assert isinstance(leg, SiftedLeg)
+        values = [float(leg.largest(np.array([row]), np.array([0]))[0]) for row in range(40)]
+        found.append(min(values))
+        assert values.count(found[-1]) > 20
+
+    assert found[0] == found[1]
+
+
 def test_signs_may_be_missing(tmp_path: Path, name: str) -> None:
     """As in every segment of an earlier version; then all rows are compared, or the mean is worked out."""
     path = _one_segment(tmp_path)

@@ -257,6 +257,24 @@ def test_rarity_is_that_of_live_chunks(tmp_path: Path) -> None:
     } == idf
 
 
+def test_removed_files_of_a_large_segment_make_no_weight_negative(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There the files that hold a word are counted with those that were removed: a word of all files adds little."""
+    monkeypatch.setattr("hybrid.index.drafting.LEAST_ROWS", 50)
+    monkeypatch.setattr("hybrid.index.lookup.LEAST_ROWS", 50)
+    texts = {f"src/f{n}.py": f"def harbour():\n    return ship{n}\n" for n in range(100)}
+    kept = {path: text for n, (path, text) in enumerate(texts.items()) if n >= 45}
+    corpus = corpus_of(tmp_path, texts, kept | {"src/x.py": "nothing = 1\n"})
+    files = WordScores(corpus, {"harbour": 1.0}).of_files(every_file(corpus), 9)
+    by = by_path(corpus, files.files), by_path(corpus, files.names)
+
+    assert 100 == corpus.n_rows - 1 > corpus.n_live
+    for found in by:
+        assert 0 == found["src/x.py"] < min(found[path] for path in kept)
+        assert 1 >= max(found.values())
+
+
 def test_a_corpus_without_a_chunk(tmp_path: Path) -> None:
     """An empty project and one whose files all went give empty scores, and no division by zero."""
     nothing: dict[str, str] = {}
