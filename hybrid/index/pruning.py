@@ -75,7 +75,7 @@ class LargestSums:
         self._before = [0.0, *accumulate(ordered)]
         left = [0.0, *accumulate(reversed(ordered))]
         self._left = [bound * (1 + _ROUNDING) for bound in reversed(left)]
-        self._sizes = [sizes[term] / max(n_rows, 1) for term in self._order]
+        self._added = [0.0, *accumulate(sizes[term] / max(n_rows, 1) for term in self._order)]
         self._n_rows, self._depth = n_rows, depth
         self._best = np.zeros(0)
         self._least = 0.0  # What a row must have to be among the best; 0 until there are as many as wanted.
@@ -93,38 +93,41 @@ class LargestSums:
         """
         if not self._order:
             return
-        is_last = first_row + n_rows >= self._n_rows
-        sums, done = np.zeros(n_rows), 0
-        n_added, n_read = 0.0, 0
-        while done < len(self._order):
-            start, most = done, max(_AT_ONCE, n_rows * _SHARE_AT_ONCE, 2 * n_added)
-            if self._depth >= self._n_rows:
-                most = np.inf
-            while done < len(self._order) and (done == start or n_added + self._sizes[done] * n_rows <= most):
-                if done > start and self._left[done] < self._least:
-                    break
-                n_added += self._sizes[done] * n_rows
-                done += 1
-            np.add.at(sums, *read(sorted(self._order[start:done]), None))
-            n_read += 1
+        sums, done, n_read = np.zeros(n_rows), 0, 0
+        least: float | None = None
+        while least is None and done < len(self._order):
+            end = self._end_of_group(done, n_rows)
+            np.add.at(sums, *read(sorted(self._order[done:end]), None))
+            done, n_read = end, n_read + 1
             least = self._least_sum(sums, done)
-            if least is not None:
-                rows = np.flatnonzero(sums >= least - self._left[done])
-                self._take(first_row, rows, sums[rows], (read, done, least), is_last=is_last)
-                return
-        rows = np.flatnonzero(sums >= self._least if self._least else sums > 0)
-        if n_read == 1:
+        least = self._least if least is None else least
+        rows = np.flatnonzero(sums >= least - self._left[done] if least else sums > 0)
+        is_last = first_row + n_rows >= self._n_rows
+        if n_read == 1 and done == len(self._order):
             self._note(first_row + rows, sums[rows], is_last=is_last)
         else:
-            self._take(first_row, rows, sums[rows], (read, done, self._least), is_last=is_last)
+            self._take(first_row, rows, sums[rows], (read, done, least), is_last=is_last)
+
+    def _end_of_group(self, done: int, n_rows: int) -> int:
+        """Return the end of the terms that are read at once for all rows of a block: the next term, and some more."""
+        if self._depth >= self._n_rows:
+            return len(self._order)
+        most = max(_AT_ONCE, n_rows * _SHARE_AT_ONCE, 2 * self._added[done] * n_rows)
+        end = done + 1
+        while end < len(self._order) and self._left[end] >= self._least and self._added[end + 1] * n_rows <= most:
+            end += 1
+        return end
 
     def _least_sum(self, sums: NDArray[np.float64], done: int) -> float | None:
-        """Return what a row of a block must have to be among the best, when no row without its first terms may be."""
+        """Return what a row of a block must have to be among the best, by the sums of the first terms.
+
+        None when more terms must be read for all rows: what is left may lift a row without these terms.
+        """
         rest = self._left[done]
-        if done == len(self._order) or (not self._least and rest >= self._before[done]):
-            return None
-        if rest < self._least:
+        if rest < self._least:  # The blocks before tell.
             return self._least
+        if self._least or rest >= self._before[done]:
+            return None
         sums = sums[sums > rest]
         if len(sums) < self._depth:
             return None
