@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 MOST_CHUNKS = 125_000
-"""Chunks from which on a segment takes no more documents: what a build holds in memory goes by it, 1 GB at most."""
+"""Chunks from which on a segment takes no more documents: what a build holds in memory goes by it, 0.75 GB at most."""
 
 
 class Sealed(Struct, frozen=True):
