@@ -116,6 +116,10 @@ class _Run(Struct, frozen=True):
                     catalog.collect(spare=0 if self.task.is_purged else min(_SPARE_CONTENTS, summary.documents))
             else:
                 catalog.touch()
+                if summary.is_full:
+                    catalog.commit()
+                    self._merge(catalog, summary)  # What edits left to it.
+                    catalog.begin()
             catalog.commit()
             catalog.compact_if_loose()
         return summary
@@ -140,7 +144,7 @@ class _Run(Struct, frozen=True):
         from hybrid.index.commit import merge_segments
 
         with contextlib.suppress(OSError, IndexUnavailableError, ValueError, IndexError):
-            merged = merge_segments(catalog, self.place.folder, self.tools, self.task.max_segments)
+            merged = merge_segments(catalog, self.place.folder, self.tools, self.task)
             if merged != summary.generation:
                 summary.generation = merged
                 summary.seconds = time.perf_counter() - self.started

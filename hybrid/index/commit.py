@@ -135,14 +135,14 @@ def commit_snapshot(catalog: Catalog, folder: Path, tools: BuildTools, task: Bui
     return _write_generation(catalog, folder, tools, (previous, kept, changes.share), rows, changes.draft)
 
 
-def merge_segments(catalog: Catalog, folder: Path, tools: BuildTools, max_segments: int) -> int:
+def merge_segments(catalog: Catalog, folder: Path, tools: BuildTools, task: BuildTask) -> int:
     """Write small segments as one, when they are many, and those that are half dead anew.
 
     Args:
         catalog: Holds the documents of the generation on disk, and no others.
         folder: Folder of the tree.
         tools: What the build works with.
-        max_segments: Number of small segments beyond which some are merged.
+        task: Its `max_segments` and `most_merged`.
 
     Returns:
         The generation that is current afterwards: the present one when there is nothing to merge.
@@ -153,10 +153,10 @@ def merge_segments(catalog: Catalog, folder: Path, tools: BuildTools, max_segmen
     """
     manifest = read_manifest(folder)
     n_small = sum(2 * entry.n_chunks < MOST_CHUNKS for entry in manifest.segments)
-    if n_small <= max_segments and not any(entry.dead_documents for entry in manifest.segments):
+    if n_small <= task.max_segments and not any(entry.dead_documents for entry in manifest.segments):
         return manifest.generation
     opened = [open_segment(folder, entry) for entry in manifest.segments]
-    kept, paths = _choose_merges(list(manifest.segments), opened, max_segments)
+    kept, paths = _choose_merges(list(manifest.segments), opened, task)
     if len(kept) == len(opened):
         return manifest.generation
     wanted = catalog.indexed()
@@ -285,28 +285,41 @@ def _groups(
 
 
 def _choose_merges(
-    entries: list[SegmentEntry], opened: list[Segment], max_segments: int
+    entries: list[SegmentEntry], opened: list[Segment], task: BuildTask
 ) -> tuple[list[SegmentEntry], set[str]]:
     """Return the segments that stay, and the paths of the live documents in those that are written anew.
 
     A segment that is half dead is written anew. Of those that hold less than half of `MOST_CHUNKS`, when they are more
     than `max_segments`, the smaller ones are merged until what is merged together is smaller than what stays: an edit
-    costs the logarithm of the index at most, and a full segment is never part of it.
+    costs the logarithm of the index at most, and a full segment is never part of it. Of all that, no more than
+    `most_merged` chunks are written.
     """
     n_docs = {entry.file: segment.n_documents for entry, segment in zip(entries, opened, strict=True)}
+    n_chunks = {entry.file: segment.n_live for entry, segment in zip(entries, opened, strict=True)}
     live = {entry.file: n_docs[entry.file] - len(entry.dead_documents) for entry in entries}
-    # A segment that is half dead costs every scan twice its worth.
-    rewrite = {entry.file for entry in entries if 2 * len(entry.dead_documents) >= max(n_docs[entry.file], 1)}
-    small = [entry for entry in entries if entry.file not in rewrite and 2 * entry.n_chunks < MOST_CHUNKS]
-    staying = sorted(small, key=lambda entry: live[entry.file])
-    if len(staying) + bool(rewrite) > max_segments:
+    by_size = sorted(entries, key=lambda entry: live[entry.file])
+    rewrite: set[str] = set()
+    written = 0
+    for entry in by_size:
+        # A segment that is half dead costs every scan twice its worth.
+        is_half_dead = 2 * len(entry.dead_documents) >= max(n_docs[entry.file], 1)
+        if is_half_dead and written + n_chunks[entry.file] <= task.most_merged:
+            rewrite.add(entry.file)
+            written += n_chunks[entry.file]
+    staying = [entry for entry in by_size if entry.file not in rewrite and 2 * entry.n_chunks < MOST_CHUNKS]
+    if len(staying) + bool(rewrite) > task.max_segments:
         # The smallest go first, down to half of the limit: so an edit seldom pays for a merge, and a large segment is
         # rewritten only when what is merged has grown as large as it.
-        merged = 0
-        while staying and (len(staying) + 1 > max(max_segments // 2, 1) or live[staying[0].file] <= merged):
+        merged, fewest = 0, max(task.max_segments // 2, 1)
+        while staying and (len(staying) + 1 > fewest or live[staying[0].file] <= merged):
             smallest = staying.pop(0)
+            written += n_chunks[smallest.file]
+            if written > task.most_merged:
+                break
             merged += live[smallest.file]
             rewrite.add(smallest.file)
+    if len(rewrite) == 1 and not any(2 * len(entry.dead_documents) >= n_docs[entry.file] for entry in entries):
+        rewrite.clear()  # One segment alone would be written again as it is.
     paths: set[str] = set()
     for entry, segment in zip(entries, opened, strict=True):
         if entry.file in rewrite:

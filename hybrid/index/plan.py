@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -153,6 +154,7 @@ class BuildTask(Struct, frozen=True):
         is_purged: Write every segment anew, and drop what no document of any tree has, without reading again what
             did not change: no file of the index holds any more what is gone.
         max_segments: Number of segments beyond which small ones are merged.
+        most_merged: Number of chunks that a merge writes at most; a larger one is left to a build that may take longer.
         wait_s: Seconds to wait for another build of this project.
         lend: Gives what a first snapshot begins with, as `lending.take_over` does; None begins with nothing.
         begin: Called once the lock is held, before anything is written; what it raises ends the build.
@@ -162,6 +164,7 @@ class BuildTask(Struct, frozen=True):
     full: bool = False
     is_purged: bool = False
     max_segments: int = 8
+    most_merged: float = math.inf
     wait_s: float = 0.0
     lend: Callable[[Place, Catalog, BuildTools], Lending | None] | None = None
     begin: Callable[[], None] = lambda: None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import time
 from pathlib import Path
@@ -55,6 +56,10 @@ _LINKS = "links.json"
 _MAX_LINKS_BYTES = 4_000_000
 _MAX_PATHS = 200
 """Changed paths beyond which the whole tree is looked at, which costs about as much as to look at each path."""
+
+_MERGED_BY_AN_EDIT = 16_000
+"""Chunks that an edit merges at most, which takes two seconds: the next edit waits for it. More is merged by a look at
+everything, as at the start of a session."""
 
 _DECIDE_ON_ALL = {"", ".git/HEAD", ".git/index", ".git/info/exclude", ".hybrid", ".hybrid/config.toml"}
 _NAMES_THAT_DECIDE = {".gitignore", ".hybridignore", ".git"}
@@ -264,6 +269,7 @@ def bring_up_to_date(
         part=part,
         full=request.is_full,
         max_segments=settings.max_segments,
+        most_merged=math.inf if part is None else _MERGED_BY_AN_EDIT,
         wait_s=request.wait_s,
         lend=request.lend,
         begin=begin,

@@ -214,3 +214,25 @@ def _answers(place: Place) -> list[object]:
         [(snapshot.get(entry.row).path, round(entry.raw, 5)) for entry in leg.ranking]
         for leg in (snapshot.dense(query, 50), snapshot.lexical(query_tokens("alpha delta return function_3"), 50))
     ]
+
+
+def test_an_edit_leaves_large_merges_to_others(tmp_path: Path) -> None:
+    """With a limit, segments stay that are too large for it, and half-dead ones too; without it the next build merges."""
+    place, source = place_in(tmp_path), ListSource({})
+    for number in range(4):
+        for n in range(3):
+            source.put(f"g{number}_{n}.py", f"def other_{number}_{n}():\n    return {n}\n")
+        build_index(place, source, max_segments=100)
+    before = {entry.file for entry in read_manifest(place.folder).segments}
+    for n in range(2):
+        del source.texts[f"g0_{n}.py"]
+    build_index(place, source, max_segments=2, most_merged=0)
+    assert before == {entry.file for entry in read_manifest(place.folder).segments}
+    source.put("small.py", "def small():\n    return 1\n")
+    build_index(place, source, max_segments=2, most_merged=2)
+    left = {entry.file for entry in read_manifest(place.folder).segments}
+    build_index(place, source, max_segments=2)
+
+    assert 3 == len(before & left)
+    assert 2 >= len(read_manifest(place.folder).segments)
+    assert set(source.texts) == set(_open(place).live_documents())

@@ -222,8 +222,6 @@ def test_the_nearest_by_signs_are_mostly_the_nearest(tmp_path: Path, n_compared:
 # --- what is stored ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("_signed")
-@pytest.mark.parametrize("name", ["chunk_sign", "vector_file_sum"])
 def test_an_unrelated_file_changes_no_place_in_a_large_segment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file without a compared row counts as the least of those that signs told, whatever small segments hold."""
     monkeypatch.setattr("hybrid.index.drafting.LEAST_ROWS", 30)
@@ -244,6 +242,8 @@ def test_an_unrelated_file_changes_no_place_in_a_large_segment(tmp_path: Path, m
     assert found[0] == found[1]
 
 
+@pytest.mark.usefixtures("_signed")
+@pytest.mark.parametrize("name", ["chunk_sign", "vector_file_sum"])
 def test_signs_may_be_missing(tmp_path: Path, name: str) -> None:
     """As in every segment of an earlier version; then all rows are compared, or the mean is worked out."""
     path = _one_segment(tmp_path)
