@@ -33,6 +33,7 @@ from hybrid.index.segment import DOCUMENT_KINDS, KNOWN, Segment
 from hybrid.index.snapshot import open_segment
 from hybrid.index.values import check_values
 from hybrid.index.vectors import StoredVectors
+from hybrid.redact import mask
 from hybrid.types import Definition, LineSpan
 
 if TYPE_CHECKING:
@@ -288,9 +289,9 @@ def _unpack(archive: zipfile.ZipFile, name: str, wanted: PartOf, target: Path) -
 class BundleLender:
     """Lends the segment of a file to the first build of a tree: as `plan.Lending`.
 
-    A document is taken when the file here has the digest of its text, every chunk has that of its lines, and each name
-    and signature stands in the text, word by word. So a forged file can rank badly, and show nothing that the tree does
-    not say. What is not taken is cut and embedded here.
+    A document is taken when the file here has the digest of its text, every chunk has those of its lines, with secrets
+    and without, and each name and signature stands in the text, word by word. So a forged file can rank badly, and show
+    nothing that the tree does not say. What is not taken is cut and embedded here.
     """
 
     def __init__(self, bundle: Bundle, place: Place, catalog: Catalog, tools: BuildTools) -> None:
@@ -398,15 +399,25 @@ class BundleLender:
 def _says(text: str, records: Sequence[ChunkRecord]) -> bool:
     """Return whether a text says what is shown of its chunks."""
     lines = text.split("\n")
+    # Only a chunk with a secret has a digest of its own without it: other documents cost no search for secrets.
+    bare = mask(text).split("\n") if any(one.masked for one in records) else lines
     for one in records:
         is_inside = 1 <= one.start_line <= one.end_line <= len(lines)
-        if not is_inside or digest_of_normalised(chunk_text(lines, one.start_line, one.end_line)) != one.digest:
+        if not is_inside or _digest_here(lines, one) != one.digest:
+            return False
+        # The vector is kept under it: that of another text would be found for that text later.
+        if one.masked and _digest_here(bare, one) != one.masked:
             return False
         if not _WORD.fullmatch(one.kind) or not all(_WORD.fullmatch(each.kind) for each in one.definitions):
             return False
     shown = {each for one in records for each in (one.name, one.signature, one.scope)}
     shown |= {each for one in records for d in one.definitions for each in (d.name, d.signature, d.scope)}
     return stands_in(shown, text)
+
+
+def _digest_here(lines: Sequence[str], record: ChunkRecord) -> bytes:
+    """Return the digest of the lines of a chunk."""
+    return digest_of_normalised(chunk_text(lines, record.start_line, record.end_line))
 
 
 def stands_in(told: Iterable[str], text: str) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from hybrid.base.arrays import encode_arrays, read_arrays, string_table, unpack_strings
+from hybrid.base.digest import chunk_digest
 from tests.support.builders import PAYMENTS, Shop, git_project, new_shop, write_files
 
 if TYPE_CHECKING:
@@ -289,6 +290,33 @@ def test_forged_details_are_not_taken(exported: Path, tmp_path: Path) -> None:
 
     assert built.out("search", QUERY) == shop.out("search", QUERY)
     assert [] == [path for path in shop.home.rglob("*") if path.is_file() and b"delete every" in path.read_bytes()]
+
+
+def test_a_forged_digest_plants_no_vector_for_a_later_text(exported: Path, tmp_path: Path) -> None:
+    """A chunk that claims the digest of a text to come is cut here, and that text gets a vector of its own."""
+    later = PAYMENTS["README.md"].replace("payments", "zebras")
+    first, *others = _parts(exported)["details.jsonl"].splitlines(keepends=True)
+    [detail] = json.loads(first)
+    forged = json.dumps([detail | {"masked": chunk_digest(later).hex()}]).encode() + b"\n"
+    parts = {"details.jsonl": b"".join([forged, *others])}
+    shop, built = _clone(tmp_path), new_shop(tmp_path / "built")
+    summary = shop.json("index", "import", str(_forged(exported, tmp_path / "f.hi", parts)))
+    for one in (shop, built):
+        write_files(one.root, {"README.md": later})
+
+    assert (len(PAYMENTS), 1) == (summary["documents"], summary["embedded"])
+    assert [1, 1] == [one.json("reindex")["embedded"] for one in (shop, built)]
+    assert built.json("search", "a shop for zebras")["hits"] == shop.json("search", "a shop for zebras")["hits"]
+
+
+def test_a_document_with_a_secret_is_taken(tmp_path: Path) -> None:
+    """The digest without the secret is worked out here, so that its honest vector is taken."""
+    files = PAYMENTS | {"keys.md": "# Keys\n\nThe proxy takes ghp_" + "a1B2c3D4e5F6" * 3 + " as a token.\n"}
+    new_shop(tmp_path / "ci", files).out("index", "export", str(tmp_path / "shop.hi"), "--quiet")
+    shop = Shop(git_project(tmp_path / "shop", files), tmp_path / "home")
+
+    assert b'"masked":' in _parts(tmp_path / "shop.hi")["details.jsonl"]
+    assert 0 == shop.json("index", "import", str(tmp_path / "shop.hi"))["embedded"]
 
 
 def test_a_killed_import_leaves_no_index(exported: Path, tmp_path: Path) -> None:
