@@ -151,6 +151,10 @@ def write_bundle(file: Path, segment: Path, catalog: Catalog, header: Header) ->
             out.flush()
             os.fsync(out.fileno())
         target.replace(file)
+    except OSError as error:
+        if error.filename in (None, str(target)):
+            error.filename = str(file)  # Nobody knows the temporary one.
+        raise
     finally:
         target.unlink(missing_ok=True)
     sync_folder(file.parent)

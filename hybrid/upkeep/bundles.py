@@ -6,6 +6,7 @@ indexed on top.
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import time
@@ -43,6 +44,7 @@ def export_index(workspace: Workspace, file: Path, progress: Progress) -> Header
     """Bring the index up to date, and write it into one file; returns the header of the file.
 
     Raises:
+        HybridError: The file cannot be written there, or the tree has no document.
         ProjectError: No project, or one that must not be indexed.
         ModelError: The embedder cannot be loaded.
         BusyError: Another build is running.
@@ -50,6 +52,7 @@ def export_index(workspace: Workspace, file: Path, progress: Progress) -> Header
     """
     from hybrid.index.bundle import BUNDLE_FORMAT, Header, write_bundle
 
+    _require_writable(file)
     bring_up_to_date(workspace, replace(EVERYTHING, wait_s=_WAIT_S), progress=progress)
     tools, place = _tools(workspace), workspace.place
     with (
@@ -69,6 +72,16 @@ def export_index(workspace: Workspace, file: Path, progress: Progress) -> Header
             BUNDLE_FORMAT, FORMAT_VERSION, *made, workspace.require_project().name, len(documents), n_chunks, {}
         )
         return write_bundle(file, segment, catalog, header)
+
+
+def _require_writable(file: Path) -> None:
+    """Raise a HybridError when a file cannot be written at its place, before anybody waits for a build."""
+    if not file.parent.is_dir():
+        raise HybridError(f"{file} cannot be written: there is no folder {file.parent}; make it first")
+    if file.is_dir():
+        raise HybridError(f"{file} cannot be written: it is a folder; name a file in it")
+    if not os.access(file.parent, os.W_OK):
+        raise HybridError(f"{file} cannot be written: the folder {file.parent} is read-only")
 
 
 def _one_segment(place: Place, catalog: Catalog, tools: BuildTools, folder: Path) -> Path:

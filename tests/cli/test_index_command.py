@@ -167,6 +167,16 @@ def test_a_tree_with_an_index_keeps_it(exported: Path, tmp_path: Path) -> None:
     assert "has an index: `hybrid reindex` brings it up to date" in shop.error("index", "import", str(exported))
 
 
+def test_a_place_that_cannot_be_written_is_told_before_a_build(tmp_path: Path) -> None:
+    """A missing folder, and a folder in the place of the file: the file that was typed is named, nothing is built."""
+    shop = _clone(tmp_path)
+    missing = tmp_path / "none" / "shop.hi"
+
+    assert f"{missing} cannot be written: there is no folder" in shop.error("index", "export", str(missing))
+    assert f"{tmp_path} cannot be written: it is a folder" in shop.error("index", "export", str(tmp_path))
+    assert "missing" == shop.json("status")["index"]["state"]
+
+
 def test_another_model_is_refused(exported: Path, tmp_path: Path) -> None:
     """A file made with another model says which."""
     told = _clone(tmp_path).error("index", "import", str(exported), HYBRID_MODEL_NAME="hashing-256")
