@@ -22,7 +22,7 @@ from hybrid.index.catalog import Catalog
 from hybrid.index.manifest import FORMAT_VERSION, read_manifest
 from hybrid.knowledge.record_files import record_paths
 from hybrid.models.registry import LazyEmbedder
-from hybrid.upkeep.indexing import EVERYTHING, bring_up_to_date, file_source, tools_of, was_indexed
+from hybrid.upkeep.indexing import EVERYTHING, bring_up_to_date, file_source, tools_of, was_indexed, whole_tree
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -41,7 +41,9 @@ _LEFT_S = 3600.0
 
 
 def export_index(workspace: Workspace, file: Path, progress: Progress) -> Header:
-    """Bring the index up to date, and write it into one file; returns the header of the file.
+    """Bring the index of the whole tree up to date, and write it into one file; returns the header of the file.
+
+    The whole tree also where searches use the team's index, and the tree's own holds only what differs from it.
 
     Raises:
         HybridError: The file cannot be written there, or the tree has no document.
@@ -53,6 +55,7 @@ def export_index(workspace: Workspace, file: Path, progress: Progress) -> Header
     from hybrid.index.bundle import BUNDLE_FORMAT, Header, write_bundle
 
     _require_writable(file)
+    workspace = whole_tree(workspace)
     bring_up_to_date(workspace, replace(EVERYTHING, wait_s=_WAIT_S), progress=progress)
     tools, place = _tools(workspace), workspace.place
     with (
@@ -107,18 +110,16 @@ def import_index(workspace: Workspace, file: Path, progress: Progress, *, sha256
         sha256: As of `open_bundle`.
 
     Raises:
-        HybridError: The tree has an index, or the file is damaged, or made with another model or version.
+        HybridError: The tree has an index, or uses the team's, or the file is damaged, or made with another model or
+            version.
         ProjectError: No project, or one that must not be indexed.
         BusyError: Another build is running.
         OSError: The disk is full or read-only.
     """
     from hybrid.index.bundle import BundleLender, open_bundle
 
-    root = workspace.require_project().root
-    if was_indexed(workspace):
-        raise HybridError(
-            f"{root} has an index: `hybrid reindex` brings it up to date, an import only makes a first one"
-        )
+    if reason := _reason_against(workspace):
+        raise HybridError(reason)
     with _folder(workspace.place) as folder, closing(open_bundle(file, folder, sha256)) as bundle:
         tools = _tools(workspace)
         _require_fit(bundle.header, tools, file)
@@ -129,6 +130,19 @@ def import_index(workspace: Workspace, file: Path, progress: Progress, *, sha256
 
         done = bring_up_to_date(workspace, replace(EVERYTHING, lend=lend, wait_s=_WAIT_S), progress=progress)
         return bundle.header, done.summary
+
+
+def _reason_against(workspace: Workspace) -> str:
+    """Return why no index can be imported into a tree; empty when one can be."""
+    root = workspace.require_project().root
+    if workspace.config.index.backend == "milvus":
+        return (
+            f"{root} uses the team's index (index.backend is milvus), and its own holds only what differs from it: "
+            "`hybrid reindex` makes that; HYBRID_INDEX_BACKEND=embedded imports an index of the whole tree"
+        )
+    if was_indexed(workspace):
+        return f"{root} has an index: `hybrid reindex` brings it up to date, an import only makes a first one"
+    return ""
 
 
 def _require_fit(header: Header, tools: BuildTools, file: Path) -> None:

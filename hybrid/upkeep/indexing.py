@@ -282,6 +282,13 @@ def bring_up_to_date(
     return Indexed(summary, source.folders)
 
 
+def whole_tree(workspace: Workspace) -> Workspace:
+    """Return the workspace with an index of all of it, also where searches use the team's index."""
+    config = workspace.config
+    whole = replace(config, index=replace(config.index, backend="embedded"))
+    return replace(workspace, loaded=replace(workspace.loaded, config=whole))
+
+
 def tools_of(workspace: Workspace, source: FileSource, embedder: Embedder) -> BuildTools:
     """Return the tools with which the index of a workspace is built, in one process."""
     return BuildTools(

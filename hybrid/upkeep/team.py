@@ -15,7 +15,7 @@ from hybrid.sources.commits import newest
 from hybrid.sources.files import FileReader
 from hybrid.sources.git import GitUnavailableError, read_output
 from hybrid.upkeep.basing import key_of, repository_of
-from hybrid.upkeep.indexing import BuildRequest, bring_up_to_date, recipe_of
+from hybrid.upkeep.indexing import BuildRequest, bring_up_to_date, recipe_of, whole_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +59,7 @@ def push_here(
     from hybrid.team.figures import figures_of
     from hybrid.team.pushing import Tree, push
 
-    workspace = _whole(workspace)
+    workspace = whole_tree(workspace)
     repository = repository_of(workspace)
     embedder = embedder or LazyEmbedder(workspace.config.model.name, workspace.home)
     commit = _clean_commit(workspace)
@@ -77,13 +77,6 @@ def push_here(
             return commit, push(
                 store, repository, tree, commit=commit, now_s=int(time.time()), keep=keep, progress=progress
             )
-
-
-def _whole(workspace: Workspace) -> Workspace:
-    """Return the workspace with an index of all of it, also where searches use the team's index."""
-    config = workspace.config
-    whole = replace(config, index=replace(config.index, backend="embedded"))
-    return replace(workspace, loaded=replace(workspace.loaded, config=whole))
 
 
 def _reader(workspace: Workspace) -> Callable[[str], str | None]:

@@ -13,6 +13,13 @@ import pytest
 
 from hybrid.base.arrays import encode_arrays, read_arrays, string_table, unpack_strings
 from hybrid.base.digest import chunk_digest
+from hybrid.index.catalog import Catalog
+from hybrid.index.snapshot import open_snapshot
+from hybrid.team.base import write_base
+from hybrid.team.content import Generation, file_id
+from hybrid.team.figures import figures_of
+from hybrid.upkeep.indexing import whole_tree
+from hybrid.workspace import open_workspace
 from tests.support.builders import PAYMENTS, Shop, git_project, new_shop, write_files
 
 if TYPE_CHECKING:
@@ -165,6 +172,29 @@ def test_a_tree_with_an_index_keeps_it(exported: Path, tmp_path: Path) -> None:
     shop = new_shop(tmp_path)
 
     assert "has an index: `hybrid reindex` brings it up to date" in shop.error("index", "import", str(exported))
+
+
+def test_the_whole_tree_is_exported_where_the_teams_index_is_used(exported: Path, tmp_path: Path) -> None:
+    """The overlay holds only what differs from the team's index: it is neither exported nor imported."""
+    shop = _clone(tmp_path)
+    team = {"HYBRID_INDEX_BACKEND": "milvus", "HYBRID_INDEX_URI": "http://127.0.0.1:1"}
+    environ = {"HYBRID_HOME": str(shop.home)} | team
+    workspace = open_workspace(shop.root, environ=environ, user_home=tmp_path)
+    told = shop.error("index", "import", str(exported), **team)
+    shop.out("index", "import", str(exported), "--quiet", **team | {"HYBRID_INDEX_BACKEND": "embedded"})
+    whole = whole_tree(workspace).place
+    with Catalog(whole.catalog, tree=whole.tree, root=whole.root) as catalog:
+        files = {
+            path: file_id("h/r", path, catalog.digest_of(content), kind, language)
+            for path, (content, kind, language) in catalog.indexed().items()
+        }
+    figures = figures_of(open_snapshot(whole.folder, model=None))
+    write_base(workspace.place.folder, "h/r", Generation("c" * 40, 5, files, figures))
+    shop.out("index", "export", str(tmp_path / "again.hi"), "--quiet", **team)
+
+    assert "uses the team's index" in told
+    assert "HYBRID_INDEX_BACKEND=embedded" in told
+    assert exported.read_bytes() == (tmp_path / "again.hi").read_bytes()
 
 
 def test_a_place_that_cannot_be_written_is_told_before_a_build(tmp_path: Path) -> None:
