@@ -3,7 +3,7 @@
 HybridError
 ├── ConfigError            a setting has an unknown key, a wrong type or a value out of range
 ├── ProjectError           no project here, or one that must not be indexed
-│   └── RefusedError           a build that nobody asked for has a reason against it
+│   └── RefusedError           a build has a reason against it, asked when it holds the lock
 ├── ModelError             an embedding model is unknown, incomplete or needs an extra
 ├── IndexUnavailableError  the index cannot be searched
 │   ├── IndexMissingError      nothing was built yet
@@ -28,7 +28,7 @@ class ProjectError(HybridError):
 
 
 class RefusedError(ProjectError):
-    """A build that nobody asked for is not made; the message is a reason of `upkeep.indexing`."""
+    """A build is not made; the message is the reason that its caller gave against it."""
 
 
 class ModelError(HybridError):

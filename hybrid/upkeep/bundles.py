@@ -11,6 +11,7 @@ import shutil
 import tempfile
 import time
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -128,7 +129,13 @@ def import_index(workspace: Workspace, file: Path, progress: Progress, *, sha256
         def lend(place: Place, catalog: Catalog, tools: BuildTools) -> BundleLender:
             return BundleLender(bundle, place, catalog, tools)
 
-        done = bring_up_to_date(workspace, replace(EVERYTHING, lend=lend, wait_s=_WAIT_S), progress=progress)
+        # The service may build while the file is unpacked: asked again under the lock, so that the build asks `lend`.
+        done = bring_up_to_date(
+            workspace,
+            replace(EVERYTHING, lend=lend, wait_s=_WAIT_S),
+            progress=progress,
+            reason_against=partial(_reason_against, workspace),
+        )
         return bundle.header, done.summary
 
 

@@ -13,11 +13,16 @@ import pytest
 
 from hybrid.base.arrays import encode_arrays, read_arrays, string_table, unpack_strings
 from hybrid.base.digest import chunk_digest
+from hybrid.base.errors import HybridError
+from hybrid.index import bundle
+from hybrid.index.bundle import Bundle, open_bundle
 from hybrid.index.catalog import Catalog
+from hybrid.index.plan import silent
 from hybrid.index.snapshot import open_snapshot
 from hybrid.team.base import write_base
 from hybrid.team.content import Generation, file_id
 from hybrid.team.figures import figures_of
+from hybrid.upkeep.bundles import import_index
 from hybrid.upkeep.indexing import whole_tree
 from hybrid.workspace import open_workspace
 from tests.support.builders import PAYMENTS, Shop, git_project, new_shop, write_files
@@ -172,6 +177,23 @@ def test_a_tree_with_an_index_keeps_it(exported: Path, tmp_path: Path) -> None:
     shop = new_shop(tmp_path)
 
     assert "has an index: `hybrid reindex` brings it up to date" in shop.error("index", "import", str(exported))
+
+
+def test_an_index_that_is_built_meanwhile_is_kept(
+    exported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An import that was overtaken by a build says so, and does not claim to have begun with the file."""
+    shop = _clone(tmp_path)
+
+    def overtaken(file: Path, folder: Path, sha256: str = "") -> Bundle:
+        shop.out("reindex", "--quiet")
+        return open_bundle(file, folder, sha256)
+
+    monkeypatch.setattr(bundle, "open_bundle", overtaken)
+    workspace = open_workspace(shop.root, environ={"HYBRID_HOME": str(shop.home)}, user_home=tmp_path)
+
+    with pytest.raises(HybridError, match="has an index: `hybrid reindex` brings it up to date"):
+        import_index(workspace, exported, silent)
 
 
 def test_the_whole_tree_is_exported_where_the_teams_index_is_used(exported: Path, tmp_path: Path) -> None:
