@@ -100,20 +100,21 @@ def push(
         for path, (content_id, kind, language) in rows.items()
     }
     n_deleted = delete_texts(store, repository) if tree.read is None else 0
+    held = store.held(repository, timeout_s=CALL_S)
+    wanted = [*_missing(ids, held), *_unlisted(store, repository, ids, held, now_s)]
     n_written = 0
     for _ in range(_TRIES):
-        held = store.held(repository, timeout_s=CALL_S)
-        missing = [path for path in rows if ids[path] not in held]
-        if n_written and not missing:
-            break
-        for n_done, batch in _batches(tree, rows, missing):
-            progress("write", n_done, len(missing))
+        n_written += sum(ids[path] not in held for path in wanted)
+        for n_done, batch in _batches(tree, rows, wanted):
+            progress("write", n_done, len(wanted))
             store.put(repository, {ids[file.path]: file for file in batch}, now_s, timeout_s=CALL_S)
-        progress("write", len(missing), len(missing))
-        n_written += len(missing)
-        store.wait_visible(repository, [ids[path] for path in missing], timeout_s=CALL_S)
+        progress("write", len(wanted), len(wanted))
+        store.wait_visible(repository, [ids[path] for path in wanted], timeout_s=CALL_S)
         store.commit(repository, Generation(commit, now_s, ids, tree.figures), timeout_s=CALL_S)
-        if not missing:
+        # A cleaning that read the lists before this commit may have taken what the list names.
+        held = store.held(repository, timeout_s=CALL_S)
+        wanted = _missing(ids, held)
+        if not wanted:
             break
     else:
         raise StoreDownError("the store loses files while they are written: is another push cleaning it up?")
@@ -121,6 +122,32 @@ def push(
     forgotten = forget_old(store, repository, keep)
     pushed = Pushed(len(ids), n_written, forgotten, clean(store, repository, now_s))
     return replace(pushed, texts=n_texts, texts_deleted=n_deleted)
+
+
+def _missing(ids: Mapping[str, str], held: Mapping[str, int]) -> list[str]:
+    return [path for path, name in ids.items() if name not in held]
+
+
+def _unlisted(
+    store: TeamStore, repository: str, ids: Mapping[str, str], held: Mapping[str, int], now_s: int
+) -> list[str]:
+    """Return the paths whose file is held since earlier, in no generation: a cleaning would take it for unused.
+
+    They are written again, with the time of now.
+    """
+    old = {path for path, name in ids.items() if held.get(name, now_s) < now_s}
+    if not old:
+        return []
+    listed = _listed(store, repository)
+    return [path for path, name in ids.items() if path in old and name not in listed]
+
+
+def _listed(store: TeamStore, repository: str) -> set[str]:
+    """Return the ids of the files that any generation of a repository lists."""
+    found: set[str] = set()
+    for commit, _ in store.generations(repository, timeout_s=CALL_S):
+        found.update(store.generation(repository, commit, timeout_s=CALL_S).files.values())
+    return found
 
 
 def _rows(tree: Tree) -> dict[str, DocumentRow]:
@@ -217,9 +244,7 @@ def forget_old(store: TeamStore, repository: str, keep: int) -> int:
 def clean(store: TeamStore, repository: str, now_s: int, *, young_s: int = _YOUNG_S) -> int:
     """Delete the files that no generation needs and that no push wrote lately; return how many."""
     held = store.held(repository, timeout_s=CALL_S)
-    needed: set[str] = set()
-    for commit, _ in store.generations(repository, timeout_s=CALL_S):
-        needed.update(store.generation(repository, commit, timeout_s=CALL_S).files.values())
+    needed = _listed(store, repository)
     unused = [name for name, at_s in held.items() if name not in needed and at_s <= now_s - young_s]
     if unused:
         store.remove(repository, unused, timeout_s=CALL_S)

@@ -421,18 +421,42 @@ def test_two_may_push_at_once(desk: Desk, tmp_path: Path) -> None:
     assert all(set(files) == set(store.files("shop", files, timeout_s=T)) for files in wanted.values())
 
 
-def test_a_file_that_a_cleaning_took_is_written_again(desk: Desk, tmp_path: Path) -> None:
-    """A push that finds one of its files gone after its commit writes it once more."""
+def test_a_file_that_a_cleaning_took_is_written_again(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A push that finds files gone after its commit writes them once more, also when it had none to write before."""
     store = desk.open()
+    commit, taken = store.commit, []
+
+    def commit_late(repository: str, generation: Generation, *, timeout_s: float) -> None:
+        if not taken:  # Another push ends just before this commit, and takes what no list names yet.
+            taken.append(clean(store, repository, 3_000, young_s=0))
+        commit(repository, generation, timeout_s=timeout_s)
+
     with tree_of(tmp_path) as tree:
-        push(store, "shop", tree, commit="c0", now_s=1, keep=9, progress=_silent)
+        push(store, "shop", tree, commit="c0", now_s=1_000, keep=9, progress=_silent)
         store.forget("shop", "c0", timeout_s=T)
-        taken = clean(store, "shop", 10, young_s=0)
-        push(store, "shop", tree, commit="c1", now_s=20, keep=9, progress=_silent)
+        monkeypatch.setattr(store, "commit", commit_late)
+        push(store, "shop", tree, commit="c1", now_s=2_000, keep=9, progress=_silent)
     files = store.generation("shop", "c1", timeout_s=T).files.values()
 
-    assert len(PAYMENTS) == taken
-    assert set(files) == set(store.files("shop", files, timeout_s=T))
+    assert [len(PAYMENTS)] == taken
+    assert set(files) == set(store.held("shop", timeout_s=T))
+
+
+def test_what_a_push_uses_again_is_young_again(desk: Desk, tmp_path: Path) -> None:
+    """A file of no generation gets the time of the push that uses it, so that no other push cleans it up meanwhile."""
+    store = desk.open()
+    with tree_of(tmp_path) as tree:
+        push(store, "shop", tree, commit="c0", now_s=1_000, keep=9, progress=_silent)
+        push(store, "shop", tree, commit="c0", now_s=2_000, keep=9, progress=_silent)
+        listed = set(store.held("shop", timeout_s=T).values())
+        store.forget("shop", "c0", timeout_s=T)
+        again = push(store, "shop", tree, commit="c1", now_s=3_000, keep=9, progress=_silent)
+
+    assert {1_000} == listed
+    assert {3_000} == set(store.held("shop", timeout_s=T).values())
+    assert 0 == again.written
 
 
 def test_another_model_or_recipe_is_refused(desk: Desk) -> None:
