@@ -1,7 +1,7 @@
 """Figures of a whole generation, which who searches candidates cannot count: made with a push, read from a local file.
 
 They say how many chunks and files hold a term, how long texts are, where their vectors lie on average, and how near the
-background's prompts come. `combined` adds those of the overlay to them.
+background's prompts come. `joined` adds those of the overlay to them.
 """
 
 from __future__ import annotations

@@ -55,6 +55,13 @@ def test_every_project_is_searched(two: tuple[Shop, Shop]) -> None:
     assert zoo.out("search", "--all", "--quiet", "-n", "1", ZEBRA).startswith(" 1  zoo: [code] zoo/crossing.py:")
 
 
+def test_where_a_gate_opens_none_is_blamed(two: tuple[Shop, Shop]) -> None:
+    """A path that nothing lies below finds nothing, although a gate opens."""
+    shop, _ = two
+
+    assert "Nothing found.\n" == shop.out("search", "--all", ZEBRA, "--path", "nowhere/", code=1)
+
+
 def test_a_project_with_a_closed_gate_gives_no_hit(two: tuple[Shop, Shop]) -> None:
     """Of a query about one project the other says nothing; of one about none, nothing is found."""
     shop, _ = two
