@@ -75,11 +75,13 @@ def push(args: argparse.Namespace) -> int:
 
 def status(args: argparse.Namespace) -> int:
     """Print what the store holds; exit code 1 when it cannot be asked or holds nothing."""
+    from hybrid.team.address import shown_uri
     from hybrid.upkeep.team import open_team_store
 
     workspace = workspace_of(args)
     settings = workspace.config.index
-    form: dict[str, Any] = {"uri": settings.uri, "collection": settings.collection, "store": None, "problem": None}
+    uri = shown_uri(settings.uri)
+    form: dict[str, Any] = {"uri": uri, "collection": settings.collection, "store": None, "problem": None}
     try:
         store = open_team_store(workspace, makes=False)
         try:
@@ -88,9 +90,9 @@ def status(args: argparse.Namespace) -> int:
             store.close()
     except HybridError as error:
         form |= {"problem": str(error), "repositories": []}
-        return print_found(args, form, [], f"{settings.uri or 'no team’s index'}: {error}")
+        return print_found(args, form, [], f"{uri}: {error}" if uri else str(error))
     form |= {"store": store.capabilities.product, "repositories": to_builtins(held)}
-    head = f"{settings.uri}: {store.capabilities.product}, collection {settings.collection}"
+    head = f"{uri}: {store.capabilities.product}, collection {settings.collection}"
     lines = [visible_line(line) for one in held for line in _lines(one)]
     return print_found(args, form, [head, *lines] if held else [], f"{head}: nothing was pushed yet")
 

@@ -230,11 +230,12 @@ def _team(workspace: Workspace) -> dict[str, Any] | None:
     if settings.backend != "milvus":
         return None
     from hybrid.team.base import read_base, read_outage
+    from hybrid.team.address import shown_uri
 
     folder = workspace.place.folder
     base, outage = read_base(folder), read_outage(folder)
     return {
-        "uri": settings.uri,
+        "uri": shown_uri(settings.uri),
         "commit": base.commit if base else None,
         "files": len(base) if base else 0,
         "problem": outage.problem if outage else None,

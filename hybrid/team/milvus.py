@@ -40,6 +40,7 @@ from hybrid.base.errors import (
     StoreDownError,
     StoreNotReadyError,
 )
+from hybrid.team.address import shown_uri
 from hybrid.team.content import (
     Generation,
     chunk_id,
@@ -119,11 +120,12 @@ def address_of(uri: str, collection: str, token: str) -> Address:
         parts = urlsplit(given)
         host, port = parts.hostname or "", parts.port
     except ValueError as error:
-        raise ConfigError(f"index.uri {uri!r} is no address ({error})") from error
+        # The message of the library repeats what stands before the @.
+        raise ConfigError(f"index.uri {shown_uri(uri)!r} is no address of a store: use https://HOST:PORT") from None
     is_near = host in _LOOPBACK
     scheme = parts.scheme or ("http" if is_near else "https")
     if not host or scheme not in ("http", "https") or parts.username or parts.query:
-        raise ConfigError(f"index.uri {parts.hostname or uri!r} is no address of a store: use https://HOST:PORT")
+        raise ConfigError(f"index.uri {shown_uri(uri)!r} is no address of a store: use https://HOST:PORT")
     if scheme == "http" and not is_near:
         raise ConfigError(f"index.uri would send code to {host} in the open: use https://, or a tunnel to 127.0.0.1")
     shown = f"[{host}]" if ":" in host else host
@@ -169,7 +171,8 @@ def open_milvus(
     with _told(address):
         client = library.MilvusClient(uri=address.uri, token=address.token, timeout=timeout_s)
     try:
-        server = _server(client, max(ends_s - time.monotonic(), 0.01))
+        with _told(address):
+            server = _server(client, max(ends_s - time.monotonic(), 0.01))
         if server.version < least:
             needed = ".".join(map(str, least[:2]))
             raise IndexMismatchError(f"the store is {server.name}: it needs Milvus {needed} or later")
@@ -202,7 +205,7 @@ def _server(client: Any, timeout_s: float) -> _Server:
         name = str(client.get_server_version(timeout=timeout_s))
     except Exception as error:  # A milvus-lite of 2.x does not know the question; grpc has no type to ask for here.
         if getattr(getattr(error, "code", lambda: None)(), "name", "") != "UNIMPLEMENTED":
-            raise _as_ours(error) from error
+            raise
         return _Server("milvus-lite 2.x", LEAST_VERSION, has_words=True, has_partition_key=False, has_upsert=True)
     found = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", name)
     version: tuple[int, ...] = tuple(int(part or 0) for part in found.groups()) if found else LEAST_VERSION
@@ -636,11 +639,18 @@ def _told(address: Address) -> Generator[None]:
         raise _as_ours(error, address.token) from None
 
 
-def _as_ours(error: Exception, token: str = "") -> HybridError:
+def _without(message: str, token: str) -> str:
+    """Return a message without a token, and without the user and the password that it may consist of."""
+    for secret in sorted({token, *token.split(":", 1)}, key=len, reverse=True):
+        message = message.replace(secret, "…") if secret else message
+    return message
+
+
+def _as_ours(error: Exception, token: str) -> HybridError:
     code = getattr(error, "code", None)
     status = getattr(code() if callable(code) else None, "name", "")
     message = str(getattr(error, "message", "") or getattr(error, "details", lambda: "")() or error)
-    message = (message.replace(token, "…") if token else message).splitlines()[0][:200] if message else status
+    message = _without(message, token).splitlines()[0][:200] if message else status
     if "Fail connecting" in message:
         return StoreDownError("the store cannot be reached")
     if status in ("DEADLINE_EXCEEDED", "UNAVAILABLE", "CANCELLED") or "imeout" in message:

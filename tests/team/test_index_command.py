@@ -44,6 +44,21 @@ def test_without_a_store_the_setting_is_named(shop: Shop) -> None:
     assert "hybrid config set index.uri" in shop.out("index", "status", code=1)
 
 
+def test_what_is_missing_is_said_once(shop: Shop) -> None:
+    """The status without a store is one sentence."""
+    assert 1 == shop.out("index", "status", code=1).count("no team")
+
+
+def test_a_password_in_an_address_is_shown_nowhere(shop: Shop) -> None:
+    """Both commands that print the address print it without user and password, for people and as JSON."""
+    where = {"HYBRID_INDEX_URI": "https://me:hidden@127.0.0.1:1", "HYBRID_INDEX_BACKEND": "milvus"}
+    said = [shop.run(*args, **where) for args in (["index", "status"], ["index", "status", "--json"])]
+    said += [shop.run(*args, **where) for args in (["status", "--table"], ["status", "--json"])]
+
+    assert all(b"127.0.0.1:1" in one.stdout for one in said)
+    assert not any(b"hidden" in one.stdout + one.stderr for one in said)
+
+
 def test_a_project_names_no_store(shop: Shop) -> None:
     """A clone cannot send code to a stranger: its own file may not choose the store."""
     (shop.root / ".hybrid").mkdir(exist_ok=True)

@@ -6,6 +6,7 @@ import types
 import pytest
 
 from hybrid.base.errors import ConfigError, StoreDownError
+from hybrid.team.address import shown_uri
 from hybrid.team.milvus import address_of, open_milvus
 from tests.team.conftest import KEY
 
@@ -28,7 +29,10 @@ def test_tls_is_used_for_every_other_machine(given: str, used: str) -> None:
 
 @pytest.mark.parametrize(
     "uri",
-    ["http://milvus.example.com", "ftp://x", "https://", "https://me:pw@milvus.example.com", "https://h:port", "h?q"],
+    [
+        *("http://milvus.example.com", "ftp://x", "https://", "https://me:pw@milvus.example.com", "https://h:port", "h?q"),
+        *("https://me:pw@h:99999", "https://me:pw@[h:1", "me:pw@h:x", "https://me:p/?pw@[h"),
+    ],
 )
 def test_an_address_that_would_tell_others_is_refused(uri: str) -> None:
     """Code never goes across a network in the open, and no password stands in an address or a message."""
@@ -36,6 +40,21 @@ def test_an_address_that_would_tell_others_is_refused(uri: str) -> None:
         address_of(uri, "hybrid", "")
 
     assert "pw" not in str(error.value)
+    assert error.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("https://me:p@s/?://w@h:1/payments?token=x", "https://h:1/payments"),
+        ("me:pw@h:1", "h:1"),
+        ("https://h:1", "https://h:1"),
+        ("", ""),
+    ],
+)
+def test_an_address_is_shown_without_who_uses_it(given: str, shown: str) -> None:
+    """What stands before the host, and a query, is shown nowhere."""
+    assert shown == shown_uri(given)
 
 
 def test_a_name_that_milvus_would_not_take_is_refused() -> None:
@@ -58,6 +77,28 @@ def test_a_token_stands_in_no_message(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert "verysecret" not in str(error.value)
     assert error.value.__suppress_context__
+
+
+@pytest.mark.parametrize("said", ["auth check failure for root", "wrong verysecret", "token root:verysecret"])
+def test_halves_of_a_token_stand_in_no_message(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    """User and password are left out each for itself, also of what a server answers when it is asked for its version."""
+
+    class Client:
+        def get_server_version(self, **_: object) -> str:
+            raise RuntimeError(said)
+
+        def close(self) -> None:
+            pass
+
+    library = types.ModuleType("pymilvus")
+    library.MilvusClient = lambda **_: Client()  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "pymilvus", library)
+    with pytest.raises(StoreDownError) as error:
+        open_milvus(address_of("localhost", "hybrid", "root:verysecret"), KEY, timeout_s=1)
+
+    assert "…" in str(error.value)
+    assert not any(part in str(error.value) for part in ("root", "verysecret"))
+    assert error.value.__cause__ is None
 
 
 def test_without_pymilvus_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
