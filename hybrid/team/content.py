@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from hybrid.base.errors import IndexCorruptError
-from hybrid.index.analysis import OKAPI_FIELDS, ChunkRecord, path_terms
+from hybrid.index.analysis import CHUNK_FIELDS, OKAPI_FIELDS, ChunkRecord, path_terms
 from hybrid.index.vectors import StoredVectors
 
 if TYPE_CHECKING:
@@ -31,7 +31,11 @@ _MOST_BYTES = 256_000_000
 """Bytes that a payload may have when it is unpacked: what a stranger stored must not fill the memory."""
 _MOST_LENGTH = 1.001
 """Length of a unit vector, rounding included: a longer one would be nearer to everything than it can be."""
+_MOST_LINES = 2**31 - 1
+_MOST_COUNT = 2**24
+"""Lines of a file, and occurrences of a term in a chunk: what a segment has room for, sums included."""
 _ID_BYTES = 16
+_CHUNK_FIELDS = frozenset(CHUNK_FIELDS)
 _Form = TypeVar("_Form")
 _PLAIN = re.compile(r"[a-z0-9]{1,40}\Z")
 _MOST_WORDS = 6_000
@@ -136,9 +140,36 @@ def decode_file(data: bytes) -> StoredFile:
     """The inverse of `encode_file`.
 
     Raises:
-        IndexCorruptError: It is no file, or one of another make.
+        IndexCorruptError: It is no file, or one of another make, or holds numbers that no chunk has.
     """
-    return _decoded(data, StoredFile)
+    file = _decoded(data, StoredFile)
+    if not _is_sound(file):
+        raise IndexCorruptError("the team's index holds a file with chunks that cannot be: push it again")
+    return file
+
+
+def _is_sound(file: StoredFile) -> bool:
+    """Return whether a segment can be made of a file's records."""
+    lines: list[int] = []
+    counts: list[int] = []
+    for record in file.records:
+        if len(record.digest) != _ID_BYTES or len(record.masked) not in (0, _ID_BYTES):
+            return False
+        if record.fields.keys() != _CHUNK_FIELDS:
+            return False
+        lines += (record.start_line, record.end_line)
+        counts += record.body.values()
+        for field in record.fields.values():
+            counts += field.values()
+        for definition in record.definitions:
+            lines += (definition.start_line, definition.end_line)
+            if definition.depth < 0:
+                return False
+    return _are_between(lines, _MOST_LINES) and _are_between(counts, _MOST_COUNT)
+
+
+def _are_between(numbers: Sequence[int], most: int) -> bool:
+    return not numbers or (min(numbers) >= 1 and max(numbers) <= most)
 
 
 def encode_text(stored: StoredText) -> bytes:

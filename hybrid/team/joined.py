@@ -15,6 +15,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from hybrid.base.arrays import encode_arrays, parse_arrays
+from hybrid.base.errors import IndexCorruptError
 from hybrid.index.backend import BackgroundFigures, CosineFigures
 from hybrid.index.columns import Columns, ScannedLeg
 from hybrid.index.drafting import SegmentDocument, encode_segment
@@ -36,7 +37,11 @@ if TYPE_CHECKING:
 
 
 def segment_of(files: Sequence[StoredFile], dim: int) -> Segment:
-    """Return files as a segment in memory; each path once."""
+    """Return files as a segment in memory; each path once.
+
+    Raises:
+        IndexCorruptError: What they hold together has no room in one, which no single file tells.
+    """
     ordered = sorted(files, key=lambda file: file.path)
     documents = [SegmentDocument(file.path, 0, file.kind, file.language, file.records) for file in ordered]
     vectors = [file.vectors(dim) for file in ordered]
@@ -46,7 +51,11 @@ def segment_of(files: Sequence[StoredFile], dim: int) -> Segment:
         np.concatenate([nothing.scale, *(one.scale for one in vectors)]),
         np.concatenate([nothing.is_cut, *(one.is_cut for one in vectors)]),
     )
-    return Segment(parse_arrays(encode_arrays(encode_segment(documents, together)), "the candidates of a query"))
+    try:
+        arrays = encode_arrays(encode_segment(documents, together))
+    except (OverflowError, ValueError) as error:
+        raise IndexCorruptError(f"the team's index holds files that cannot be ({error}): push it again") from error
+    return Segment(parse_arrays(arrays, "the candidates of a query"))
 
 
 class JoinedSnapshot(Snapshot):

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -24,6 +24,7 @@ from hybrid.team.content import (
     words_of,
 )
 from hybrid.team.pushing import stored_file
+from hybrid.types import Definition
 from tests.team.conftest import tree_of
 
 if TYPE_CHECKING:
@@ -87,6 +88,28 @@ def test_what_is_damaged_is_told(damage: bytes) -> None:
         decode_files(damage)
     with pytest.raises(IndexCorruptError, match="push it again"):
         decode_text(damage)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"start_line": 2**40},
+        {"end_line": -1},
+        {"body": {"x": 2**40}},
+        {"body": {"x": -1}},
+        {"digest": b"abc"},
+        {"masked": b"abc"},
+        {"fields": {}},
+        {"fields": {"name": {}, "scope": {}, "value": {}, "comment": {"x": -1}}},
+        {"definitions": (Definition("a", "function", 1, 2**40, "", "", 0, False),)},
+        {"definitions": (Definition("a", "function", 1, 1, "", "", -1, False),)},
+    ],
+)
+def test_chunks_that_cannot_be_are_told(stored: StoredFile, change: dict[str, Any]) -> None:
+    """A file that decodes, and of which no segment can be made, counts as damaged."""
+    first, *others = stored.records
+    with pytest.raises(IndexCorruptError, match="push it again"):
+        decode_file(encode_file(replace(stored, records=(replace(first, **change), *others))))
 
 
 def test_a_payload_cannot_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from hybrid.prompting.query import make_query
 from hybrid.search.searcher import Judging
@@ -14,6 +15,7 @@ from hybrid.team import asking
 from hybrid.team.base import read_outage
 from hybrid.team.content import decode_file
 from hybrid.team.store import StoreKey
+from hybrid.types import Definition
 from hybrid.upkeep.indexing import BuildRequest, bring_up_to_date
 from hybrid.upkeep.team import open_team_store, push_here
 from hybrid.workspace import Workspace, open_workspace
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.config import IndexConfig
+    from hybrid.team.content import StoredFile
     from hybrid.types import Hit
 
 WHO = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
@@ -217,6 +220,26 @@ def test_a_store_that_answers_with_something_unreadable_is_done_without(
     assert expected == {hit.path for hit in another.search(make_query(RETRY), top_k=20).hits}
     assert "push it again" in another.problem
     assert another.problem == another.team.connection.problem
+
+
+def test_files_that_together_cannot_be_are_done_without(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kinds of definitions beyond a byte have no room in a segment: what lies here answers."""
+    expected = set(team.paths())
+    kinds = tuple(Definition("a", f"kind {number}", 1, 1, "", "", 0, False) for number in range(300))
+    files = team.store.files
+
+    def with_kinds(*args: Any, **options: Any) -> dict[str, StoredFile]:
+        found = files(*args, **options)
+        return {
+            name: replace(file, records=tuple(replace(one, definitions=kinds) for one in file.records))
+            for name, file in found.items()
+        }
+
+    monkeypatch.setattr(team.store, "files", with_kinds)
+    searcher = team.open()
+
+    assert expected == {hit.path for hit in searcher.search(make_query(RETRY), top_k=20).hits}
+    assert "push it again" in searcher.problem
 
 
 def test_a_hook_without_a_service_asks_no_store(team: Team) -> None:
