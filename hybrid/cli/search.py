@@ -94,7 +94,7 @@ def _everywhere(args: argparse.Namespace, workspace: Workspace, query: Query, wa
     for one in result.hits:
         _print_hit(one.found, args, one)
     if not result.hits:
-        is_open = any(one.verdict is not None and one.verdict.is_open for one in result.asked)
+        is_open = any(one.verdict.is_open for one in result.asked)
         why = "" if is_open else f": no gate of {amount(len(result.asked), 'project')} opens"
         say(f"Nothing found{why}.")
     return 0 if result.hits else 1

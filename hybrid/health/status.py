@@ -229,8 +229,8 @@ def _team(workspace: Workspace) -> dict[str, Any] | None:
     settings = workspace.config.index
     if settings.backend != "milvus":
         return None
-    from hybrid.team.base import read_base, read_outage
     from hybrid.team.address import shown_uri
+    from hybrid.team.base import read_base, read_outage
 
     folder = workspace.place.folder
     base, outage = read_base(folder), read_outage(folder)

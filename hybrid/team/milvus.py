@@ -119,7 +119,7 @@ def address_of(uri: str, collection: str, token: str) -> Address:
     try:
         parts = urlsplit(given)
         host, port = parts.hostname or "", parts.port
-    except ValueError as error:
+    except ValueError:
         # The message of the library repeats what stands before the @.
         raise ConfigError(f"index.uri {shown_uri(uri)!r} is no address of a store: use https://HOST:PORT") from None
     is_near = host in _LOOPBACK

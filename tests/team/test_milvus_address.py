@@ -30,7 +30,14 @@ def test_tls_is_used_for_every_other_machine(given: str, used: str) -> None:
 @pytest.mark.parametrize(
     "uri",
     [
-        *("http://milvus.example.com", "ftp://x", "https://", "https://me:pw@milvus.example.com", "https://h:port", "h?q"),
+        *(
+            "http://milvus.example.com",
+            "ftp://x",
+            "https://",
+            "https://me:pw@milvus.example.com",
+            "https://h:port",
+            "h?q",
+        ),
         *("https://me:pw@h:99999", "https://me:pw@[h:1", "me:pw@h:x", "https://me:p/?pw@[h"),
     ],
 )
