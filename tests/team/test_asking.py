@@ -92,6 +92,25 @@ def test_files_are_fetched_once(store: EmbeddedStore, tmp_path: Path) -> None:
     assert n_before == store.calls.count("files")
 
 
+def test_no_more_files_are_fetched_than_needed(
+    store: EmbeddedStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Portions give the candidates that all files at once give, and end where the chunks are enough."""
+    every = candidates(team(store, tmp_path / "every"))
+    assert every is not None
+    monkeypatch.setattr(asking, "_PORTION", 1)
+    store.calls.clear()
+
+    assert every == candidates(team(store, tmp_path / "portions"))
+    assert len(every) <= store.calls.count("files")
+
+    monkeypatch.setattr(asking, "_MOST_CHUNKS", 1)
+    store.calls.clear()
+
+    assert every[:1] == candidates(team(store, tmp_path / "few"))
+    assert 2 == store.calls.count("files")
+
+
 def test_a_store_that_is_down_is_told_and_comes_back(
     store: EmbeddedStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
