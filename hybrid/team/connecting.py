@@ -39,7 +39,8 @@ def connect(
         IndexMismatchError: It is too old, or what is there was pushed by another version or for another model.
     """
     require_uri(settings)
-    from hybrid.team.milvus import address_of, open_milvus
+    from hybrid.team.address import address_of
+    from hybrid.team.milvus import open_milvus
 
     address = address_of(settings.uri, settings.collection, environ.get(TOKEN, ""))
     return open_milvus(address, key, timeout_s=OPEN_S, makes=makes)

@@ -27,7 +27,6 @@ from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from unittest import mock
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -40,7 +39,6 @@ from hybrid.base.errors import (
     StoreDownError,
     StoreNotReadyError,
 )
-from hybrid.team.address import shown_uri
 from hybrid.team.content import (
     Generation,
     chunk_id,
@@ -76,6 +74,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from hybrid.team.address import Address
     from hybrid.team.content import StoredFile, StoredText
     from hybrid.team.store import StoreKey
 
@@ -87,49 +86,8 @@ _LOOK_AGAIN_S = 0.2
 _BUSY = frozenset({3, 4, 8, 9})
 _NOT_READY = frozenset({1, 100, 101, 103})
 _NO_TABLE = 100
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _OF_FILES = 'kind in ["file", "text"]'
 _OF_TEXTS = 'kind == "text"'
-_NAME = re.compile(r"[A-Za-z_]\w{0,99}\Z", re.ASCII)
-
-
-class Address(Struct, frozen=True):
-    """Where a store is.
-
-    Attributes:
-        uri: With scheme, as pymilvus takes it.
-        collection: Beginning of the names of the collections.
-        token: `user:password` or a key; empty for none. It stands in no message and no log.
-    """
-
-    uri: str
-    collection: str
-    token: str = ""
-
-
-def address_of(uri: str, collection: str, token: str) -> Address:
-    """Return the address that settings name: without a scheme TLS is used, but for this machine.
-
-    Raises:
-        ConfigError: The uri or the name is none, or it would send everything across the network in the open.
-    """
-    if not _NAME.match(collection):
-        raise ConfigError(f"index.collection {collection!r} is no name of a collection: use letters, digits and _")
-    given = uri if "://" in uri else f"//{uri}"
-    try:
-        parts = urlsplit(given)
-        host, port = parts.hostname or "", parts.port
-    except ValueError:
-        # The message of the library repeats what stands before the @.
-        raise ConfigError(f"index.uri {shown_uri(uri)!r} is no address of a store: use https://HOST:PORT") from None
-    is_near = host in _LOOPBACK
-    scheme = parts.scheme or ("http" if is_near else "https")
-    if not host or scheme not in ("http", "https") or parts.username or parts.query:
-        raise ConfigError(f"index.uri {shown_uri(uri)!r} is no address of a store: use https://HOST:PORT")
-    if scheme == "http" and not is_near:
-        raise ConfigError(f"index.uri would send code to {host} in the open: use https://, or a tunnel to 127.0.0.1")
-    shown = f"[{host}]" if ":" in host else host
-    return Address(f"{scheme}://{shown}:{port or 19530}{parts.path}", collection, token)
 
 
 class _Server(Struct, frozen=True):

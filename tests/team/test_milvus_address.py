@@ -6,8 +6,8 @@ import types
 import pytest
 
 from hybrid.base.errors import ConfigError, StoreDownError
-from hybrid.team.address import shown_uri
-from hybrid.team.milvus import address_of, open_milvus
+from hybrid.team.address import address_of, shown_uri
+from hybrid.team.milvus import open_milvus
 from tests.team.conftest import KEY
 
 
