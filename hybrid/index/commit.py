@@ -298,14 +298,14 @@ def _choose_merges(
     n_chunks = {entry.file: segment.n_live for entry, segment in zip(entries, opened, strict=True)}
     live = {entry.file: n_docs[entry.file] - len(entry.dead_documents) for entry in entries}
     by_size = sorted(entries, key=lambda entry: live[entry.file])
+    # A segment that is half dead costs every scan twice its worth.
+    half_dead = [entry.file for entry in by_size if 2 * len(entry.dead_documents) >= max(n_docs[entry.file], 1)]
     rewrite: set[str] = set()
     written = 0
-    for entry in by_size:
-        # A segment that is half dead costs every scan twice its worth.
-        is_half_dead = 2 * len(entry.dead_documents) >= max(n_docs[entry.file], 1)
-        if is_half_dead and written + n_chunks[entry.file] <= task.most_merged:
-            rewrite.add(entry.file)
-            written += n_chunks[entry.file]
+    for file in half_dead:
+        if written + n_chunks[file] <= task.most_merged:
+            rewrite.add(file)
+            written += n_chunks[file]
     staying = [entry for entry in by_size if entry.file not in rewrite and 2 * entry.n_chunks < MOST_CHUNKS]
     if len(staying) + bool(rewrite) > task.max_segments:
         # The smallest go first, down to half of the limit: so an edit seldom pays for a merge, and a large segment is
@@ -318,7 +318,7 @@ def _choose_merges(
                 break
             merged += live[smallest.file]
             rewrite.add(smallest.file)
-    if len(rewrite) == 1 and not any(2 * len(entry.dead_documents) >= n_docs[entry.file] for entry in entries):
+    if len(rewrite) == 1 and rewrite.isdisjoint(half_dead):
         rewrite.clear()  # One segment alone would be written again as it is.
     paths: set[str] = set()
     for entry, segment in zip(entries, opened, strict=True):

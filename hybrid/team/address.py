@@ -15,7 +15,7 @@ _HIDDEN = re.compile(r"\A([a-z][a-z0-9+.-]*://)?.*@", re.IGNORECASE | re.DOTALL)
 
 
 class Address(Struct, frozen=True):
-    """Where a store is.
+    """The address of a store.
 
     Attributes:
         uri: With scheme, as pymilvus takes it.

@@ -82,7 +82,7 @@ def _widened(corpus: Corpus, terms: Mapping[str, float]) -> set[str]:
 
 
 class _Held(Struct, frozen=True):
-    """What the chunks of some files hold of the words of a query; the values of one chunk stand in order of the words.
+    """The words of a query that the chunks of some files hold; the values of one chunk stand in order of the words.
 
     Attributes:
         term: The term of the query that each value belongs to, shape (n,).
