@@ -6,6 +6,7 @@
 # make milvus  the tests of a team's index with stores from registry packages (MILVUS_DIR keeps them)
 # make heavy   the tests that need torch and transformers, in an environment of their own
 # make docs    write docs/configuration.md from config.toml
+# make site    build the pages as a site into .site, without network; a warning is an error
 # make picture draw docs/picture.svg: a terminal in which hybrid answers prompts
 # make bench   the benchmarks, with figures as ratios to something measured in the same run
 # make bench-scale  searches at 10,000, 100,000 and a million chunks beside other engines (BEFORE=REVISION: and beside
@@ -24,7 +25,7 @@ WORKERS ?= 4
 BIN := $(VENV)/bin
 HERE := $(CURDIR)
 
-.PHONY: demo test again clients milvus heavy check lint types layers docs picture bench bench-scale wheel clean
+.PHONY: demo test again clients milvus heavy check lint types layers docs site picture bench bench-scale wheel clean
 
 $(VENV)/installed: pyproject.toml lab/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -78,6 +79,10 @@ layers: $(VENV)/installed
 docs: $(VENV)/installed
 	$(BIN)/python -m tests.docs.settings
 
+site: $(VENV)/installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs --quiet build --strict
+	@echo "open .site/index.html, or serve it: $(BIN)/python -m http.server --bind 127.0.0.1 --directory .site"
+
 picture: $(VENV)/installed
 	$(BIN)/python -m tests.docs.picture
 
@@ -95,4 +100,4 @@ wheel: $(VENV)/installed
 
 clean:
 	rm -rf .before && git worktree prune
-	rm -rf $(VENV) $(HEAVY) $(MILVUS) $(MILVUS_DIR) dist .demo $(CLIENTS_DIR)
+	rm -rf .site $(VENV) $(HEAVY) $(MILVUS) $(MILVUS_DIR) dist .demo $(CLIENTS_DIR)

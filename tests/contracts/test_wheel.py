@@ -88,6 +88,7 @@ def test_the_sdist_can_be_tested(archives: tuple[Path, Path]) -> None:
         "lab/hybrid_lab/training/gate_terms.py",
         "Makefile",
         "constraints.txt",
+        "mkdocs.yml",
         "README.md",
         "docs/picture.svg",
         ".pre-commit-config.yaml",
