@@ -47,7 +47,7 @@ class Example:
 def pages() -> list[Path]:
     """Every page: at the top of the checkout, in `docs/`, and in the folders that have a README."""
     tops = sorted(CHECKOUT.glob("*.md"))
-    return [*tops, *sorted((CHECKOUT / "docs").rglob("*.md")), *sorted(CHECKOUT.glob("*/README.md"))]
+    return [*tops, *sorted((CHECKOUT / "docs").rglob("*.md")), *sorted(CHECKOUT.glob("[!.]*/README.md"))]
 
 
 def guides() -> list[Path]:
