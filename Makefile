@@ -5,7 +5,7 @@
 # make clients the tests with real coding clients from npm (CLIENTS="claude codex"; kept in CLIENTS_DIR)
 # make milvus  the tests of a team's index with stores from registry packages (MILVUS_DIR keeps them)
 # make heavy   the tests that need torch and transformers, in an environment of their own
-# make docs    write docs/configuration.md from config.toml
+# make docs    write the pages that are made from the code and from config.toml
 # make site    build the pages as a site into .site, without network; a warning is an error
 # make picture draw docs/picture.svg: a terminal in which hybrid answers prompts
 # make bench   the benchmarks, with figures as ratios to something measured in the same run
@@ -77,7 +77,7 @@ layers: $(VENV)/installed
 	$(BIN)/lint-imports --no-cache --config circles.ini
 
 docs: $(VENV)/installed
-	$(BIN)/python -m tests.docs.settings
+	$(BIN)/python -m tests.docs.made
 
 site: $(VENV)/installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs --quiet build --strict

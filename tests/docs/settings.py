@@ -61,6 +61,11 @@ Three variables are no settings: `HYBRID_HOME` chooses the folder of [all that i
 """
 
 
+def page() -> str:
+    """The page for config.toml as it is."""
+    return page_of((CHECKOUT / "config.toml").read_text(encoding="utf-8"))
+
+
 def page_of(config: str) -> str:
     """The page for the text of config.toml: a chapter for each section, an entry for each comment with its settings."""
     lines = [_HEAD.rstrip("\n")]
@@ -91,7 +96,7 @@ def _entry(keys: str, comment: str) -> list[str]:
 
 def main() -> None:
     """Write the page."""
-    PAGE.write_text(page_of((CHECKOUT / "config.toml").read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

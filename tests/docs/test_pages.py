@@ -88,11 +88,13 @@ def test_the_links_of_a_page_lead_somewhere(name: str) -> None:
 
 def test_every_page_of_docs_stands_in_its_index() -> None:
     """docs/README.md links every other page of docs/; the index of the decisions links every decision."""
-    for folder in (CHECKOUT / "docs", CHECKOUT / "docs" / "decisions"):
-        targets = {target for target, _ in _LINK.findall((folder / "README.md").read_text(encoding="utf-8"))}
-        others = {path.name for path in folder.glob("*.md")} - {"README.md"}
+    docs = CHECKOUT / "docs"
+    decisions = docs / "decisions"
+    others = [path for path in docs.rglob("*.md") if decisions not in path.parents] + [decisions / "README.md"]
+    for index, pages_of in ((docs, others), (decisions, decisions.glob("*.md"))):
+        linked = {(index / target).resolve() for target, _ in _LINK.findall((index / "README.md").read_text("utf-8"))}
 
-        assert set() == others - targets
+        assert set() == set(pages_of) - linked - {index / "README.md"}
 
 
 @pytest.mark.parametrize("name", [name_of(page) for page in guides()])

@@ -56,7 +56,8 @@ def navigation(index: str) -> list[dict[str, Any]]:
             path = _resolved(INDEX, target)
             if path.endswith(".md") and path not in seen:
                 seen.add(path)
-                pages.append({" ".join(name.split()): path})
+                words = " ".join(name.split())
+                pages.append({words[0].upper() + words[1:]: path})
         entries.append({title: pages})
     return entries
 

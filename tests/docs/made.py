@@ -1,0 +1,33 @@
+"""Writes the pages that are made from something else; `make docs` runs it, and a test holds each page current.
+
+python -m tests.docs.made
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.docs import findings, reference, settings
+from tests.support.builders import CHECKOUT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PAGES: dict[str, Callable[[], str]] = {
+    "docs/configuration.md": settings.page,
+    "docs/reference/commands.md": reference.commands_page,
+    "docs/reference/hook-answers.md": reference.answers_page,
+    "docs/reference/http.md": reference.http_page,
+    "docs/troubleshooting.md": findings.page,
+}
+"""Path of a page → what makes its text."""
+
+
+def main() -> None:
+    """Write every page."""
+    for path, make in PAGES.items():
+        (CHECKOUT / path).write_text(make(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
