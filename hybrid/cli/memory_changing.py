@@ -8,8 +8,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, AnyStr
 
-from hybrid.ask.memory_filters import Filters, project_named, project_paths, require_ids, rows_of, since_ms
+from hybrid.ask.memory_filters import Filters, project_named, require_ids, rows_of, since_ms
 from hybrid.ask.memory_lookup import RankedRow, list_text, row_json
+from hybrid.ask.memory_notes import Note, told
 from hybrid.base.atomic import open_private
 from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import HybridError
@@ -20,9 +21,8 @@ from hybrid.health.memory_figures import rows_in_words
 from hybrid.project.registry import load_registry
 from hybrid.records.memory.importing import MAX_LINE_CHARS
 from hybrid.records.memory.showing import index_line
-from hybrid.records.memory.types import MAX_TITLE_CHARS, MEMORY_KINDS, Extracted, ForgetReport, Owner
-from hybrid.redact import redact
-from hybrid.render.marks import neutralise_line, without_private
+from hybrid.records.memory.types import MEMORY_KINDS, ForgetReport, Owner
+from hybrid.render.marks import neutralise_line
 from hybrid.render.numbers import amount
 from hybrid.render.visible import json_escaped
 
@@ -51,39 +51,15 @@ def add(args: argparse.Namespace) -> int:
     """Run `add`: store an observation without private spans and secrets, or count it if stored within the last hour."""
     memory = open_memory(args)
     project = memory.workspace.require_project()
-    told = _told(args, memory)
+    note = Note(args.type, " ".join(args.title), "", args.narrative, args.fact, args.concept, args.file)
     owner = Owner(MANUAL_SESSION, project.key, project.name)
-    row = memory.store.add_observation(owner, told, memory.now_ms)
+    row = memory.store.add_observation(owner, told(note, project.root), memory.now_ms)
     form = {"records": [row_json(RankedRow(row))] if row else [], "repeated": row is None}
     if row is None and not args.json:  # Said with `--quiet` too.
         say("Not stored: the same was stored within the last hour; it was counted there.")
     else:
         print_done(args, form, neutralise_line(index_line(row)) if row else "")
     return 0
-
-
-def _told(args: argparse.Namespace, memory: OpenMemory) -> Extracted:
-    project = memory.workspace.require_project()
-    title = " ".join(_clean(" ".join(args.title)).split())
-    if not title:
-        raise HybridError("the TITLE is empty; an observation must say something")
-    narrative = _clean(args.narrative).strip()
-    if len(title) > MAX_TITLE_CHARS:
-        narrative = f"{title}\n{narrative}".strip()
-        end = title.rfind(" ", 0, MAX_TITLE_CHARS)
-        title = f"{title[: end if end > 0 else MAX_TITLE_CHARS - 1]}…"
-    return Extracted(
-        args.type,
-        title,
-        narrative=narrative,
-        facts=tuple(map(_clean, args.fact)),
-        concepts=tuple(map(_clean, args.concept)),
-        files_read=project_paths(args.file, None, project.root),
-    )
-
-
-def _clean(text: str) -> str:
-    return redact(without_private(text))
 
 
 def forget(args: argparse.Namespace) -> int:

@@ -242,6 +242,7 @@ class Server:
         self._greeting = [str(PROTOCOL).encode(), __version__.encode(), str(os.getpid()).encode()]
         self._operations: dict[bytes, Callable[[list[bytes], Connection], None]] = {
             b"event": service.event,
+            b"perform": service.perform,
             b"status": self._status,
             b"stop": self._stop,
         }

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from hybrid.answer.events import Reply
     from hybrid.daemon.http import HttpInterface
     from hybrid.daemon.http_routes import Routes
+    from hybrid.daemon.performing import Performer
     from hybrid.ipc.wire import Connection
     from hybrid.search.searcher import Searcher
     from hybrid.types import HookEvent
@@ -153,6 +154,7 @@ class Service:
         self._http: HttpInterface | None = None
         self._http_error = ""
         self._routes: Routes | None = None
+        self._performer: Performer | None = None
         self._starting_http = threading.Lock()
         self._is_closed = False
         self._batches = Batches(self._open_kinds)
@@ -179,6 +181,18 @@ class Service:
             raise
         self._taker.end(request.key, is_taken=is_taken)
         self._waking.set()
+
+    def perform(self, message: list[bytes], connection: Connection) -> None:
+        """Answer a question of a tool or the page: the name of an operation, and JSON as `performing` reads it."""
+        self._active_s = time.monotonic()
+        from hybrid.daemon.performing import Performer  # As a rule nobody asks.
+
+        with self._counting:
+            if self._performer is None:
+                self._performer = Performer(self._own_environ, self._open_kinds, self._freshness.begin)
+            performer = self._performer
+        name, data = (*message[1:3], b"", b"")[:2]
+        connection.send(performer.answer(name.decode("utf-8", "replace"), data), timeout_s=SEND_S)
 
     def _answer(self, request: _Request, connection: Connection, received_s: float) -> bool:
         """Answer an event, then look after indexes and batches; False when it has not had all of its effects."""

@@ -22,14 +22,19 @@ def ask(home: str, operation: str, *, timeout_s: float = _ASK_S) -> dict[str, An
         operation: Name of the operation.
         timeout_s: Seconds for each step.
     """
+    return request(home, operation, timeout_s=timeout_s)
+
+
+def request(home: str, operation: str, *parts: bytes, timeout_s: float) -> dict[str, Any] | None:
+    """Return the answer to an operation that has more parts than its name; else as `ask`."""
     endpoint = read_endpoint(home)
     if endpoint is None:
         return None
     try:
-        connection = connect(endpoint, timeout_s=timeout_s)
+        connection = connect(endpoint, timeout_s=min(timeout_s, _ASK_S))
         try:
-            greeting = Greeting(connection.receive(timeout_s=timeout_s))
-            connection.send(operation.encode(), timeout_s=timeout_s)
+            greeting = Greeting(connection.receive(timeout_s=min(timeout_s, _ASK_S)))
+            connection.send(operation.encode(), *parts, timeout_s=_ASK_S)
             answer = json.loads(connection.receive(timeout_s=timeout_s)[0])
         finally:
             connection.close()

@@ -441,6 +441,13 @@ class SpanReader:
         file = self._file(path)
         return () if file is None else file.lines
 
+    def masked_lines(self, path: str) -> Sequence[str]:
+        """Return the lines of a file as they may be shown; none when it is gone or may not be read."""
+        file = self._file(path)
+        if file is None:
+            return ()
+        return file.masked_lines if self._is_redacting else file.lines
+
     def _file(self, path: str) -> _File | None:
         if path not in self._files:
             is_left_out = self._rules is not None and not self._is_listed(self._rules, path)

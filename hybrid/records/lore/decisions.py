@@ -105,6 +105,7 @@ class DecisionDraft(Struct, frozen=True):
         alternatives: Other choices that were thought of.
         tags: Words to find the decision by.
         git_commit: Id of the commit that was checked out; None where that is not known.
+        author: The agent that wrote it through a tool; empty for people.
     """
 
     kind: ClassVar[str] = "decision"
@@ -114,10 +115,11 @@ class DecisionDraft(Struct, frozen=True):
     alternatives: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     git_commit: str | None = None
+    author: str = ""
 
 
 def new_decision(identity: str, draft: DecisionDraft, *, timestamp: str, project: str) -> dict[str, Any]:
-    """Return the keys of a new decision in the order of the format; an empty project is null."""
+    """Return the keys of a new decision in the order of the format; an empty project is null, no author is no key."""
     return {
         "id": identity,
         "timestamp": timestamp,
@@ -136,4 +138,5 @@ def new_decision(identity: str, draft: DecisionDraft, *, timestamp: str, project
         "related_decisions": [],
         "git_commit": draft.git_commit,
         "project": project or None,
+        **({"author": draft.author} if draft.author else {}),
     }

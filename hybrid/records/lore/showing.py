@@ -70,6 +70,9 @@ def learned_record(value: Pattern | AntiPattern, *, is_foreign: bool = False) ->
     )
 
 
+_AUTHOR_CHARS = 40
+
+
 def decision_record(decision: Decision, project: str, hide: Callable[[str], str] = redact) -> Record:
     """Return the record of a decision.
 
@@ -83,13 +86,14 @@ def decision_record(decision: Decision, project: str, hide: Callable[[str], str]
     what, why, title, lesson = (hide(meaning(text)) for text in texts)
     what = one_line(what)
     lists = [hide(", ".join(texts_of(get(key)))) for key in ("alternatives", "entities", "tags")]
+    by = one_line(hide(well_formed(text_of(get("author")))))
     told_by_title = [] if what.startswith(title.rstrip(".… ")) else [title]
     return Record(
         kind="decision",
         id=decision.id,
         name=what,
         text=_text([*told_by_title, why, *lists, lesson]),
-        shown=f"{_dated(decision.id, decision.created_at)}{'' if project else UNATTRIBUTED_MARK}",
+        shown=f"{_dated(decision.id, decision.created_at, by)}{'' if project else UNATTRIBUTED_MARK}",
         lines=(f"{what} -- {one_line(why)}" if why else what,),
         created_at=decision.created_at,
         project=well_formed(project),
@@ -181,9 +185,9 @@ def _examples(pattern: Pattern) -> list[str]:
     return found
 
 
-def _dated(identity: str, created_at: str) -> str:
-    day = day_of(created_at)
-    return f"{one_line(identity)} ({day})" if day else one_line(identity)
+def _dated(identity: str, created_at: str, author: str = "") -> str:
+    facts = ", ".join(filter(None, (day_of(created_at), f"by {author[:_AUTHOR_CHARS]}" if author else "")))
+    return f"{one_line(identity)} ({facts})" if facts else one_line(identity)
 
 
 def shown_fields(fields: Mapping[str, object]) -> dict[str, Any]:

@@ -1,0 +1,72 @@
+"""The two sides of an operation: who asks what (`Asking`), and what comes back (`Outcome`).
+
+Pure values; `table` names the operations, the service performs them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from hybrid.base.errors import HybridError
+from hybrid.session.ledger import Ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hybrid.knowledge.open_kinds import OpenKinds
+    from hybrid.types import Hit
+    from hybrid.workspace import Workspace
+
+
+class OperationError(HybridError):
+    """An operation that cannot be done as it was asked for: a wrong argument, something that is not there."""
+
+
+class Asking(Struct, frozen=True):
+    """A question to an operation, without its arguments.
+
+    Attributes:
+        workspace: The workspace of the directory that the asker works in.
+        kinds: The open stores and indexes.
+        environ: Environment variables of the settings in force.
+        client: Who asks: `claude`, `codex`, …; `manual` for an unknown one.
+        session_id: The agent's session; empty where it is not known.
+        ledger: What that session was given.
+        now_ms: The time, milliseconds since 1970.
+    """
+
+    workspace: Workspace
+    kinds: OpenKinds
+    environ: Mapping[str, str]
+    client: str
+    session_id: str
+    now_ms: int
+    ledger: Ledger = field(default_factory=Ledger)
+
+
+class Shown(Struct, frozen=True):
+    """A hit that an outcome shows, for the ledger.
+
+    Attributes:
+        hit: The hit as the index has it.
+        form: full, preview or pointer.
+    """
+
+    hit: Hit
+    form: str
+
+
+class Outcome(Struct, frozen=True):
+    """What an operation found or did.
+
+    Attributes:
+        value: The result, of the operation's result type.
+        text: The same for a reader: what an agent gets as text.
+        shown: What of the project stands in the text.
+    """
+
+    value: Struct
+    text: str = ""
+    shown: tuple[Shown, ...] = ()

@@ -1,0 +1,370 @@
+"""Operations on what is indexed: search, read with neighbours, what a prompt would get, what belongs together.
+
+They answer as `hybrid search` and `hybrid context` do; what is read comes from indexed files only, secrets masked.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import zip_longest
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hybrid.answer.decide import CONSIDERED, decide, span_reader
+from hybrid.answer.turn import Turn
+from hybrid.ask.search import SearchRequest, find
+from hybrid.base.tokens import part_terms
+from hybrid.index.backend import Filter
+from hybrid.index.history import open_history
+from hybrid.index.roles import bit, roles
+from hybrid.operations import types
+from hybrid.operations.asking import OperationError, Outcome, Shown
+from hybrid.prompting.query import make_query
+from hybrid.redact import redact
+from hybrid.render.marks import neutralise, neutralise_line
+from hybrid.render.numbers import amount
+from hybrid.render.visible import visible_line
+from hybrid.sources.records import record_id
+from hybrid.types import FILE_KINDS, Hit, HookEvent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hybrid.ask.search import ResultHit
+    from hybrid.index.backend import ChunkView, SearchBackend
+    from hybrid.operations.asking import Asking
+    from hybrid.records.types import Record
+    from hybrid.search.searcher import Searcher
+
+_FORMS = {"places": "pointer", "lines": "preview", "full": "full"}
+_MOST_PAGES = 200
+"""Hits that may be paged through: further ones have little to do with the query."""
+_FULL_CHARS = 24_000
+"""Characters of the texts of one answer: some clients cut what is longer."""
+_MOST_LINES = 400
+"""Lines of one answer of `read`, at most."""
+_TOGETHER = 50
+"""Files that changed together with another that are looked at."""
+_NAMED = 1.0
+"""Worth of a test that is named after the file: as much as one that changed with every commit of the file."""
+_MENTIONED = 0.5
+"""Worth of the test that speaks most of what the file defines."""
+_MOST_NAMES = 8
+"""Definitions of a file by which tests that speak of it are looked for."""
+_MOST_ALIKE = 50
+_PLACE = re.compile(r"(?P<path>.+?):(?P<start>\d{1,7})(?:-(?P<end>\d{1,7}))?\Z", re.DOTALL)
+
+
+# --- search -----------------------------------------------------------------------------------------------
+
+
+def search(asking: Asking, wanted: types.SearchArguments) -> Outcome:
+    """Search files and records; hits of several kinds take turns, the best of each first.
+
+    Raises:
+        OperationError: The cursor is none of this operation.
+        HybridError: Nothing can be searched here.
+    """
+    skip = offset_of(wanted.cursor)
+    n_hits = min(skip + wanted.limit + 1, _MOST_PAGES)
+    request = SearchRequest(tuple(wanted.kinds), wanted.path, top_k=n_hits)
+    result = find(asking.workspace, make_query(wanted.query), request, asking.kinds)
+    ordered = [hit for row in zip_longest(*(part.hits for part in result.lists)) for hit in row if hit is not None]
+    page = ordered[skip : skip + wanted.limit]
+    budget = _Budget(_FULL_CHARS)
+    found: list[types.Found] = []
+    shown: list[Shown] = []
+    for one in page:
+        hit, form = _found(one, wanted.detail, asking, budget)
+        found.append(hit)
+        if form:
+            shown.append(Shown(one.hit, form))
+    more = str(skip + len(page)) if len(ordered) > skip + len(page) else ""
+    value = types.SearchResult(hits=found, next_cursor=more, problems=list(result.problems))
+    return Outcome(value, _search_text(value, [one.header for one in page]), tuple(shown))
+
+
+def offset_of(cursor: str) -> int:
+    """Return how many hits come before a page.
+
+    Raises:
+        OperationError: The cursor is none.
+    """
+    if cursor and not (cursor.isascii() and cursor.isdigit() and len(cursor) <= 4):
+        raise OperationError(f"cursor {cursor[:40]!r} is none: give the `next_cursor` of the page before, or none")
+    return int(cursor or 0)
+
+
+class _Budget:
+    """The characters that the texts of one answer may still have."""
+
+    def __init__(self, n_chars: int) -> None:
+        self._left = n_chars
+
+    def take(self, text: str) -> bool:
+        if len(text) > self._left:
+            return False
+        self._left -= len(text)
+        return True
+
+
+def _found(one: ResultHit, detail: types.Detail, asking: Asking, budget: _Budget) -> tuple[types.Found, str]:
+    """Return a hit for an agent, and the form in which its text stands in the answer; empty where it stands not."""
+    hit, form = one.hit, _FORMS[detail]
+    is_given = detail != "full" and asking.ledger.given.get(hit.digest.hex()) in ("full", form)
+    text = "" if detail == "places" or is_given else (one.text if detail == "full" else one.telling) or ""
+    if text and not budget.take(text):
+        text, form = "", "pointer"
+    found = types.Found(
+        ref=ref_of(hit),
+        kind=hit.kind,  # pyright: ignore[reportArgumentType] - a hit's kind is one of these words
+        title=visible_line(one.record.shown if one.record else hit.name),
+        cosine=round(hit.cosine or 0.0, 3),
+        given=is_given,
+        stale=one.text is None and not hit.is_record,
+        text=neutralise(text) if hit.is_record else text,
+    )
+    return found, "" if is_given else form
+
+
+def ref_of(hit: Hit) -> str:
+    """Return what `read` finds a hit by."""
+    return record_id(hit.path) if hit.is_record else f"{visible_line(hit.path)}:{hit.start_line}-{hit.end_line}"
+
+
+def _search_text(value: types.SearchResult, headers: Sequence[str]) -> str:
+    lines: list[str] = []
+    for hit, header in zip(value.hits, headers, strict=True):
+        note = "  (given earlier in this session)" if hit.given else ""
+        note = "  (changed since it was indexed)" if hit.stale else note
+        ref = "" if hit.kind in FILE_KINDS else f"  ref {hit.ref}"
+        text = hit.text.split("\n") if hit.text else []
+        lines += [f"{neutralise_line(header)}{ref}{note}", *(f"  {line}".rstrip() for line in text)]
+    if not value.hits:
+        lines.append("Nothing found.")
+    if value.next_cursor:
+        lines.append(f"More: cursor {value.next_cursor}")
+    return "\n".join([*lines, *value.problems])
+
+
+# --- read -------------------------------------------------------------------------------------------------
+
+
+def read(asking: Asking, wanted: types.ReadArguments) -> Outcome:
+    """Return a part of an indexed file with its neighbours, or a record in full.
+
+    Raises:
+        OperationError: The index has no such file, or no such record may be given here.
+        HybridError: There is no index.
+    """
+    ref = wanted.ref.strip()
+    record = _record(asking, ref)
+    if record is not None:
+        body = redact(record.text) if asking.workspace.config.privacy.redact else record.text
+        title = visible_line(redact(record.shown))
+        value = types.ReadResult(ref=ref, kind=record.kind, title=title, text=neutralise(body))
+        return Outcome(value, f"[{record.kind}] {ref} {title}\n{value.text}")
+    return _read_file(asking, ref, wanted.neighbours)
+
+
+def _record(asking: Asking, ref: str) -> Record | None:
+    known = asking.kinds.by_path(asking.workspace)
+    for path in dict.fromkeys((ref, ref.upper(), ref.lower())):
+        if path in known:
+            return known[path]
+    identity = ref.lstrip("#")
+    if re.fullmatch(r"[os]?\d{1,8}", identity):
+        return memory_record(asking, identity)
+    return None
+
+
+def memory_record(asking: Asking, name: str) -> Record | None:
+    """Return a row of the memory as a record; None for one that is not there or of a project that is kept apart."""
+    from hybrid.ask.memory_filters import id_of, rows_of
+    from hybrid.records.memory.showing import record_of
+
+    identity = id_of(name)
+    workspace = asking.workspace
+    store = asking.kinds.stores.memory(workspace)
+    if identity is None or not store.exists or not workspace.config.memory.enabled:
+        return None
+    rows = rows_of(store, [identity])
+    own = workspace.require_project().key
+    if not rows or (rows[0].owner.key != own and not workspace.config.memory.cross_project):
+        return None
+    return record_of(rows[0], here=own)
+
+
+def _read_file(asking: Asking, ref: str, neighbours: int) -> Outcome:
+    searcher = asking.kinds.searcher(asking.workspace)
+    path, first, last = _place(asking, searcher.backend, ref)
+    chunks = _chunks(searcher.backend, path)
+    lines = span_reader(asking.workspace, searcher).masked_lines(path)
+    if not chunks:
+        raise OperationError(f"this project's index has no file or record {visible_line(ref)!r}; `search` gives refs")
+    if not lines:
+        raise OperationError(f"{visible_line(path)} is gone; the next build takes it out of the index")
+    is_part = last > 0
+    first, last = min(max(first, 1), len(lines)), min(last or len(lines), len(lines))
+    first, last = _with_neighbours(chunks, first, max(first, last), neighbours if is_part else 0)
+    last = min(last, first + _MOST_LINES - 1, len(lines))
+    part, name = lines[first - 1 : last], visible_line(redact(path))
+    value = types.ReadResult(
+        ref=f"{name}:{first}-{last}",
+        kind=chunks[0].kind,  # pyright: ignore[reportArgumentType] - a chunk's kind is one of these words
+        start_line=first,
+        end_line=last,
+        total_lines=len(lines),
+        text="\n".join(part),
+    )
+    numbered = (f"{number:>6}\t{line}" for number, line in enumerate(part, first))
+    text = "\n".join([f"{name}, lines {first} to {last} of {len(lines)}", *numbered])
+    inside = [_as_shown(view) for view in chunks if view.start_line >= first and view.end_line <= last]
+    return Outcome(value, text, tuple(inside))
+
+
+def _place(asking: Asking, backend: SearchBackend, ref: str) -> tuple[str, int, int]:
+    """Return path, first and last line that a text names; last is 0 for a whole file."""
+    path = _relative(asking, ref)
+    match = _PLACE.match(path)
+    if match is None or _file(backend, path) is not None:
+        return path, 1, 0
+    start = int(match["start"])
+    return match["path"], start, int(match["end"] or start)
+
+
+def _as_shown(view: ChunkView) -> Shown:
+    hit = Hit(
+        row=-1,
+        rank=0,
+        kind=view.kind,
+        path=view.path,
+        start_line=view.start_line,
+        end_line=view.end_line,
+        name=view.name,
+        chunk_kind=view.chunk_kind,
+        scope=view.scope,
+        digest=view.digest,
+        relevance=0.0,
+    )
+    return Shown(hit, "full")
+
+
+def _relative(asking: Asking, path: str) -> str:
+    """Return a path as the index spells it: relative to the project, with forward slashes."""
+    root = asking.workspace.require_project().root
+    plain = path.replace("\\", "/").removeprefix("./")
+    for base in (root.as_posix(), root.resolve().as_posix()):
+        if plain.startswith(f"{base}/"):
+            return plain[len(base) + 1 :]
+    return plain
+
+
+def _chunks(backend: SearchBackend, path: str) -> list[ChunkView]:
+    """Return the chunks of a file in order of lines; none when the index does not have it."""
+    file = _file(backend, path)
+    if file is None:
+        return []
+    numbers = np.array([file])
+    first, end = (int(backend.fields.of_files(field, numbers)[0]) for field in ("first_row", "end_row"))
+    views = [backend.get(row) for row in range(first, end)]
+    return sorted(views, key=lambda view: view.start_line)
+
+
+def _file(backend: SearchBackend, path: str) -> int | None:
+    """Return the number of a file that can be found; None when the index does not have it, or it is empty."""
+    return next((file for file, known in backend.names.files_called(path.split("/")) if known == path), None)
+
+
+def _with_neighbours(chunks: Sequence[ChunkView], first: int, last: int, n: int) -> tuple[int, int]:
+    """Return a range of lines, widened to whole chunks and by `n` further ones on either side; as it is with 0."""
+    if n == 0:
+        return first, last
+    inside = [at for at, view in enumerate(chunks) if view.end_line >= first and view.start_line <= last]
+    if not inside:
+        return first, last
+    begin, end = chunks[max(inside[0] - n, 0)], chunks[min(inside[-1] + n, len(chunks) - 1)]
+    return min(first, begin.start_line), max(last, end.end_line)
+
+
+# --- context ----------------------------------------------------------------------------------------------
+
+
+def context(asking: Asking, wanted: types.ContextArguments) -> Outcome:
+    """Return what the hook would add to a prompt of this session; nothing is recorded as an injection."""
+    event = HookEvent(
+        asking.client, "UserPromptSubmit", asking.session_id, "", str(asking.workspace.cwd or ""), wanted.prompt
+    )
+    decision = decide(Turn(asking.workspace, event, asking.kinds, asking.environ))
+    refs = [ref_of(item.hit) for item in decision.items]
+    text = decision.text if decision.is_injected else ""
+    value = types.ContextResult(injected=decision.is_injected, reason=decision.reason, refs=refs, text=text)
+    shown = tuple(Shown(item.hit, item.form) for item in decision.items) if decision.is_injected else ()
+    return Outcome(value, text or f"Nothing is close enough ({decision.reason}). `search` looks all the same.", shown)
+
+
+# --- related ----------------------------------------------------------------------------------------------
+
+
+def related(asking: Asking, wanted: types.RelatedArguments) -> Outcome:
+    """Return the files that changed together with a file, and those that probably test it.
+
+    Raises:
+        OperationError: Neither the index nor the history knows the file.
+        HybridError: There is no index.
+    """
+    backend = asking.kinds.searcher(asking.workspace)
+    path = _relative(asking, wanted.path.strip())
+    history = open_history(asking.workspace.place.folder)
+    n_commits = history.n_commits_of(path) if history else 0
+    chunks = _chunks(backend.backend, path)
+    if not chunks and not n_commits:
+        raise OperationError(f"neither the index nor the commits know a file {visible_line(path)!r}")
+    together = history.changed_with(path, _TOGETHER) if history else []
+    tests = _tests(backend, path, chunks, {one.path: one.share for one in together})
+    companions = [
+        types.Companion(path=visible_line(redact(one.path)), share=round(one.share, 2), commits=one.commits)
+        for one in together
+        if not _is_test(one.path)
+    ][: wanted.limit]
+    shown = [visible_line(redact(test)) for test in tests[: wanted.limit]]
+    value = types.RelatedResult(path=visible_line(path), changes_with=companions, tests=shown, commits=n_commits)
+    lines = [f"{value.path}: in {amount(n_commits, 'commit')}", "Changes with:"]
+    lines += [f"  {one.share:4.0%}  {one.path} ({one.commits})" for one in companions] or ["  nothing known"]
+    lines += ["Tested by:", *([f"  {test}" for test in shown] or ["  nothing known"])]
+    return Outcome(value, "\n".join(lines))
+
+
+def _is_test(path: str) -> bool:
+    return bool(roles(path, ()) & bit("test"))
+
+
+def _tests(searcher: Searcher, path: str, chunks: Sequence[ChunkView], shares: Mapping[str, float]) -> list[str]:
+    """Return the tests of a file, likeliest first: by its name, by commits that touched both, by what it defines."""
+    if _is_test(path):
+        return []
+    backend = searcher.backend
+    worth = {test: share for test, share in shares.items() if _is_test(test) and _file(backend, test) is not None}
+    for test in _named_alike(backend, path):
+        worth[test] = worth.get(test, 0.0) + _NAMED
+    names = [view.name for view in chunks if view.name and view.chunk_kind != "lines"]
+    if names:
+        asked = make_query(" ".join(dict.fromkeys([PurePosixPath(path).stem, *names[:_MOST_NAMES]])))
+        for hit in searcher.search(asked, top_k=CONSIDERED, mode="lexical", only=Filter(("code",))).hits:
+            if _is_test(hit.path):
+                worth[hit.path] = max(worth.get(hit.path, 0.0), _MENTIONED * hit.relevance)
+    return sorted(worth, key=lambda test: (-worth[test], test))
+
+
+def _named_alike(backend: SearchBackend, path: str) -> list[str]:
+    """Return the tests whose file name has all words of the file's own name."""
+    words = part_terms(PurePosixPath(path).stem)
+    if not words:
+        return []
+    files = backend.names.files_with("stem", words[0])
+    for word in words[1:]:
+        files = np.intersect1d(files, backend.names.files_with("stem", word))
+    found = [backend.fields.path(file) for file in np.unique(files)[:_MOST_ALIKE].tolist()]
+    return [test for test in found if test != path and _is_test(test) and _file(backend, test) is not None]

@@ -1,0 +1,88 @@
+"""The operations by name: what each takes and gives, and which function does it.
+
+Importing this costs no more than the types: what does the work is imported when it is asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from hybrid.operations import types
+from hybrid.operations.asking import OperationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from hybrid.operations.asking import Asking, Outcome
+
+
+class Operation(Struct, frozen=True):
+    """An operation.
+
+    Attributes:
+        arguments: Type of its arguments.
+        result: Type of its result.
+        run: Does it.
+        is_writing: It changes lessons, lore, memory, marks or settings.
+    """
+
+    arguments: type[Struct]
+    result: type[Struct]
+    run: Callable[[Asking, Any], Outcome]
+    is_writing: bool = False
+
+
+def _of_code(name: str) -> Callable[[Asking, Any], Outcome]:
+    def run(asking: Asking, arguments: Any) -> Outcome:
+        from hybrid.operations import code
+
+        return getattr(code, name)(asking, arguments)
+
+    return run
+
+
+def _of_records(name: str) -> Callable[[Asking, Any], Outcome]:
+    def run(asking: Asking, arguments: Any) -> Outcome:
+        from hybrid.operations import records
+
+        return getattr(records, name)(asking, arguments)
+
+    return run
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    "search": Operation(types.SearchArguments, types.SearchResult, _of_code("search")),
+    "read": Operation(types.ReadArguments, types.ReadResult, _of_code("read")),
+    "context": Operation(types.ContextArguments, types.ContextResult, _of_code("context")),
+    "related": Operation(types.RelatedArguments, types.RelatedResult, _of_code("related")),
+    "lessons": Operation(types.LessonsArguments, types.LessonsResult, _of_records("lessons")),
+    "decide": Operation(types.DecideArguments, types.Written, _of_records("decide"), is_writing=True),
+    "remember": Operation(types.RememberArguments, types.Written, _of_records("remember"), is_writing=True),
+    "recall": Operation(types.RecallArguments, types.RecallResult, _of_records("recall")),
+}
+"""Name → operation."""
+
+
+def perform(name: str, asking: Asking, arguments: Mapping[str, object]) -> Outcome:
+    """Do an operation.
+
+    Args:
+        name: A name of `OPERATIONS`.
+        asking: Who asks, and where.
+        arguments: The arguments as JSON has them.
+
+    Raises:
+        OperationError: There is no such operation, or an argument is wrong.
+        HybridError: It cannot be done; the message says why.
+    """
+    operation = OPERATIONS.get(name)
+    if operation is None:
+        raise OperationError(f"there is no operation {name!r}; there are {', '.join(sorted(OPERATIONS))}")
+    try:
+        wanted = msgspec.convert(dict(arguments), operation.arguments)
+    except msgspec.ValidationError as error:
+        raise OperationError(f"{name}: {error}") from error
+    return operation.run(asking, wanted)
