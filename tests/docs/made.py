@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.docs import findings, reference, settings
+from tests.docs import findings, reference, settings, starting
 from tests.support.builders import CHECKOUT
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/hook-answers.md": reference.answers_page,
     "docs/reference/http.md": reference.http_page,
     "docs/troubleshooting.md": findings.page,
+    **starting.pages(),
 }
 """Path of a page → what makes its text."""
 
