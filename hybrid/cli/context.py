@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.answer.log_fields import english_part
 from hybrid.cli.common import add_common, number_in, print_json, say, workspace_of
-from hybrid.cli.gate_words import gate_rows, kind_rows
+from hybrid.health.gate_words import gate_rows, kind_rows
 from hybrid.render.numbers import evidence_line
 from hybrid.render.visible import visible_line
 

@@ -7,11 +7,12 @@ import sys
 import time
 from datetime import datetime
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.common import add_common, positive, print_found, say, workspace_of
 from hybrid.cli.pause import duration_s, session_id
 from hybrid.feedback.events import compared_in, log_folder, newest_events
+from hybrid.health.explaining import item_place, learned_ids
 from hybrid.render.numbers import bar, local_time, number
 from hybrid.render.visible import visible_line
 
@@ -63,21 +64,6 @@ def line_of(event: dict[str, Any]) -> str:
         _what(event),
     ]
     return visible_line("  ".join(part for part in parts if part).rstrip())
-
-
-def item_place(item: dict[str, Any]) -> str:
-    """Return the origin of an item of an event: the id of a record, else path and first line."""
-    return str(item["id"]) if item.get("id") else f"{item['path']}:{item['start_line']}"
-
-
-def learned_ids(event: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the ids of lessons under `cited` and `recorded` of an event, each once; a key with no ids is left out."""
-    found: dict[str, list[str]] = {}
-    for what in ("cited", "recorded"):
-        ids = event.get(what)
-        if ids and isinstance(ids, list):
-            found[what] = list(dict.fromkeys(str(name) for name in cast("list[object]", ids)))
-    return found
 
 
 def _wanted(args: argparse.Namespace, workspace: Workspace) -> Callable[[dict[str, Any]], bool]:

@@ -148,7 +148,7 @@ def _print(result: SearchResult, args: argparse.Namespace) -> None:
 def _gate(part: ResultList) -> str:
     """Return `: ` and the numbers of the gate of a list's kind; empty when no gate was asked."""
     from hybrid.answer.log_fields import gate_part
-    from hybrid.cli.gate_words import gate_rows
+    from hybrid.health.gate_words import gate_rows
 
     rows = gate_rows(gate_part(part.verdict)) if part.verdict else []
     return f": {rows[0][1]}" if rows else ""

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from hybrid.cli.common import add_common, print_json, print_table, workspace_of
-from hybrid.cli.gate_words import typeset
+from hybrid.health.gate_words import typeset
 from hybrid.render.numbers import amount, local_time, number
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.cli.explain import advice, lines_of
-from hybrid.cli.gate_words import gate_rows
+from hybrid.cli.explain import lines_of
+from hybrid.health.explaining import advice
+from hybrid.health.gate_words import gate_rows
 from tests.support.builders import command_environment, default_config, hear_interrupts, new_shop
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.cli.explain import advice, lines_of
+from hybrid.cli.explain import lines_of
 from hybrid.cli.log import line_of
+from hybrid.health.explaining import advice
 from tests.support.builders import default_config
 from tests.support.records import DECISION, shop_with_records
 

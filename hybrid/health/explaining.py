@@ -1,0 +1,280 @@
+"""Says why an event of the log got a text or nothing, and what would have changed it; for `hybrid explain`, the page.
+
+Works on lines of the event log and the settings in force; reads and prints nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, cast
+
+from hybrid.feedback.reasons import PROMPT_RULES, reason_of
+from hybrid.health.gate_words import BARS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hybrid.config import Config
+
+
+# --- advice -----------------------------------------------------------------------------------------------
+
+
+Event = dict[str, Any]
+
+_RATES = {"tasks": "max_other_task_rate", "talk": "max_false_open_rate"}
+"""Name of a bar → the setting whose share determines it, in the section `gate` and in those of kinds of records."""
+_RECORDS = ("lessons", "lore")
+
+
+def advice(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
+    """Return lines on what would have changed the decision; empty for a calibrated injection and for unknown reasons.
+
+    Args:
+        event: A line of the event log.
+        earlier: Older events of the same session, newest first.
+        config: The settings in force now, which may not be those of then.
+    """
+    name = str(event.get("reason"))
+    reason = reason_of(name)
+    if reason and reason.advice:
+        return [reason.advice]
+    known = _KNOWN.get(name)
+    return [*_uncalibrated(event), *(known(event, earlier, config) if known else [])]
+
+
+def _uncalibrated(event: Event) -> list[str]:
+    """Return a line when an index with chunks had no bars, else none; the first versions logged no bars."""
+    is_of_files = event.get("gate_kind") in (None, "files")
+    is_plain = is_of_files and event.get("threshold_source") == "auto" and "bar" in event and not event["bar"]
+    has_chunks = event.get("top_cosine") is not None or event.get("best") or event.get("items")
+    if not is_plain or not has_chunks:
+        return []
+    return [
+        "The index was not calibrated (an older version built it, or `gate.hub` was switched), so the raw top cosine "
+        "alone decided: run `hybrid reindex`."
+    ]
+
+
+def _gate(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
+    # Lines of earlier versions have no score: they compared the raw top cosine.
+    score, threshold = event.get("score", event.get("top_cosine")), event.get("threshold")
+    if score is None or (threshold is None and event.get("bar")):
+        return [
+            "The prompt has no word that could be compared, or the index no chunk: use words of the code or the docs."
+        ]
+    if threshold is None:
+        return [
+            "There are no bars, and nobody measured a threshold for this model: `hybrid reindex` finds bars, "
+            "`hybrid config set hooks.gate_threshold 0.35` does without."
+        ]
+    missed = _by(threshold - score)
+    lines = _of_bar(event, missed, config) if event.get("bar") else [f"It missed the threshold by {missed}."]
+    best = _best(event, "The best candidate it held back")
+    return [*lines, *_of_kinds(event, config), *_fixed(event), *_mark(event), *best]
+
+
+def _of_bar(event: Event, missed: str, config: Config) -> list[str]:
+    """Return a line that names the settings of both bars of a calibrated gate, first that of the missed bar."""
+    rates = {bar: f"`gate.{key}` ({getattr(config.gate, key)})" for bar, key in _RATES.items()}
+    bar = _bar(event)
+    other = "tasks" if bar == "talk" else "talk"
+    return [
+        f"It missed by {missed} what {BARS[bar]} may reach here by chance. {rates[bar]} sets that bar, {rates[other]} "
+        f"the one for {BARS[other]}: a larger share opens more often."
+    ]
+
+
+def _bar(compared: Event) -> str:
+    return "talk" if compared["bar"] == "talk" else "tasks"
+
+
+def _of_kinds(event: Event, config: Config) -> list[str]:
+    """Return a line for each kind of records that missed its bar: by how much, and the setting of that bar."""
+    lines: list[str] = []
+    kinds: dict[str, Event] = event.get("kinds") or {}
+    for kind in (kind for kind in _RECORDS if kind in kinds):
+        compared = kinds[kind]
+        score, threshold = compared.get("score"), compared.get("threshold")
+        if compared.get("is_open") or not compared.get("bar") or score is None or threshold is None:
+            continue
+        key = _RATES[_bar(compared)]
+        setting = f"`{kind}.{key}` ({getattr(getattr(config, kind), key)})"
+        if key == _RATES["tasks"] and "reader" in (compared.get("parts") or {}):
+            setting += f" times `gate.reader_rate` ({config.gate.reader_rate})"
+        lines.append(
+            f"Of the {kind} it missed by {_by(threshold - score)} what {BARS[_bar(compared)]} may reach "
+            f"there by chance: {setting} sets that bar."
+        )
+    return lines
+
+
+def _fixed(event: Event) -> list[str]:
+    """Return a line with the `hooks.gate_threshold` that would have opened the gate; none when no cosine was logged."""
+    top = event.get("top_cosine")
+    if top is None:
+        return []
+    opening = f"{math.floor((top - 0.00005) * 100) / 100:.2f}"
+    instead = " in place of the bars" if event.get("bar") else ""
+    return [
+        f"`hooks.gate_threshold` of {opening} or less would have opened it: it is compared with the raw top cosine of "
+        f"every prompt{instead}; `hybrid context --gate-threshold {opening} PROMPT` shows what it gives."
+    ]
+
+
+def _mark(event: Event) -> list[str]:
+    if not event.get("id"):
+        return []
+    return [f"If it should have spoken, `hybrid mark {event['id']} good` notes that for `hybrid eval gate --marks`."]
+
+
+def _by(missed: float) -> str:
+    return f"{missed:.2f}" if missed >= 0.005 else "less than 0.01"
+
+
+def _no_results(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
+    return [
+        f"Every result lies below the floor: `hooks.threshold` ({config.hooks.threshold} of the best) and "
+        f"`search.min_cosine` ({config.search.min_cosine}) set it.",
+        *_floors_of_kinds(event, config),
+        *_best(event, "The best of them"),
+    ]
+
+
+def _floors_of_kinds(event: Event, config: Config) -> list[str]:
+    """Return a line for each kind of records whose gate was open, with the settings of its floor."""
+    lessons, lore = config.lessons, config.lore
+    settings = {
+        "lessons": f"`lessons.threshold` ({lessons.threshold} of the best), "
+        f"and `lessons.min_score` ({lessons.min_score}) or `lessons.min_cosine` ({lessons.min_cosine})",
+        "lore": f"`lore.threshold` ({lore.threshold} of the best) and `lore.min_cosine` ({lore.min_cosine})",
+    }
+    kinds: dict[str, Event] = event.get("kinds") or {}
+    return [f"The floor of the {kind}: {settings[kind]}." for kind in settings if kinds.get(kind, {}).get("is_open")]
+
+
+def _of_rules(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
+    rule = str(event.get("detail"))
+    if rule == "too_short":
+        length = event.get("prompt_chars")
+        has = f"; it has {length}" if length else ""
+        return [f"It is shorter than `hooks.min_prompt_length` ({config.hooks.min_prompt_length} characters){has}."]
+    if rule == "skip_prefix":
+        return [f"It begins with one of `hooks.skip_prefixes`: {', '.join(config.hooks.skip_prefixes) or 'none now'}."]
+    return [PROMPT_RULES[rule]] if rule in PROMPT_RULES else []
+
+
+def _same_topic(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
+    topic = event.get("topic_id")
+    before = next((e for e in earlier if e.get("reason") == "injected" and e.get("topic_id") == topic), None)
+    return [_given(before), _again()]
+
+
+def _all_seen(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
+    held: Event = event.get("withheld") or {}
+    digests = {_digest(entry) for entry in event.get("held_back") or () if entry.get("reason") == "seen"}
+    gave = [e for e in earlier if digests & {_digest(item) for item in e.get("items") or ()}]
+    given = [_given(before) for before in gave[:3]] or [_given(None)]
+    # Lines of earlier versions count none.
+    lines = [*given, _again()] if held.get("seen") or not held.get("read") else []
+    return [*lines, _read()] if held.get("read") else lines
+
+
+def _read() -> str:
+    return (
+        "The agent's own tools showed it what is marked as read: that is given once it changed, after /compact or "
+        "/clear, or with `hooks.skip_read` false."
+    )
+
+
+def _given(before: Event | None) -> str:
+    if before is None:
+        return "They were given earlier in this session; that event is no longer in the log."
+    places = ", ".join(item_place(item) for item in (before.get("items") or ())[:3])
+    return f"Given at {str(before.get('at'))[:19]} UTC: {places} (`hybrid explain {before.get('id')}`)."
+
+
+def _again() -> str:
+    return (
+        "They are given again after /compact or /clear, in a new session, with `--no-dedup` by hand, or with "
+        "`hooks.dedup_enabled` false."
+    )
+
+
+def _budget(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
+    hooks = config.hooks
+    return [
+        f"`hooks.budget` ({hooks.budget} lines) and `hooks.budget_chars` ({hooks.budget_chars} characters) set it; "
+        '`hooks.content_mode` "preview" shows less of each.'
+    ]
+
+
+def _paused(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
+    scope = str(event.get("detail") or "")
+    option = {"all": " --all", "session": f" --session {event.get('session') or ''}".rstrip()}.get(scope, "")
+    return [f"`hybrid resume{option}` switches it on again; `hybrid status` shows what is paused."]
+
+
+def _off(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
+    key = str(event.get("detail") or "").split(" ")[0]
+    return [f"`hybrid config set {key} true` switches it on."] if key.startswith("hooks.") else []
+
+
+def _error(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
+    error = str(event.get("error"))
+    if error.startswith("not done after"):
+        return [
+            f"It took longer than `hooks.deadline_ms` ({config.hooks.deadline_ms}). The service answers faster: "
+            "`hybrid doctor` tells whether it runs."
+        ]
+    return ["`hybrid doctor` looks for the cause."]
+
+
+def _best(event: Event, label: str) -> list[str]:
+    best: Event | None = event.get("best")
+    if not best:
+        return []
+    name = f" {best['name']}" if best.get("name") else ""
+    return [f"{label}: {_place_of_best(best)}{name} (cosine {best.get('cosine')})."]
+
+
+def _place_of_best(best: Event) -> str:
+    if best.get("id"):
+        return f"[{best.get('kind')}] {best['id']}"
+    path, start, end, _ = (*str(best.get("key")).rsplit(":", 3), "", "", "")[:4]
+    return f"{path}:{start}-{end}"
+
+
+def _digest(entry: Event) -> str:
+    return str(entry.get("key", "")).rsplit(":", 1)[-1]
+
+
+_KNOWN: dict[str, Callable[[Event, Sequence[Event], Config], list[str]]] = {
+    "gate": _gate,
+    "no_results": _no_results,
+    "prompt": _of_rules,
+    "same_topic": _same_topic,
+    "all_seen": _all_seen,
+    "budget": _budget,
+    "paused": _paused,
+    "off": _off,
+    "error": _error,
+}
+
+
+# --- events ------------------------------------------------------------------------------------------
+
+
+def item_place(item: dict[str, Any]) -> str:
+    """Return the origin of an item of an event: the id of a record, else path and first line."""
+    return str(item["id"]) if item.get("id") else f"{item['path']}:{item['start_line']}"
+
+
+def learned_ids(event: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the ids of lessons under `cited` and `recorded` of an event, each once; a key with no ids is left out."""
+    found: dict[str, list[str]] = {}
+    for what in ("cited", "recorded"):
+        ids = event.get(what)
+        if ids and isinstance(ids, list):
+            found[what] = list(dict.fromkeys(str(name) for name in cast("list[object]", ids)))
+    return found
