@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.docs.neighbours import write_neighbours
 from tests.docs.pages import LANGUAGES, Block, blocks_of, examples_of, guides, name_of, pages, pattern_of
 from tests.support.builders import CHECKOUT, git_project
 
@@ -23,7 +24,7 @@ _LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)")
 
 @pytest.fixture
 def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small indexed project, with `hybrid` on the path and no service."""
+    """A small indexed project, with `hybrid` on the path and no service, and files of other tools beside it."""
     program = tmp_path / "bin" / "hybrid"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m hybrid "$@"\n')
@@ -31,6 +32,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", str(program.parent), prepend=":")
     monkeypatch.setenv("PYTHONPATH", str(CHECKOUT))
     monkeypatch.setenv("HYBRID_DAEMON_ENABLED", "false")
+    write_neighbours(tmp_path / "user-home", tmp_path)
     root = git_project(tmp_path / "shop")
     subprocess.run([str(program), "reindex", "--quiet"], cwd=root, check=True)
     return root

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _SYSTEMS = {
+    "bobbin": re.compile(r"(?:^|[\s/\"'=])bobbin(?:\.exe)?[\"']?\s+hook\b", re.IGNORECASE),
     "claude-recall": re.compile(r"claude[-_]recall|coding-agent-lessons|/(?:smart-)?inject-hook\.sh\b", re.IGNORECASE),
     "claude-mem": re.compile(r"claude-mem\b|worker-service\.cjs", re.IGNORECASE),
     "code context": re.compile(
