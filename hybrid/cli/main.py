@@ -39,6 +39,7 @@ COMMANDS = {
     "pause": ("pause", "switch hybrid off in this project, a session or everywhere"),
     "resume": ("pause", "switch it on again"),
     "statusline": ("statusline", "one line about this session for the client's status line"),
+    "completions": ("completions", "a script that has bash, zsh or fish complete commands, options and values"),
     "config": ("config", "show and change settings"),
     "models": ("models", "embedding models: list, show, verify, use, bench"),
     "project": ("project", "which project a folder belongs to, and why it has its name and key"),
@@ -137,10 +138,7 @@ def _run(argv: Sequence[str], started_s: float, *, is_tolerant: bool = False) ->
     if argv[0] not in COMMANDS:
         sys.stderr.write(f"hybrid: unknown command {argv[0]!r}; `hybrid --help` lists all\n")
         return 2
-    module = cast("CommandModule", importlib.import_module(f"hybrid.cli.{COMMANDS[argv[0]][0]}"))
-    parser = _Parser(prog=f"hybrid {argv[0]}", description=COMMANDS[argv[0]][1])
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    module.configure(parser)
+    module, parser = command_of(argv[0])
     try:
         args, unknown = parser.parse_known_args(list(argv[1:]))
         if unknown and not is_tolerant:
@@ -157,6 +155,15 @@ def _run(argv: Sequence[str], started_s: float, *, is_tolerant: bool = False) ->
     if argv[0] in _TELL_OF_INDEXES and not getattr(args, "quiet", False):
         _tell_of_indexes()
     return code
+
+
+def command_of(name: str) -> tuple[CommandModule, argparse.ArgumentParser]:
+    """Return the module of a command in `COMMANDS`, and its parser with all arguments."""
+    module = cast("CommandModule", importlib.import_module(f"hybrid.cli.{COMMANDS[name][0]}"))
+    parser = _Parser(prog=f"hybrid {name}", description=COMMANDS[name][1])
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    module.configure(parser)
+    return module, parser
 
 
 def _clean_on() -> None:

@@ -1,0 +1,238 @@
+"""Completion: what is proposed for a place of the command line, and that real shells put it in."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.builders import command_environment, new_shop
+from tests.support.terminals import Terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.support.builders import Shop
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+    """An indexed project with a lesson, a decision, a memory, an event, a group, and a record with a hostile id."""
+    shop = new_shop(tmp_path_factory.mktemp("told"))
+    shop.out("lessons", "add", "Retry payments twice", "Never more often", "--quiet")
+    shop.out("lore", "decide", "Use JSONL", "--why", "append-only")
+    shop.out("memory", "add", "The provider times out", "--quiet")
+    shop.out("projects", "group", "backend", "shop", "--quiet")
+    shop.out("projects", "group", "$(touch hacked)", "shop", "--quiet")
+    shop.hook("How does the payment client retry a request after a timeout?", session="session-7")
+    return shop
+
+
+def _proposed(shop: Shop, *words: str) -> dict[str, str]:
+    """What is proposed for the last word, with what it is."""
+    lines = shop.out("completions", "answer", *words).splitlines()
+    return {value: about for value, _, about in (line.partition("\t") for line in lines)}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("",), {"search", "completions", "daemon", "--version"}),
+        (("daemon", ""), {"start", "stop", "status", "run", "schema"}),
+        (("lore", "pattern", ""), {"add"}),
+        (("lore", "pattern", "add", "--"), {"--problem", "--solution", "--confidence"}),
+        (("search", "--kind", ""), {"lesson", "code"}),
+        (("search", "--kind=le"), {"--kind=lesson", "--kind=code"}),
+        (("search", "retry", "--mo", "lex", "--l"), {"--limit", "--explain", "--kind"}),
+        (("search", "-n5", "--kind", "code", "--kind", ""), {"doc"}),
+        (("search", "--group", ""), {"backend", "$(touch hacked)"}),
+        (("lessons", "show", ""), {"L001"}),
+        (("lessons", "cite", "L001", ""), {"L001"}),
+        (("memory", "show", ""), {"1"}),
+        (("mark", ""), {"good", "noise", "list", "remove"}),
+        (("mark", "abc", ""), {"good", "noise"}),
+        (("config", "get", ""), {"hooks.budget", "model.name"}),
+        (("config", "set", "hooks.dedup_enabled", ""), {"true", "false"}),
+        (("config", "set", "hooks.content_mode", ""), {"adaptive", "none"}),
+        (("config", "set", "hooks.gate_threshold", ""), {"auto"}),
+        (("eval", "run", "--set", ""), {"search.rrf_k="}),
+        (("models", "use", ""), {"static-v1"}),
+        (("projects", "forget", ""), {"shop"}),
+        (("projects", "group", ""), {"backend"}),
+        (("projects", "group", "backend", ""), {"shop"}),
+        (("memory", "recent", "--in", ""), {"shop"}),
+        (("log", "--session", ""), {"session-7"}),
+        (("log", "--client", ""), {"claude", "codex"}),
+        (("log", "--reason", ""), {"injected", "gate"}),
+        (("completions", ""), {"bash", "zsh", "fish"}),
+        (("reindex", ""), {":dirs"}),
+        (("search", "--project", ""), {":dirs"}),
+        (("changes-with", ""), {":files"}),
+        (("eval", "run", "--plot", ""), {":files"}),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, tuple) else "",
+)
+def test_each_place_has_its_candidates(told: Shop, words: tuple[str, ...], expected: set[str]) -> None:
+    """Commands, actions, options, choices, ids, names, settings and their values, and where a path may stand."""
+    assert expected <= _proposed(told, *words).keys()
+
+
+@pytest.mark.parametrize(
+    ("words", "unexpected"),
+    [
+        pytest.param(("",), {"hook run", "answer"}, id="what only programs call"),
+        pytest.param(("completions", ""), {"answer"}, id="what the scripts call"),
+        pytest.param(("search", "--all", "--"), {"--all", "--group", "--team"}, id="options that exclude each other"),
+        pytest.param(("search", "--json", "--"), {"--json"}, id="an option that was given"),
+        pytest.param(("search", "--", "--"), {"--json"}, id="after two dashes"),
+        pytest.param(("log", "--limit", ""), {"--all", "-n"}, id="in place of a value"),
+        pytest.param(("config", "get", "hooks.dedup_enabled", ""), {"true"}, id="a value that is not wanted"),
+        pytest.param(("eval", ""), {"nothing"}, id="eval"),
+    ],
+)
+def test_what_would_be_a_mistake_is_not_proposed(told: Shop, words: tuple[str, ...], unexpected: set[str]) -> None:
+    """A candidate can be run."""
+    assert set() == unexpected & _proposed(told, *words).keys()
+
+
+@pytest.mark.parametrize("words", [("nonsense", ""), ("daemon", "nonsense", ""), ("explain", "a", "b")])
+def test_after_a_mistake_nothing_is_proposed(told: Shop, words: tuple[str, ...]) -> None:
+    """The mistake is not made to look right."""
+    assert {} == {value: about for value, about in _proposed(told, *words).items() if not value.startswith("--")}
+
+
+def test_a_candidate_says_what_it_is(told: Shop) -> None:
+    """Shells that show it beside the candidate get titles, prompts and what an option does."""
+    event = next(iter(_proposed(told, "explain", "")))
+
+    assert "Retry payments twice" == _proposed(told, "lessons", "show", "")["L001"]
+    assert _proposed(told, "explain", "")[event].startswith("injected: How does the payment client retry")
+    assert "hits of a list to show (default: 10)" == _proposed(told, "search", "--")["--limit"]
+
+
+def test_a_damaged_home_completes_the_rest(tmp_path: Path) -> None:
+    """What cannot be read gives no candidates and no word on standard error."""
+    shop = new_shop(tmp_path)
+    (shop.home / "projects" / "registry.json").write_text("{")
+    (shop.home / "memory.db").write_text("no database")
+
+    assert {} == _proposed(shop, "memory", "show", "")
+    assert "--limit" in _proposed(shop, "memory", "recent", "--")
+
+
+def test_an_unknown_shell_is_named(told: Shop) -> None:
+    """The message lists those that there are."""
+    assert "'tcsh' is none of bash, zsh, fish" in told.error("completions", "tcsh")
+
+
+# --- real shells ------------------------------------------------------------------------------------------
+
+
+_TYPED = [
+    pytest.param("hybrid reind\t", "hybrid reindex ", id="command"),
+    pytest.param("hybrid daemon stat\t", "hybrid daemon status ", id="action"),
+    pytest.param("hybrid search --expl\t", "hybrid search --explain ", id="option"),
+    pytest.param("hybrid search --kind obs\t", "hybrid search --kind observation ", id="choice"),
+    pytest.param("hybrid search --kind=obs\t", "hybrid search --kind=observation ", id="choice after ="),
+    pytest.param("hybrid lessons show L\t", "hybrid lessons show L001 ", id="lesson"),
+    pytest.param(
+        "hybrid config set hooks.dedup_enabled tr\t", "hybrid config set hooks.dedup_enabled true ", id="value"
+    ),
+    pytest.param("hybrid search --group \\$\\(\t", "hybrid search --group \\$\\(touch\\ hacked\\) ", id="hostile"),
+    pytest.param("hybrid changes-with READ\t", "hybrid changes-with README.md ", id="file"),
+    pytest.param("hybrid init do\t", "hybrid init docs/", id="folder"),
+    pytest.param("./hybrid-link/hybrid reind\t", "./hybrid-link/hybrid reindex ", id="by its path"),
+    pytest.param("hybrid eval run --set search.rrf\t", "hybrid eval run --set search.rrf_k=", id="setting"),
+]
+_BASH = """
+PS1='> '
+bind 'set enable-bracketed-paste off' 'set bell-style none'
+show() { printf '<%s>' "$READLINE_LINE"; }
+bind -x '"\\C-g": show'
+eval "$(hybrid completions bash)"
+"""
+_ZSH = """
+PS1='> '
+unsetopt beep
+autoload -Uz compinit && compinit -u -D
+source <(hybrid completions zsh)
+show() { print -rn -- "<$BUFFER>" > $TTY }
+zle -N show
+bindkey -e
+bindkey '^G' show
+"""
+
+
+def _environ(shop: Shop, folder: Path) -> dict[str, str]:
+    """The environment of a shell that finds `hybrid` in a folder, where it is made."""
+    command = folder / "hybrid"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m hybrid "$@"\n')
+    command.chmod(0o755)
+    environ = command_environment(shop.home)
+    return environ | {"PATH": f"{folder}:{environ['PATH']}", "HOME": str(folder), "LC_ALL": "C.UTF-8"}
+
+
+def _shell(name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        pytest.skip(f"{name} is not installed")
+    return found
+
+
+@pytest.fixture(scope="module", params=["bash", "zsh"])
+def shell(request: pytest.FixtureRequest, told: Shop, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
+    """An interactive shell in the project that has loaded the script; Ctrl-G shows the line as `<…>`."""
+    folder = tmp_path_factory.mktemp("shell")
+    path = _shell(request.param)
+    environ = _environ(told, folder)
+    link = told.root / "hybrid-link"
+    link.unlink(missing_ok=True)
+    link.symlink_to(folder)
+    start = folder / (".bashrc" if request.param == "bash" else ".zshrc")
+    start.write_text(_BASH if request.param == "bash" else _ZSH)
+    command = [path, "--noprofile", "--rcfile", str(start), "-i"] if request.param == "bash" else [path, "-d", "-i"]
+    terminal = Terminal(command, cwd=told.root, environ=environ | {"ZDOTDIR": str(folder)})
+    with terminal:
+        terminal.until("> ")
+        yield terminal
+
+
+@pytest.mark.parametrize(("typed", "expected"), _TYPED)
+def test_a_shell_completes_at_tab(shell: Terminal, told: Shop, typed: str, expected: str) -> None:
+    """A TAB puts in what is missing, quoted where the shell would read it otherwise."""
+    shell.type(typed + "\x07")
+    found = shell.until(r"<([^<>]*)>").group(1)
+    shell.type("\x15")
+
+    assert expected == found
+    assert not (told.root / "hacked").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("hybrid reind", "reindex"),
+        ("hybrid daemon sta", "status"),
+        ("hybrid search --expl", "--explain"),
+        ("hybrid search --kind obs", "observation"),
+        ("hybrid search --kind=obs", "--kind=observation"),
+        ("hybrid lessons show L", "L001"),
+        ("hybrid search --group ", "$(touch hacked)"),
+        ("hybrid changes-with READ", "README.md"),
+        ("hybrid init do", "docs/"),
+        ("hybrid lessons show ", "L001"),
+    ],
+)
+def test_fish_completes(told: Shop, tmp_path: Path, line: str, expected: str) -> None:
+    """The shell gets the candidates, and what each is."""
+    script = "hybrid completions fish | source\ncomplete -C $argv[1]"
+    command = [_shell("fish"), "--no-config", "-c", script, line]
+    done = subprocess.run(
+        command, cwd=told.root, env=_environ(told, tmp_path), capture_output=True, text=True, check=False, timeout=120
+    )
+
+    assert expected in [found.partition("\t")[0] for found in done.stdout.splitlines()], done.stderr
