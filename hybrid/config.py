@@ -247,6 +247,12 @@ class LogConfig(Struct, frozen=True):
     hot_topics_every: Annotated[int, (1, 1_000_000)]
 
 
+class TerminalConfig(Struct, frozen=True):
+    """The `[terminal]` section."""
+
+    links: str
+
+
 class Config(Struct, frozen=True):
     """Every setting in force."""
 
@@ -262,6 +268,7 @@ class Config(Struct, frozen=True):
     model: ModelConfig
     privacy: PrivacyConfig
     log: LogConfig
+    terminal: TerminalConfig
 
 
 class Loaded(Struct, frozen=True):
@@ -318,6 +325,7 @@ _PROJECT_MAY_NOT = (
     "memory.retention_days",
     "memory.skip_tools",
     "search.lexical_engine",
+    "terminal.",
 )
 """Settings, and beginnings of their names, that no project chooses."""
 
@@ -411,6 +419,8 @@ def _checked_text(key: str, value: object) -> str:
     """Return a text that is not empty, or may be; see `check`."""
     if not isinstance(value, str) or not (value or key in _MAY_BE_EMPTY):
         raise ConfigError(f"{key} = {_shown(value)}: must be text that is not empty")
+    if key == "terminal.links" and value not in ("auto", "off") and "{path}" not in value:
+        raise ConfigError(f"{key} = {_shown(value)}: must be auto, off, or an address with {{path}} in it")
     return _storable(key, value)
 
 

@@ -18,7 +18,7 @@ from hybrid.index.backend import Filter
 from hybrid.knowledge.collections import KINDS_OF, RecordCollection
 from hybrid.knowledge.memory_collection import memory_collection
 from hybrid.redact import redact
-from hybrid.render.telling import telling_lines
+from hybrid.render.telling import numbered_telling_lines
 from hybrid.search.searcher import STANDS_IN, Judging, open_by_words
 from hybrid.types import Item
 
@@ -74,6 +74,8 @@ class ResultHit(Struct, frozen=True):
         text: The present text of the hit; None for a part of a file that changed since it was indexed.
         telling: The text if it is short, else its head and the lines that tell most about the query.
         record: None for a part of a file.
+        numbers: Of each line of `telling` its number in the file, from 1; None where lines were left out. Those of a
+            record count from its first line.
     """
 
     hit: Hit
@@ -81,6 +83,7 @@ class ResultHit(Struct, frozen=True):
     text: str | None
     telling: str
     record: Record | None = None
+    numbers: tuple[int | None, ...] = ()
 
 
 class ResultList(Struct, frozen=True):
@@ -246,11 +249,17 @@ def _shown(collection: Collection, hits: Sequence[Hit], query: Query) -> tuple[R
 
 
 def _found(collection: Collection, hit: Hit, text: str | None, weights: Mapping[str, float]) -> ResultHit:
-    shown, record, telling = collection.shown(hit), collection.record(hit), text or ""
-    if telling.count("\n") >= _SHORT_LINES:
-        telling = telling_lines(telling.strip("\n"), weights, shown.signature, parts=_PARTS)
+    shown, record, whole = collection.shown(hit), collection.record(hit), text or ""
+    lines: list[tuple[int | None, str]] = list(enumerate(whole.split("\n")))
+    if len(lines) > _SHORT_LINES:
+        n_blank = len(whole) - len(whole.lstrip("\n"))
+        found = numbered_telling_lines(whole.strip("\n"), weights, shown.signature, parts=_PARTS)
+        lines = [(None if number is None else number + n_blank, line) for number, line in found]
+    numbers = tuple(None if number is None else number + max(hit.start_line, 1) for number, _ in lines)
+    telling = "\n".join(line for _, line in lines)
     shown = shown if record is None else replace(shown, name=redact(record.name))
-    return ResultHit(shown, collection.entry(Item(shown, text or "", "pointer")).header, text, telling, record)
+    header = collection.entry(Item(shown, text or "", "pointer")).header
+    return ResultHit(shown, header, text, telling, record, numbers)
 
 
 def best_lore(

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 TOKENS_VERSION = "1"
 """Version of the rules for tokens; an index that was built under another version is rebuilt."""
@@ -159,3 +159,21 @@ def query_tokens(text: str) -> list[str]:
     words = _words(text)
     telling = [word for word in words if word.lower() not in FUNCTION_WORDS]
     return [token for word in telling or words for token in tokens_of_word(word)]
+
+
+def term_spans(text: str, terms: Collection[str]) -> list[tuple[int, int]]:
+    """Return where terms stand in a text, as (start, end) in ascending order.
+
+    Of a compound identifier these are the parts that are terms; of a word with another letter than those of ASCII it is
+    the whole, and of a script without spaces each pair of characters.
+    """
+    return [span for match in _WORD.finditer(text) for span in _spans_in(match.group(), match.start(), terms)]
+
+
+def _spans_in(word: str, at: int, terms: Collection[str]) -> list[tuple[int, int]]:
+    if word.isascii():
+        parts = ((part.span(), stem(part.group().lower())) for part in _PART.finditer(word))
+        return [(at + start, at + end) for (start, end), term in parts if term in terms]
+    if _UNSPACED.search(word):
+        return [(at + i, at + i + 2) for i in range(len(word) - 1) if word[i : i + 2] in terms]
+    return [(at, at + len(word))] if any(term in terms for term in tokens_of_word(word)) else []

@@ -170,7 +170,13 @@ def print_done(args: argparse.Namespace, form: Mapping[str, Any], *lines: str) -
             say(line)
 
 
-def print_found(args: argparse.Namespace, form: Mapping[str, Any], lines: Sequence[str], nothing: str = "") -> int:
+def print_found(
+    args: argparse.Namespace,
+    form: Mapping[str, Any],
+    lines: Sequence[str],
+    nothing: str = "",
+    write: Callable[[str], None] = say,
+) -> int:
     """Print what a command found, with `--quiet` too, and return the exit code.
 
     Args:
@@ -178,6 +184,7 @@ def print_found(args: argparse.Namespace, form: Mapping[str, Any], lines: Sequen
         form: Printed with `--json`, also when nothing was found.
         lines: Printed otherwise: what was found, of which each may have several lines of text.
         nothing: Printed when there are no lines, and no `--json`; empty for no text.
+        write: Writes one of them.
 
     Returns:
         0 when there are lines, 1 when there are none.
@@ -185,8 +192,10 @@ def print_found(args: argparse.Namespace, form: Mapping[str, Any], lines: Sequen
     if args.json:
         print_json(form)
     else:
-        for line in lines or filter(None, [nothing]):
-            say(line)
+        for line in lines:
+            write(line)
+        if nothing and not lines:
+            say(nothing)
     return 0 if lines else 1
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.base.errors import HybridError
 from hybrid.cli.common import add_common, print_found, workspace_of
+from hybrid.cli.log import places_in
 from hybrid.feedback.events import is_prompt
 from hybrid.feedback.reasons import reason_of
 from hybrid.health.explaining import advice, learned_ids
@@ -44,7 +45,9 @@ def run(args: argparse.Namespace) -> int:
     titles = _titles(workspace, event) if event and not args.json else {}
     lines = [*lines_of(event, titles), *(f"  try        {hint}" for hint in hints)] if event else []
     nothing = f"No event {args.id}." if args.id else "Nothing was recorded yet."
-    return print_found(args, {"event": event, "advice": hints}, lines, nothing)
+    links = places_in(workspace)
+    shown = [links.put_in(line, (event or {}).get("items") or ()) for line in lines]
+    return print_found(args, {"event": event, "advice": hints}, shown, nothing, links.write)
 
 
 def _last(workspace: Workspace) -> dict[str, Any] | None:

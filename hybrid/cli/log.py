@@ -9,7 +9,8 @@ from datetime import datetime
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Any
 
-from hybrid.cli.common import add_common, positive, print_found, say, workspace_of
+from hybrid.cli.colours import PlaceLinks
+from hybrid.cli.common import add_common, positive, print_found, workspace_of
 from hybrid.cli.pause import duration_s, session_id
 from hybrid.feedback.events import compared_in, log_folder, newest_events
 from hybrid.health.explaining import item_place, learned_ids
@@ -45,11 +46,21 @@ def run(args: argparse.Namespace) -> int:
     workspace = workspace_of(args, is_strict=False)
     is_wanted = _wanted(args, workspace)
     events = list(islice(filter(is_wanted, workspace.log.newest()), args.limit))
+    links = places_in(workspace)
     if args.follow:
-        return _follow(log_folder(workspace.home), events, is_wanted)
+        return _follow(log_folder(workspace.home), events, is_wanted, links)
     is_filtered = any((args.session is not None, args.client, args.reason, args.since is not None))
     nothing = "No such event was recorded." if is_filtered else "Nothing was recorded yet."
-    return print_found(args, {"events": events}, [line_of(event) for event in events], nothing)
+    return print_found(args, {"events": events}, [_linked(event, links) for event in events], nothing, links.write)
+
+
+def places_in(workspace: Workspace) -> PlaceLinks:
+    """Return what makes links of places in the working tree of a workspace."""
+    return PlaceLinks(workspace.config.terminal.links, str(workspace.project.root) if workspace.project else "")
+
+
+def _linked(event: dict[str, Any], links: PlaceLinks) -> str:
+    return links.put_in(line_of(event), event.get("items") or ())
 
 
 def line_of(event: dict[str, Any]) -> str:
@@ -82,13 +93,15 @@ def _wanted(args: argparse.Namespace, workspace: Workspace) -> Callable[[dict[st
     return is_wanted
 
 
-def _follow(folder: Path, shown: list[dict[str, Any]], is_wanted: Callable[[dict[str, Any]], bool]) -> int:
+def _follow(
+    folder: Path, shown: list[dict[str, Any]], is_wanted: Callable[[dict[str, Any]], bool], links: PlaceLinks
+) -> int:
     """Print the events shown, oldest first, then new ones as they come; returns 0 when the user interrupts."""
     new, last_id = shown, None
     try:
         while True:
             for event in reversed(new):
-                say(line_of(event))
+                links.write(_linked(event, links))
                 last_id = event.get("id")
             sys.stdout.flush()
             time.sleep(_POLL_S)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
+import sys
 from typing import TYPE_CHECKING
 
 from hybrid.base.errors import HybridError
+from hybrid.base.tokens import query_tokens, term_spans
+from hybrid.cli.colours import link_to, linked, look_of, painted, styled, write_line
 from hybrid.cli.common import add_common, add_repeated, positive, print_json, query_of, say, warn, workspace_of
 from hybrid.render.numbers import amount
 from hybrid.render.visible import visible_line
@@ -64,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         name = workspace.require_project().name
         print_json(search_json(query, args.mode, result, project=name, is_explained=args.explain))
     else:
-        _print(result, args)
+        _print(result, _Printer(args, workspace, query))
     return 0 if any(part.hits for part in result.lists) else 1
 
 
@@ -91,8 +95,9 @@ def _everywhere(args: argparse.Namespace, workspace: Workspace, query: Query, wa
     if args.json:
         print_json(everywhere_json(query, args.mode, result, is_explained=args.explain))
         return 0 if result.hits else 1
+    printer = _Printer(args, workspace, query)
     for one in result.hits:
-        _print_hit(one.found, args, one)
+        printer.hit(one.found, one)
     if not result.hits:
         is_open = any(one.verdict.is_open for one in result.asked)
         why = "" if is_open else f": no gate of {amount(len(result.asked), 'project')} opens"
@@ -132,8 +137,9 @@ def _wanted(args: argparse.Namespace) -> SearchRequest:
     return SearchRequest(kinds, args.path, args.mode, args.limit)
 
 
-def _print(result: SearchResult, args: argparse.Namespace) -> None:
+def _print(result: SearchResult, printer: _Printer) -> None:
     """Print each list of hits that is not empty; with records among them, each under a heading of its kind."""
+    args = printer.args
     shown = [part for part in result.lists if part.hits]
     if not shown:
         say("Nothing found.")
@@ -142,7 +148,7 @@ def _print(result: SearchResult, args: argparse.Namespace) -> None:
         if has_headings:
             say(f"{'' if number == 0 else chr(10)}{part.kind.capitalize()}{_gate(part) if args.explain else ''}")
         for hit in part.hits:
-            _print_hit(hit, args)
+            printer.hit(hit)
 
 
 def _gate(part: ResultList) -> str:
@@ -154,27 +160,84 @@ def _gate(part: ResultList) -> str:
     return f": {rows[0][1]}" if rows else ""
 
 
-def _print_hit(found: ResultHit, args: argparse.Namespace, place: FoundIn | None = None) -> None:
-    """Print a hit; `place` says in which of several projects."""
-    from hybrid.render.marks import neutralise_line
-    from hybrid.render.numbers import evidence_line
+class _Printer:
+    """Prints hits: plainly into a pipe, on a terminal with colours, numbers of lines and links."""
 
-    hit, text = found.hit, found.text
-    header = neutralise_line(found.header) if hit.is_record else visible_line(found.header)
-    say(f"{hit.rank:>2}  {f'{visible_line(place.project)}: ' if place else ''}{header}")
-    if args.explain:
-        say(f"      {_steps(hit)}")
-        if hit.evidence:
-            say(f"      {evidence_line(hit.evidence)}")
-    if args.quiet:
-        return
-    if text is None:
-        if place is None:
-            say("      (changed since it was indexed: run `hybrid reindex`)")
-        return
-    shown = text if args.verbose else found.telling
-    for line in shown.split("\n") if shown else ():
-        say(f"      {line}".rstrip())
+    def __init__(self, args: argparse.Namespace, workspace: Workspace, query: Query) -> None:
+        self.args = args
+        self._root = str(workspace.project.root) if workspace.project else ""
+        self._look = look_of(sys.stdout, workspace.config.terminal.links)
+        self._terms = {*query_tokens(query.text), *query_tokens(query.english)} if self._look else set[str]()
+
+    def hit(self, found: ResultHit, place: FoundIn | None = None) -> None:
+        """Print a hit; `place` says in which of several projects."""
+        from hybrid.render.marks import neutralise_line
+        from hybrid.render.numbers import evidence_line
+
+        hit, text = found.hit, found.text
+        header = neutralise_line(found.header) if hit.is_record else visible_line(found.header)
+        project = f"{visible_line(place.project)}: " if place else ""
+        if self._look is None:
+            say(f"{hit.rank:>2}  {project}{header}")
+        else:
+            write_line(f"{hit.rank:>2}  {project}{self._header(header, hit, place.root if place else self._root)}")
+        if self.args.explain:
+            self._aside(_steps(hit))
+            if hit.evidence:
+                self._aside(evidence_line(hit.evidence))
+        if self.args.quiet:
+            return
+        if text is None:
+            if place is None:
+                self._aside("(changed since it was indexed: run `hybrid reindex`)")
+            return
+        self._lines(found, text)
+
+    def _aside(self, text: str) -> None:
+        """Print what is said about a hit."""
+        if self._look is None:
+            say(f"      {text}")
+        else:
+            write_line(f"      {styled(text, 'dim')}")
+
+    def _header(self, header: str, hit: Hit, root: str) -> str:
+        """Return the line that names a hit: the place in bold and, where its file is, as a link."""
+        found = None if hit.is_record else re.search(rf"{re.escape(visible_line(hit.path))}(:\d+(-\d+)?)?", header)
+        if found is None:
+            return styled(header, "bold")
+        shown = styled(found.group(), "path")
+        link = link_to(self._look, root, hit.path, hit.start_line)
+        return f"{visible_line(header[: found.start()])}{linked(shown, link)}{visible_line(header[found.end() :])}"
+
+    def _lines(self, found: ResultHit, text: str) -> None:
+        """Print the telling lines, with --verbose all."""
+        shown = text if self.args.verbose else found.telling
+        lines = shown.split("\n") if shown else []
+        if self._look is None:
+            for line in lines:
+                say(f"      {line}".rstrip())
+            return
+        numbers = _numbers_of(found.hit, len(lines)) if self.args.verbose else found.numbers
+        if found.hit.is_record:
+            for line in lines:
+                write_line(f"      {painted(line, (), term_spans(line, self._terms))}".rstrip())
+            return
+        from hybrid.cli.syntax import spans_of_lines
+
+        spans = spans_of_lines(text, found.hit.language)
+        for number, line in zip(numbers, lines, strict=True):
+            if number is None:
+                write_line(f"      {styled(line, 'dim')}")
+                continue
+            of_line = spans[number - max(found.hit.start_line, 1)]
+            shown_line = painted(line, of_line, term_spans(line, self._terms))
+            write_line(f"{styled(f'{number:>6}', 'dim')}  {shown_line}".rstrip())
+
+
+def _numbers_of(hit: Hit, n_lines: int) -> range:
+    """Return the numbers in its file of the lines of a hit that is shown whole."""
+    first = max(hit.start_line, 1)
+    return range(first, first + n_lines)
 
 
 def _steps(hit: Hit) -> str:

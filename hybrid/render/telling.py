@@ -45,6 +45,13 @@ def telling_lines(text: str, weights: Mapping[str, float], signature: str = "", 
     Returns:
         The lines in order, each of at most 200 characters; all of them when a single one would be left out.
     """
+    return "\n".join(line for _, line in numbered_telling_lines(text, weights, signature, parts=parts))
+
+
+def numbered_telling_lines(
+    text: str, weights: Mapping[str, float], signature: str = "", *, parts: int = PARTS
+) -> list[tuple[int | None, str]]:
+    """Return the lines of `telling_lines`, each with its number in the text, from 0; None for a `GAP`."""
     lines = [cut(line, _LINE_CHARS) for line in text.split("\n")]
     terms = [weights.keys() & query_tokens(line) if line.strip() else set[str]() for line in lines]
     head = _head(lines, signature)
@@ -64,21 +71,22 @@ def without_lines(text: str, numbers: Collection[int], signature: str = "") -> s
     """
     lines = text.split("\n")
     head = _head([cut(line, _LINE_CHARS) for line in lines], signature)
-    return _with_gaps(lines, {number for number in range(len(lines)) if number not in numbers} | {head}, head)
+    left = _with_gaps(lines, {number for number in range(len(lines)) if number not in numbers} | {head}, head)
+    return "\n".join(line for _, line in left)
 
 
-def _with_gaps(lines: Sequence[str], chosen: set[int], head: int) -> str:
+def _with_gaps(lines: Sequence[str], chosen: set[int], head: int) -> list[tuple[int | None, str]]:
     """Return the chosen lines, `GAP` for others, a single one of which is shown; blank lines beside a gap go too."""
     blank = {number for number in chosen - {head} if not lines[number].strip()}
     chosen = chosen - {number for number in blank if not {number - 1, number + 1} <= chosen}
-    shown: list[str] = []
+    shown: list[tuple[int | None, str]] = []
     before = -1
     for number in [*sorted(chosen), len(lines)]:
-        left_out = lines[before + 1 : number]
-        shown += left_out if len(left_out) == 1 else [GAP] if left_out else []
-        shown += lines[number : number + 1]
+        n_left_out = number - before - 1
+        shown += [(before + 1, lines[before + 1])] if n_left_out == 1 else [(None, GAP)] if n_left_out else []
+        shown += [(number, line) for line in lines[number : number + 1]]
         before = number
-    return "\n".join(line for at, line in enumerate(shown) if line != GAP or not at or shown[at - 1] != GAP)
+    return [one for at, one in enumerate(shown) if one[1] != GAP or not at or shown[at - 1][1] != GAP]
 
 
 def _head(lines: Sequence[str], signature: str) -> int:

@@ -208,6 +208,7 @@ def test_a_folder_in_place_of_the_file_is_a_problem(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "key"),
     [
+        ("[terminal]\nlinks = 'https://elsewhere.example/{path}'", "terminal.links"),
         ("[model]\nname = '/etc/model'", "model.name"),
         ("[model]\nreader = '/etc/model'", "model.reader"),
         ("[model]\nname = './model'", "model.name"),

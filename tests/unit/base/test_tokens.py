@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.base.tokens import FUNCTION_WORDS, part_terms, query_tokens, stem, term_counts, tokens
+from hybrid.base.tokens import FUNCTION_WORDS, part_terms, query_tokens, stem, term_counts, term_spans, tokens
 
 
 @pytest.mark.parametrize(
@@ -209,3 +209,18 @@ def test_parts_are_tokens(text: str) -> None:
     rest = iter(tokens(text))
 
     assert all(part in rest for part in part_terms(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "terms", "expected"),
+    [
+        ("retries of PaymentClient_v2", {"retri", "client"}, ["retries", "Client"]),
+        ("find_by_email", {"find", "email"}, ["find", "email"]),
+        ("Größe größer", {"größe"}, ["Größe"]),
+        ("日本語です", {"日本", "本語"}, ["日本", "本語"]),
+        ("nothing", {"other"}, []),
+    ],
+)
+def test_terms_stand_where_their_words_do(text: str, terms: set[str], expected: list[str]) -> None:
+    """Parts of identifiers, inflected words, whole words of other letters, pairs of characters."""
+    assert expected == [text[start:end] for start, end in term_spans(text, terms)]

@@ -1,0 +1,181 @@
+"""Colours and links on a terminal: whether it knows them, and the sequences that make them.
+
+A command writes lines with them through `write_line`; text within them is shown with marks, as all text is. Where
+standard output is no terminal, commands print what they always did.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+
+from hybrid.cli.common import say
+from hybrid.cli.streams import marked_path
+from hybrid.render.visible import visible, visible_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+_NO_COLOURS = ("", "dumb", "unknown")
+_NO_LINKS = ("linux", "eterm", "cons25", "vt")
+"""Beginnings of the names of terminals that would show the address of a link, or worse."""
+_FIRST_VTE = 5000
+"""The first version of the library of many terminals that does not stumble over links, as `VTE_VERSION` has it."""
+_ESC = "\x1b"
+_STYLES = {
+    "bold": "1",
+    "dim": "2",
+    "found": "1;4",
+    "comment": "2;3",
+    "string": "32",
+    "keyword": "35",
+    "number": "36",
+    "path": "1;36",
+    "good": "32",
+    "bad": "31",
+    "wait": "33",
+}
+"""Name of a style → its codes: of the terminal's own sixteen colours those that can be read on dark and on light."""
+
+
+class Look(NamedTuple):
+    """What a terminal shows.
+
+    Attributes:
+        links: Form of an address, with `{path}` and perhaps `{line}` and `{host}`; empty for no links.
+    """
+
+    links: str = ""
+
+
+def look_of(stream: TextIO, links: str, environ: Mapping[str, str] = os.environ) -> Look | None:
+    """Return what the terminal behind a stream shows; None for a pipe, and where no colours are wanted or known.
+
+    Args:
+        stream: Standard output.
+        links: The setting `terminal.links`.
+        environ: `NO_COLOR` (any text) and `TERM` say what is wanted and known.
+    """
+    term = environ.get("TERM", "")
+    # A Windows console names no TERM; the terminals that know these sequences tell so in other ways.
+    is_known = environ.get("WT_SESSION") or environ.get("ANSICON") if sys.platform == "win32" else term
+    if not stream.isatty() or environ.get("NO_COLOR") or not (term or is_known) or term in _NO_COLOURS[1:]:
+        return None
+    return Look(_link_form(links, environ))
+
+
+def _link_form(links: str, environ: Mapping[str, str]) -> str:
+    """Return the form of the addresses; empty where they are switched off, or the terminal would not take them."""
+    if links != "auto":
+        return links if "{path}" in links else ""
+    term, vte = environ.get("TERM", ""), environ.get("VTE_VERSION", "")
+    is_old = vte.isdigit() and int(vte) < _FIRST_VTE
+    is_screen = term.startswith("screen") and not environ.get("TMUX")
+    if is_old or is_screen or term.startswith(_NO_LINKS):
+        return ""
+    # Of a file's address only kitty reads a line; others would look for a file of that name.
+    return "file://{host}{path}#{line}" if environ.get("KITTY_WINDOW_ID") else "file://{host}{path}"
+
+
+def address(form: str, path: str, line: int) -> str:
+    """Return the address of a line in a file.
+
+    Args:
+        form: As of a `Look`.
+        path: Absolute path.
+        line: From 1.
+    """
+    from urllib.parse import quote_from_bytes
+
+    slashed = path.replace("\\", "/") if os.name == "nt" else path
+    slashed = slashed if slashed.startswith("/") else f"/{slashed}"
+    quoted = quote_from_bytes(os.fsencode(slashed), safe="/:" if os.name == "nt" else "/")
+    filled = form.replace("{path}", quoted).replace("{line}", str(line)).replace("{host}", _host())
+    # The form is the user's own text; what would end the sequence has no place in an address.
+    return "".join(char for char in filled if char.isascii() and char.isprintable())
+
+
+def link_to(look: Look | None, root: str, path: str, line: int) -> str:
+    """Return the address of a line of a file of a tree; empty without links, or when there is no such file."""
+    place = os.path.join(root, path)  # noqa: PTH118 - any text may be a path, and none is wrong
+    if look is None or not look.links or not root or not os.path.isfile(place):  # noqa: PTH113
+        return ""
+    return address(look.links, place, line)
+
+
+def _host() -> str:
+    import platform
+
+    return "".join(char for char in platform.node() if char.isalnum() or char in ".-")
+
+
+def styled(text: str, style: str) -> str:
+    """Return one line of text in a style, with marks for what a terminal obeys."""
+    return f"{_ESC}[{_STYLES[style]}m{visible_line(text)}{_ESC}[0m" if text else ""
+
+
+def linked(shown: str, target: str) -> str:
+    """Return a text that was made to be shown as a link to an address; the same text for an empty one."""
+    return f"{_ESC}]8;;{target}{_ESC}\\{shown}{_ESC}]8;;{_ESC}\\" if target else shown
+
+
+Span = tuple[int, int, str]
+"""Start and end of a part of a text, and the name of its style."""
+
+
+def painted(text: str, spans: Iterable[Span], found: Sequence[tuple[int, int]] = ()) -> str:
+    """Return one line of text with styles, and with marks for what a terminal obeys.
+
+    Args:
+        text: One line; tabs stay.
+        spans: Parts with a style, none of which overlap.
+        found: Parts that stand out besides, in ascending order.
+    """
+    styles = [""] * len(text)
+    for start, end, style in spans:
+        styles[start:end] = [_STYLES[style]] * (min(end, len(text)) - start)
+    for start, end in found:
+        styles[start:end] = [f"{code};{_STYLES['found']}".lstrip(";") for code in styles[start:end]]
+    parts: list[str] = []
+    at = 0
+    for place in range(1, len(text) + 1):
+        if place == len(text) or styles[place] != styles[at]:
+            shown = visible(text[at:place]).replace("\n", "\\x0a")
+            parts.append(f"{_ESC}[{styles[at]}m{shown}{_ESC}[0m" if styles[at] else shown)
+            at = place
+    return "".join(parts)
+
+
+class PlaceLinks:
+    """Makes links of the places in lines about events, where standard output is a terminal that takes them.
+
+    Args:
+        links: The setting `terminal.links`.
+        root: The working tree that paths are looked for in; empty for none.
+    """
+
+    def __init__(self, links: str, root: str) -> None:
+        self._look = look_of(sys.stdout, links)
+        self._root = root
+        self.write: Callable[[str], None] = write_line if self._look else say
+        """Writes a line with links."""
+
+    def put_in(self, line: str, items: Iterable[Mapping[str, Any]]) -> str:
+        """Return a line with the places of the items of an event as links; as it is where there are no links."""
+        if self._look is None:
+            return line
+        line = visible(line)
+        for item in items:
+            path, start = str(item.get("path") or ""), item.get("start_line")
+            target = "" if item.get("id") else link_to(self._look, self._root, path, start or 1)
+            if target:
+                place = rf"(?<!\S){re.escape(visible_line(path))}:{start}(-\d+)?\b"
+                line = re.sub(place, lambda found, to=target: linked(found.group(), to), line, count=1)
+        return line
+
+
+def write_line(text: str) -> None:
+    """Write a line that holds sequences of this module to standard output."""
+    marked_path(sys.stdout).write(f"{text}\n")
