@@ -1,4 +1,4 @@
-"""Writes the pages that are made from something else; `make docs` runs it, and a test holds each page current.
+"""Writes the pages and pictures that are made from something else; `make docs` runs it, and a test holds each page current.
 
 python -m tests.docs.made
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.docs import findings, reference, settings, starting
+from tests.docs import drawings, findings, reference, settings, starting
 from tests.support.builders import CHECKOUT
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/http.md": reference.http_page,
     "docs/troubleshooting.md": findings.page,
     **starting.pages(),
+    **drawings.pages(),
 }
 """Path of a page → what makes its text."""
 
