@@ -30,9 +30,9 @@ from hybrid.upkeep.cleaning import clean_home, is_due
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from hybrid.hooks.install.clients import SettingsRoots
     from hybrid.hooks.install.foreign import Foreign
     from hybrid.hooks.install.found import Install
+    from hybrid.hooks.install.parts import SettingsRoots
     from hybrid.workspace import Workspace
 
 
@@ -176,7 +176,7 @@ _ENABLE = "hybrid config set daemon.enabled true"
 
 def settings_roots(workspace: Workspace) -> SettingsRoots:
     """Return the folders below which settings of clients lie."""
-    from hybrid.hooks.install.clients import SettingsRoots
+    from hybrid.hooks.install.parts import SettingsRoots
 
     return SettingsRoots(Path.home(), workspace.project.root if workspace.project else None, os.environ)
 

@@ -7,38 +7,37 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from hybrid.base.errors import HybridError
 from hybrid.cli.common import directory_of, print_found, print_json, say
-from hybrid.hooks.install.changes import FileChange, install, recorded_targets, target_of, uninstall
+from hybrid.hooks.install.changes import FileChange, Target, install, recorded_targets, target_of, uninstall
 from hybrid.hooks.install.clients import (
     CLAUDE,
     CLIENTS,
     GEMINI,
-    SCOPES,
     SUBAGENT_START,
     TOOL_FAILURE,
     UNKNOWN_EVENTS_SINCE,
-    SettingsRoots,
 )
 from hybrid.hooks.install.command import PORTABLE, absolute_launcher
 from hybrid.hooks.install.files import read_bytes
 from hybrid.hooks.install.foreign import find_foreign, switch_off
 from hybrid.hooks.install.found import find_installs, ignored, installed_part
 from hybrid.hooks.install.merge import may_hold_ours
+from hybrid.hooks.install.parts import SCOPES, SettingsRoots, Wanted
 from hybrid.hooks.install.trusted import forget_trust
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from hybrid.hooks.install.changes import Target
-    from hybrid.hooks.install.clients import Client, Scope
+    from hybrid.hooks.install.clients import Client
     from hybrid.hooks.install.foreign import Foreign
     from hybrid.hooks.install.found import Install
+    from hybrid.hooks.install.parts import Scope
 
 _VERSION_S = 15.0
 """Seconds that `claude --version` may take; its first start is slow."""
@@ -75,7 +74,7 @@ def _install(args: argparse.Namespace) -> int:
     """Register our hooks in the client's settings file, and tell what changed; returns 0."""
     roots, home = settings_roots_of(args.project, os.environ), _home()
     client, scope = client_named(args.client), args.scope
-    target = target_of(client, scope, roots)
+    target = target_of(client, client.hooks, scope, roots)
     installs = find_installs(roots)
     ours = (each for each in installs if each.client == client.name)
     elsewhere = [each for each in ours if (each.path, each.scope) != (target.path, target.scope)]
@@ -86,10 +85,10 @@ def _install(args: argparse.Namespace) -> int:
         )
     notes = [f"{each.path} ({each.scope}) calls hybrid too: each prompt is answered twice" for each in elsewhere]
     launcher = PORTABLE if scope == "project" else absolute_launcher()
-    install(target, client.events, launcher, home=home, is_dry_run=True)  # Fails before another system is off.
+    install(target, Wanted(launcher, client.events), home=home, is_dry_run=True)  # Fails before another system is off.
     notes += _foreign(args, roots, home)
     events = _events(client, scope, notes, has_subagents=args.subagents)
-    change = install(target, events, launcher, home=home, is_dry_run=args.dry_run)
+    change = install(target, Wanted(launcher, tuple(events)), home=home, is_dry_run=args.dry_run)
     notes += [*client.notes(scope), *_copilot(client, scope, installs)]
     if client.ignores((read_bytes(target.path) or b"").decode("utf-8", "replace")):
         notes.append(f"{ignored(client, target.path)}; take them out")
@@ -117,9 +116,10 @@ def install_for(client: Client, project: str, environ: Mapping[str, str]) -> Non
         project: The directory whose settings count.
         environ: Environment variables that name folders of settings.
     """
-    target = target_of(client, "user", settings_roots_of(project, environ))
+    target = target_of(client, client.hooks, "user", settings_roots_of(project, environ))
     try:
-        change = install(target, _events(client, "user", []), absolute_launcher(), home=_home())
+        wanted = Wanted(absolute_launcher(), tuple(_events(client, "user", [])))
+        change = install(target, wanted, home=_home())
     except (HybridError, OSError) as error:
         say(f"{client.label}: {error}")
         return
@@ -130,7 +130,7 @@ def install_for(client: Client, project: str, environ: Mapping[str, str]) -> Non
 
 def _is_here(client: Client, roots: SettingsRoots) -> bool:
     """Return whether the client's program is on the PATH, or it has a folder of settings."""
-    path = client.file("user", roots)
+    path = client.files.file("user", roots)
     folder = path.parent.parent if path and client.has_own_file else path.parent if path else None
     return shutil.which(client.name, path=roots.environ.get("PATH")) is not None or bool(folder and folder.is_dir())
 
@@ -160,7 +160,7 @@ def _uninstall(args: argparse.Namespace) -> int:
         print_json({"changes": forms, "left": list(map(str, left)), "dry_run": args.dry_run})
     elif not args.quiet:
         for change in done:
-            _tell(change, is_dry_run=args.dry_run, label=CLIENTS[change.client].label)
+            _tell(change, is_dry_run=args.dry_run, label=_labels(change))
         if not done and not errors:
             say("Nothing of hybrid was registered" + (" here" if left else ""))
         for path in left:
@@ -292,19 +292,30 @@ def _copilot(client: Client, scope: Scope, installs: Sequence[Install]) -> list[
 
 
 def _targets(clients: Sequence[Client], scope: str, roots: SettingsRoots, home: Path) -> list[Target]:
-    """Return the settings files to clean for the clients and the scope, each once."""
-    targets: dict[Path, Target] = {}
-    for client in clients:
-        for each, _ in client.paths(roots):
-            if scope in ("all", "here", each):
-                target = target_of(client, each, roots)
-                targets[Path(os.path.realpath(target.path))] = target
-        if scope == "all":
-            targets |= {each.path: each for each in recorded_targets(client, home=home) if each.path not in targets}
-        elif scope != "here" and len(clients) == 1:
-            # Says what is wrong with a scope that the client has not.
-            target_of(client, cast("Scope", scope), roots)
+    """Return the files to clean for the clients and the scope, each once, with all parts that may stand in it."""
+    found = [
+        Target((part,), each, path, roots.project_root)
+        for client in clients
+        for part in client.parts
+        for each, path in part.files.paths(roots)
+        if scope in ("all", "here", each)
+    ]
+    if not found and len(clients) == 1 and scope in SCOPES:
+        # Says what is wrong with a scope that the client has not.
+        target_of(clients[0], clients[0].parts[0], scope, roots)
+    if scope == "all":
+        found += [target for client in clients for target in recorded_targets(client, home=home)]
+    targets: dict[str, Target] = {}
+    for target in found:
+        known = targets.setdefault(os.path.realpath(target.path), target)
+        more = tuple(part for part in target.parts if part not in known.parts)
+        targets[os.path.realpath(target.path)] = replace(known, parts=(*known.parts, *more))
     return list(targets.values())
+
+
+def _labels(change: FileChange) -> str:
+    """Return the names of a change's clients for people."""
+    return ", ".join(CLIENTS[name].label for name in change.client.split(", "))
 
 
 def _as_json(change: FileChange) -> dict[str, Any]:

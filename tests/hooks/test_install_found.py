@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.hooks.install import found
-from hybrid.hooks.install.clients import SettingsRoots
 from hybrid.hooks.install.command import Launcher, as_line, as_words, is_ours, program_of
 from hybrid.hooks.install.foreign import find_foreign
 from hybrid.hooks.install.found import doubled, find_installs, unreadable
+from hybrid.hooks.install.parts import SettingsRoots
 from tests.support.builders import write_files
 
 if TYPE_CHECKING:

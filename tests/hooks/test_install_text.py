@@ -12,7 +12,6 @@ from hybrid.hooks.install.clients import CLIENTS
 from hybrid.hooks.install.command import Launcher, absolute_launcher
 from hybrid.hooks.install.jsonc import JsoncError, parse
 from hybrid.hooks.install.merge import (
-    SettingsError,
     commands,
     install_text,
     lists_of,
@@ -20,6 +19,7 @@ from hybrid.hooks.install.merge import (
     with_hooks,
     without_hooks,
 )
+from hybrid.hooks.install.parts import SettingsError
 from tests.support.examples import examples
 
 CLAUDE = CLIENTS["claude"]

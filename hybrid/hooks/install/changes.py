@@ -16,44 +16,49 @@ from msgspec.structs import replace
 from hybrid.base.atomic import locked
 from hybrid.base.errors import BusyError, ProjectError
 from hybrid.hooks.install import files
+from hybrid.hooks.install.clients import CLIENTS
 from hybrid.hooks.install.command import command_text
 from hybrid.hooks.install.files import InstallJournal, InstallRecord, digest_of
 from hybrid.hooks.install.jsonc import is_object
-from hybrid.hooks.install.merge import (
-    SettingsError,
-    commands,
-    is_left_empty,
-    lists_of,
-    may_hold_ours,
-    ours_in,
-    read,
-    with_hooks,
-    without_hooks,
-)
+from hybrid.hooks.install.merge import commands, may_hold_ours, read
+from hybrid.hooks.install.parts import SettingsError, label_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from hybrid.hooks.install.clients import Client, Scope, SettingsRoots
-    from hybrid.hooks.install.command import Launcher
+    from hybrid.hooks.install.clients import Client
+    from hybrid.hooks.install.parts import Part, Scope, SettingsRoots, Wanted
 
 _LOCK_S = 10.0
 
 
 class Target(Struct, frozen=True):
-    """A settings file of a client.
+    """A file of one or several clients, and the parts of it that are asked for.
 
     Attributes:
-        client: The client that reads the file.
+        parts: The parts to write or to take out, at least one.
         scope: Which of the client's files it is.
         path: Path of the file, as the client names it.
         root: Root of the project, for a file of a project.
     """
 
-    client: Client
+    parts: tuple[Part, ...]
     scope: Scope
     path: Path
     root: Path | None
+
+    @property
+    def clients(self) -> tuple[str, ...]:
+        """Names of the clients whose parts these are, each once."""
+        return tuple(dict.fromkeys(part.owner for part in self.parts))
+
+    def hold_in(self, text: str) -> bool:
+        """Return whether a text holds one of the parts.
+
+        Raises:
+            SettingsError: The text does not parse.
+        """
+        return any(part.found_in(text, name=str(self.path)) for part in self.parts)
 
     @property
     def real(self) -> Path:
@@ -69,7 +74,8 @@ class FileChange(Struct, frozen=True):
     """The change that was made to a file, or would be.
 
     Attributes:
-        client: Name of the client.
+        client: Name of the client, or of several with commas between them.
+        kinds: The parts that were asked for, each once.
         scope: Which of its files.
         path: The file.
         action: `installed`, `updated`, `unchanged`, `removed` (our entries only), `restored` (the bytes from before
@@ -80,6 +86,7 @@ class FileChange(Struct, frozen=True):
     """
 
     client: str
+    kinds: tuple[str, ...]
     scope: str
     path: Path
     action: str
@@ -104,29 +111,27 @@ class Removal(Struct, frozen=True):
     taken: tuple[tuple[str, str], ...]
 
 
-def target_of(client: Client, scope: Scope, roots: SettingsRoots) -> Target:
-    """Return the file of a scope.
+def target_of(client: Client, part: Part, scope: Scope, roots: SettingsRoots) -> Target:
+    """Return the file of a part in a scope.
 
     Raises:
         ProjectError: The client has no such scope, or the scope needs a project and there is none.
     """
-    path = client.file(scope, roots)
+    path = part.files.file(scope, roots)
     if path is not None:
-        return Target(client, scope, path, roots.project_root)
-    if scope != "user" and roots.project_root is None:
+        return Target((part,), scope, path, roots.project_root)
+    if scope in part.files.places or (scope != "user" and roots.project_root is None):
         raise ProjectError(f"there is no project here for the {scope} scope; use --scope user, or --project DIR")
-    raise ProjectError(f"{client.label} has no {scope} scope: use --scope user or --scope project")
+    known = " or ".join(f"--scope {each}" for each in part.files.places)
+    raise ProjectError(f"{client.label} has no {scope} scope: use {known}")
 
 
-def install(
-    target: Target, events: Sequence[str], launcher: Launcher, *, home: Path, is_dry_run: bool = False
-) -> FileChange:
-    """Register our events in a file; what is there already is changed only where it differs.
+def install(target: Target, wanted: Wanted, *, home: Path, is_dry_run: bool = False) -> FileChange:
+    """Write our parts into a file; what is there already is changed only where it differs.
 
     Args:
         target: The file.
-        events: Events to be called for, in the client's words; others of ours are removed.
-        launcher: How to start us.
+        wanted: What the parts are to say; other entries of ours are removed.
         home: `HYBRID_HOME`, for the record.
         is_dry_run: Only say what would be done.
 
@@ -138,20 +143,22 @@ def install(
         path, name = target.real, str(target.path)
         data = files.read_bytes(path)
         text = files.decoded(data, target.path)
-        had = bool(ours_in(text, target.client, name=name))
-        new = with_hooks(text, target.client, events, launcher, name=name)
+        had = target.hold_in(text)
+        new = text
+        for part in target.parts:
+            new = part.with_us(new, wanted, name=name)
         action = "unchanged" if new == text else "updated" if had else "installed"
         if new != text and not is_dry_run:
             record, original = _record(target, path, data, journal, had=had)
             _write(target, replace(record, written=digest_of(new.encode())), original, new.encode(), journal)
-        return FileChange(target.client.name, target.scope, target.path, action, diff(text, new, name))
+        return _change(target, action, diff(text, new, name))
 
 
 def uninstall(target: Target, *, home: Path, is_dry_run: bool = False) -> FileChange:
-    """Take our entries out of a file: the bytes from before us where nobody wrote since, else ours alone are removed.
+    """Take our parts out of a file: the bytes from before us where nobody wrote since, else ours alone are removed.
 
     Args:
-        target: The file.
+        target: The file; parts of ours that it does not name stay.
         home: `HYBRID_HOME`, for the record.
         is_dry_run: Only say what would be done.
 
@@ -159,7 +166,7 @@ def uninstall(target: Target, *, home: Path, is_dry_run: bool = False) -> FileCh
         HybridError: The file holds entries of ours but cannot be read as settings, or is reached by a project's link.
         OSError: The file cannot be written.
     """
-    absent = FileChange(target.client.name, target.scope, target.path, "absent")
+    absent = _change(target, "absent")
     try:
         path, name = target.real, str(target.path)
     except ProjectError:
@@ -173,20 +180,49 @@ def uninstall(target: Target, *, home: Path, is_dry_run: bool = False) -> FileCh
             files.sweep(path)
         data = files.read_bytes(path)
         known = journal.get(path)
-        action, text, new = _without(target, data, known, name)
+        left = _left_parts(target, known[0]) if known else ()
+        action, text, new = _without(target, data, known, left, name)
         if not is_dry_run:
             if action == "deleted":
                 files.remove(path, known[0].folders if known else ())
             elif action in ("removed", "restored"):
                 files.write(path, new, is_shared=target.scope != "user")
-            journal.drop(path)
-        left = new.decode("utf-8", "replace")
-        shown = "" if action == "absent" else diff(text, left, name)
-        missing = _missing(known[0], left) if known else ()
-        if known and not missing and not is_dry_run:
+            is_there = data is not None and action in ("removed", "absent")
+            _note_removal(path, journal, left if is_there else (), data, new)
+        shown = "" if action == "absent" else diff(text, new.decode("utf-8", "replace"), name)
+        has_hooks = any(part.kind == "hooks" for part in target.parts)
+        missing = _missing(known[0], new.decode("utf-8", "replace")) if known and has_hooks else ()
+        if known and has_hooks and not missing and not is_dry_run:
             journal.drop_copies(known[0])
         copies = known[0].copies if known and missing else ()
-        return FileChange(target.client.name, target.scope, target.path, action, shown, missing, copies)
+        return replace(_change(target, action, shown), missing=missing, copies=copies)
+
+
+def _change(target: Target, action: str, shown: str = "") -> FileChange:
+    """Return the change of a file that lacks nothing."""
+    kinds = tuple(dict.fromkeys(part.kind for part in target.parts))
+    return FileChange(", ".join(target.clients), kinds, target.scope, target.path, action, shown)
+
+
+def _note_removal(path: Path, journal: InstallJournal, left: tuple[str, ...], data: bytes | None, new: bytes) -> None:
+    """Drop the record of a file, or note that some parts are left in it.
+
+    Args:
+        path: The file.
+        journal: The records.
+        left: Labels of the parts that are left.
+        data: The bytes from before the removal.
+        new: The bytes that the file has now.
+    """
+    known = journal.get(path)
+    if known is None:
+        return
+    if not left:
+        journal.drop(path)
+        return
+    is_as_written = data is not None and digest_of(data) == known[0].written
+    written = digest_of(new) if is_as_written else ""
+    journal.put(replace(known[0], parts=left, written=written), known[1])
 
 
 def take_out(removal: Removal, copy: Path, *, home: Path) -> None:
@@ -204,7 +240,7 @@ def take_out(removal: Removal, copy: Path, *, home: Path) -> None:
     target, data, new = removal.target, removal.old, removal.new
     with _held(home, is_dry_run=False) as journal:
         path = target.real
-        had = bool(ours_in(files.decoded(data, target.path), target.client, name=str(target.path)))
+        had = target.hold_in(files.decoded(data, target.path))
         record, original = _record(target, path, data, journal, had=had)
         record = replace(
             record,
@@ -233,55 +269,78 @@ def _missing(record: InstallRecord, text: str) -> tuple[str, ...]:
 
 
 def _without(
-    target: Target, data: bytes | None, known: tuple[InstallRecord, bytes] | None, name: str
+    target: Target,
+    data: bytes | None,
+    known: tuple[InstallRecord, bytes] | None,
+    left: tuple[str, ...],
+    name: str,
 ) -> tuple[str, str, bytes]:
     """Return the action of an uninstall, the present text of the file, and the bytes to write."""
     if data is None:
         return "absent", "", b""
     text = data.decode("utf-8", "replace")
-    if known and digest_of(data) == known[0].written:
+    if known and not left and digest_of(data) == known[0].written:
         return ("restored" if known[0].existed else "deleted"), text, known[1]
     try:
-        if not ours_in(files.decoded(data, target.path), target.client, name=name):
+        if not target.hold_in(files.decoded(data, target.path)):
             return "absent", text, data
     except SettingsError:
         if may_hold_ours(text):
             raise
         return "absent", text, data
-    new, is_empty = _stripped(target, text, known)
+    new, is_empty = _stripped(target.parts, text, known, name)
     return ("deleted", text, b"") if is_empty else ("removed", text, new.encode())
 
 
-def _stripped(target: Target, text: str, known: tuple[InstallRecord, bytes] | None) -> tuple[str, bool]:
-    """Return a text without our entries, and whether the file is to be deleted: nobody but us made or filled it.
+def _stripped(
+    parts: Sequence[Part], text: str, known: tuple[InstallRecord, bytes] | None, name: str
+) -> tuple[str, bool]:
+    """Return a text without some parts, and whether the file is to be deleted: nobody but us made or filled it.
 
     Raises:
         SettingsError: The text does not parse.
     """
     existed = known is not None and known[0].existed
-    keep = lists_of(known[1].decode("utf-8", "replace")) if known and existed else frozenset[str]()
-    new = without_hooks(text, target.client, keep=keep, name=str(target.path))
-    is_ours = target.client.has_own_file or (known is not None and not existed)
-    return new, is_ours and is_left_empty(new, target.client)
+    original = known[1].decode("utf-8", "replace") if known and existed else ""
+    for part in parts:
+        text = part.without_us(text, original=original, name=name)
+    is_ours = all(part.has_own_file for part in parts) or (known is not None and not existed)
+    return text, is_ours and all(part.is_left_empty(text) for part in parts)
+
+
+def _parts_of(record: InstallRecord) -> list[Part]:
+    """Return the parts that a record names; one of a version before there were several is of hooks."""
+    labels = record.parts or (f"{record.client} hooks",)
+    known = {label_of(part): part for client in CLIENTS.values() for part in client.parts}
+    return [known[label] for label in labels if label in known]
+
+
+def _left_parts(target: Target, record: InstallRecord) -> tuple[str, ...]:
+    """Return the labels of a record's parts that are not to be taken out."""
+    gone = {label_of(part) for part in target.parts}
+    return tuple(label for part in _parts_of(record) if (label := label_of(part)) not in gone)
 
 
 def _record(
     target: Target, path: Path, data: bytes | None, journal: InstallJournal, *, had: bool
 ) -> tuple[InstallRecord, bytes]:
     """Return the record to keep, and the bytes of the file as it was, or would be, without us."""
-    fresh = InstallRecord(
-        str(path), target.client.name, target.scope, "", data is not None, files.missing_folders(path)
-    )
     known = journal.get(path)
+    all_parts = [*(_parts_of(known[0]) if known else ())]
+    all_parts += [part for part in target.parts if part not in all_parts]
+    labels = tuple(label_of(part) for part in all_parts)
     if known and data is not None and digest_of(data) == known[0].written:
-        return known
+        return replace(known[0], parts=labels), known[1]
+    fresh = InstallRecord(
+        str(path), target.clients[0], target.scope, "", data is not None, files.missing_folders(path), parts=labels
+    )
     if known:
         # Someone wrote since. What was taken out of the file before is still to be told of.
         fresh = replace(fresh, taken=known[0].taken, copies=known[0].copies)
-    if data is None or not had:
+    if data is None or not (had or known):
         return fresh, data or b""
     # Someone wrote since, or a colleague brought our entries: what stays without them is the original.
-    text, is_empty = _stripped(target, data.decode(), known)
+    text, is_empty = _stripped(all_parts, data.decode(), known, str(target.path))
     return replace(fresh, existed=not is_empty, folders=known[0].folders if known else ()), text.encode()
 
 
@@ -326,9 +385,10 @@ def diff(old: str, new: str, name: str) -> str:
 
 
 def recorded_targets(client: Client, *, home: Path) -> list[Target]:
-    """Return the files of a client that we changed, in any project, so that a removal leaves none behind."""
-    return [
-        Target(client, record.scope, Path(record.path), None)
-        for record in InstallJournal(home).all()
-        if record.client == client.name
-    ]
+    """Return the files with parts of a client that we changed, in any project, so that a removal leaves none behind."""
+    targets: list[Target] = []
+    for record in InstallJournal(home).all():
+        parts = tuple(part for part in _parts_of(record) if part.owner == client.name)
+        if parts:
+            targets.append(Target(parts, record.scope, Path(record.path), None))
+    return targets

@@ -1,4 +1,4 @@
-"""The coding agents that hooks are installed for: their files, their events, and the form of one registration.
+"""The coding agents that hybrid is installed into: their files, their events, and the form of one registration.
 
 `merge`, `changes` and `found` act on these values alone.
 """
@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from hybrid.hooks.install.command import Launcher, arguments, as_line, as_words, portable_line
+from hybrid.hooks.install.merge import HookPart
+from hybrid.hooks.install.parts import Files, Folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
-Scope = Literal["user", "project", "local"]
-SCOPES: tuple[Scope, ...] = ("user", "project", "local")
+    from hybrid.hooks.install.parts import Part, Scope, SettingsRoots
 
 _TIMEOUT_S = 5
 """Seconds that a client waits for a hook; hybrid gives up long before (`hooks.deadline_ms`)."""
@@ -27,29 +28,13 @@ _END_TIMEOUT_S = 3
 """Seconds that a client waits for a hook at the end of a session: Codex allows no more, Claude Code 1.5 unless told."""
 
 
-class SettingsRoots(Struct, frozen=True):
-    """The folders below which settings of clients lie.
-
-    Attributes:
-        user_home: The user's home folder.
-        project_root: Root of the project, or None outside of any.
-        environ: Variables that move a client's folder.
-    """
-
-    user_home: Path
-    project_root: Path | None
-    environ: Mapping[str, str]
-
-
 class Client(Struct, frozen=True):
     """A coding agent.
 
     Attributes:
         name: The client's name for `--client`.
         label: The client's name for people.
-        home: The variable that moves the client's folder, and the name of that folder in the user's home.
-        places: Scope → its settings file, below the client's folder (`user`) or below the root of the project; a scope
-            that is missing does not exist there.
+        files: Its settings files with hooks.
         events: The events, in the client's words, for which it is to call us.
         handler: A function from an event and how to start us to the client's object for one command; not called for a
             client with a `module`.
@@ -65,8 +50,7 @@ class Client(Struct, frozen=True):
 
     name: str
     label: str
-    home: tuple[str, str]
-    places: Mapping[Scope, str]
+    files: Files
     events: tuple[str, ...]
     handler: Callable[[str, Launcher], dict[str, Any]]
     is_grouped: bool = True
@@ -78,18 +62,15 @@ class Client(Struct, frozen=True):
     remarks: tuple[str, ...] = ()
     project_remark: str = ""
 
-    def file(self, scope: Scope, roots: SettingsRoots) -> Path | None:
-        """Return the settings file of a scope, there or not; None without such a scope, or outside of any project."""
-        if scope not in self.places:
-            return None
-        if scope == "user":
-            variable, folder = self.home
-            return Path(roots.environ.get(variable) or roots.user_home / folder) / self.places[scope]
-        return None if roots.project_root is None else roots.project_root / self.places[scope]
+    @property
+    def hooks(self) -> HookPart:
+        """The part of the hooks."""
+        return HookPart(self)
 
-    def paths(self, roots: SettingsRoots) -> list[tuple[Scope, Path]]:
-        """Return each scope that there is here with its settings file, there or not, the widest scope first."""
-        return [(scope, path) for scope in SCOPES if (path := self.file(scope, roots)) is not None]
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Every part that hybrid may have in this client, the hooks first."""
+        return (self.hooks,)
 
     def notes(self, scope: Scope) -> list[str]:
         """Return what the user must do or know besides after an installation in that scope, a sentence each."""
@@ -170,8 +151,10 @@ _IN_TRUSTED = "{} runs a project's hooks in trusted folders only"
 CLAUDE = Client(
     name="claude",
     label="Claude Code",
-    home=("CLAUDE_CONFIG_DIR", ".claude"),
-    places={"user": "settings.json", "project": ".claude/settings.json", "local": ".claude/settings.local.json"},
+    files=Files(
+        Folder("CLAUDE_CONFIG_DIR", ".claude"),
+        {"user": "settings.json", "project": ".claude/settings.json", "local": ".claude/settings.local.json"},
+    ),
     events=("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"),
     handler=_claude_handler,
     is_plain=True,
@@ -182,8 +165,7 @@ CLAUDE = Client(
 CODEX = Client(
     name="codex",
     label="Codex",
-    home=("CODEX_HOME", ".codex"),
-    places={"user": "hooks.json", "project": ".codex/hooks.json"},
+    files=Files(Folder("CODEX_HOME", ".codex"), {"user": "hooks.json", "project": ".codex/hooks.json"}),
     events=("SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "Stop", "SessionEnd"),
     handler=partial(_line_handler, client="codex"),
     remarks=(
@@ -195,8 +177,7 @@ CODEX = Client(
 GEMINI = Client(
     name="gemini",
     label="Gemini CLI",
-    home=("GEMINI_CLI_HOME", ""),
-    places={"user": ".gemini/settings.json", "project": ".gemini/settings.json"},
+    files=Files(Folder("GEMINI_CLI_HOME", ""), {"user": ".gemini/settings.json", "project": ".gemini/settings.json"}),
     events=("SessionStart", "BeforeAgent", "AfterTool", "PreCompress", "AfterAgent", "SessionEnd"),
     handler=partial(_line_handler, client="gemini", is_named=True, per_second=1000, windows_shell="powershell"),
     project_remark=f"{_IN_TRUSTED.format('Gemini CLI')}, and warns when they are new",
@@ -206,8 +187,7 @@ GEMINI = Client(
 QWEN = Client(
     name="qwen",
     label="Qwen Code",
-    home=("QWEN_HOME", ".qwen"),
-    places={"user": "settings.json", "project": ".qwen/settings.json"},
+    files=Files(Folder("QWEN_HOME", ".qwen"), {"user": "settings.json", "project": ".qwen/settings.json"}),
     events=("SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "Stop", "SessionEnd"),
     handler=partial(_line_handler, client="qwen", is_named=True),
     stamps=("$version",),
@@ -217,8 +197,9 @@ QWEN = Client(
 COPILOT = Client(
     name="copilot",
     label="Copilot CLI",
-    home=("COPILOT_HOME", ".copilot"),
-    places={"user": "hooks/hybrid.json", "project": ".github/hooks/hybrid.json"},
+    files=Files(
+        Folder("COPILOT_HOME", ".copilot"), {"user": "hooks/hybrid.json", "project": ".github/hooks/hybrid.json"}
+    ),
     events=("SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "Stop", "SessionEnd"),
     handler=_copilot_handler,
     is_grouped=False,
@@ -235,9 +216,11 @@ Copilot's own spelling the name of the event is missing.
 OPENCODE = Client(
     name="opencode",
     label="OpenCode",
-    home=("XDG_CONFIG_HOME", ".config"),
     # OPENCODE_CONFIG_DIR is read besides this folder, not in its place.
-    places={"user": "opencode/plugin/hybrid.js", "project": ".opencode/plugin/hybrid.js"},
+    files=Files(
+        Folder("XDG_CONFIG_HOME", ".config"),
+        {"user": "opencode/plugin/hybrid.js", "project": ".opencode/plugin/hybrid.js"},
+    ),
     events=(
         "session.created",
         "chat.message",
@@ -256,6 +239,14 @@ CLIENTS = {client.name: client for client in (CLAUDE, CODEX, GEMINI, QWEN, COPIL
 """Name → client, in the order in which they are shown."""
 
 
+def every_part(roots: SettingsRoots) -> Iterator[tuple[Client, Part, Scope, Path]]:
+    """Yield each file that may name us here, there or not: by client and part, then from the widest scope."""
+    for client in CLIENTS.values():
+        for part in client.parts:
+            for scope, path in part.files.paths(roots):
+                yield client, part, scope, path
+
+
 def every_file(roots: SettingsRoots) -> list[tuple[Client, Scope, Path]]:
-    """Return each settings file that may call us here, there or not: by client, then from the widest scope."""
-    return [(client, scope, path) for client in CLIENTS.values() for scope, path in client.paths(roots)]
+    """Return each file of hooks that may call us here, there or not: by client, then from the widest scope."""
+    return [(client, scope, path) for client, part, scope, path in every_part(roots) if part.kind == "hooks"]

@@ -20,8 +20,7 @@ from msgspec.structs import asdict
 
 from hybrid.base.atomic import read_regular, write_atomic
 from hybrid.base.errors import ProjectError
-from hybrid.hooks.install.clients import Scope
-from hybrid.hooks.install.merge import SettingsError
+from hybrid.hooks.install.parts import Scope, SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -126,13 +125,14 @@ class InstallRecord(Struct, frozen=True):
 
     Attributes:
         path: The file, absolute, with links resolved.
-        client: Whose file it is.
-        scope: The scope in which the hooks were installed.
+        client: The first client that we were written for.
+        scope: The scope in which we were installed.
         written: Hex digest of the bytes we wrote.
         existed: Whether there was a file before us.
         folders: Folders that we made for it, outermost first.
         taken: (event, command) of other systems' hooks that `--replace` took out; for a plugin `plugin` and its name.
         copies: Files that hold the settings as they were before that, oldest first.
+        parts: The parts of ours in the file, each as client and kind; empty in records of older versions: its hooks.
     """
 
     path: str
@@ -143,6 +143,7 @@ class InstallRecord(Struct, frozen=True):
     folders: tuple[str, ...]
     taken: tuple[tuple[str, str], ...] = ()
     copies: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
 
 
 class InstallJournal:

@@ -14,12 +14,13 @@ from hybrid.base.atomic import write_atomic
 from hybrid.base.errors import HybridError
 from hybrid.hooks.install import files
 from hybrid.hooks.install.changes import Removal, take_out, target_of
-from hybrid.hooks.install.clients import CLIENTS, Client, Scope, SettingsRoots, every_file
+from hybrid.hooks.install.clients import CLIENTS, Client, every_file
 from hybrid.hooks.install.command import command_text, is_ours
 from hybrid.hooks.install.files import InstallJournal, digest_of
 from hybrid.hooks.install.found import enabled_plugins
 from hybrid.hooks.install.jsonc import is_object, parse, replace_value
 from hybrid.hooks.install.merge import commands, read, strip_text
+from hybrid.hooks.install.parts import Scope, SettingsRoots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -119,7 +120,8 @@ def _named(command: str) -> str | None:
 
 def _removal(path: Path, here: Sequence[Foreign], roots: SettingsRoots) -> Removal:
     """Return the file with and without the hooks of other systems that stand in it."""
-    target = target_of(CLIENTS[here[0].client], here[0].scope, roots)
+    client = CLIENTS[here[0].client]
+    target = target_of(client, client.hooks, here[0].scope, roots)
     data = files.read_bytes(target.real) or b""
     new = _without(files.decoded(data, path), here).encode()
     return Removal(target, data, new, tuple((each.event, each.command) for each in here))
@@ -128,7 +130,7 @@ def _removal(path: Path, here: Sequence[Foreign], roots: SettingsRoots) -> Remov
 def _write(removal: Removal, home: Path) -> Path:
     """Keep a copy of the file, and write it without the hooks; returns the copy."""
     target = removal.target
-    copy = InstallJournal(home).copies / f"{target.client.name}-{target.scope}-{digest_of(removal.old)[:16]}.json"
+    copy = InstallJournal(home).copies / f"{target.clients[0]}-{target.scope}-{digest_of(removal.old)[:16]}.json"
     write_atomic(copy, removal.old)
     take_out(removal, copy, home=home)
     return copy

@@ -15,14 +15,16 @@ from msgspec import Struct
 
 from hybrid.base.errors import HybridError
 from hybrid.hooks.install import files
-from hybrid.hooks.install.clients import CLAUDE, CLIENTS, CODEX, SCOPES, SUBAGENT_START, every_file
+from hybrid.hooks.install.clients import CLAUDE, CLIENTS, CODEX, SUBAGENT_START, every_part
 from hybrid.hooks.install.jsonc import is_list, is_object
-from hybrid.hooks.install.merge import RegisteredCommand, ours_in, outdated_in, read
+from hybrid.hooks.install.merge import read
+from hybrid.hooks.install.parts import SCOPES, RegisteredCommand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from hybrid.hooks.install.clients import Client, Scope, SettingsRoots
+    from hybrid.hooks.install.clients import Client
+    from hybrid.hooks.install.parts import Kind, Part, Scope, SettingsRoots
 
 PLUGIN = "hybrid"
 """Name of our plugin for Claude Code; settings name it with its marketplace: `hybrid@…`."""
@@ -47,6 +49,7 @@ class Install(Struct, frozen=True):
         program: The program that the commands start.
         is_runnable: Whether the program exists, and the file it is given.
         outdated: What this version registers otherwise, in words; empty for nothing.
+        kind: The part that is registered.
     """
 
     client: str
@@ -57,6 +60,7 @@ class Install(Struct, frozen=True):
     program: str
     is_runnable: bool
     outdated: str = ""
+    kind: Kind = "hooks"
 
     @property
     def removal(self) -> str:
@@ -99,8 +103,8 @@ def find_installs(roots: SettingsRoots) -> list[Install]:
     """
     installs = [
         install
-        for client, scope, path in every_file(roots)
-        for install in _in_text(client, scope, path, _text_or_empty(path), roots.environ)
+        for _, part, scope, path in every_part(roots)
+        for install in _in_text(part, scope, path, _text_or_empty(path), roots.environ)
     ]
     return [*installs, *_in_codex_config(roots), *_managed(roots.environ), *_plugins(roots)]
 
@@ -108,14 +112,14 @@ def find_installs(roots: SettingsRoots) -> list[Install]:
 def unreadable(roots: SettingsRoots) -> list[str]:
     """Return the settings files that do not parse, in words: their client reads none of their hooks."""
     problems: list[str] = []
-    for client, _, path in every_file(roots):
+    for client, part, _, path in every_part(roots):
         try:
             text = _text(path)
-            ours_in(text, client, name=str(path))
+            part.found_in(text, name=str(path))
         except HybridError as error:
             problems.append(str(error))
             continue
-        if client.ignores(text):
+        if part.kind == "hooks" and client.ignores(text):
             problems.append(ignored(client, path))
     return problems
 
@@ -160,7 +164,7 @@ def doubled(installs: Sequence[Install]) -> list[Double]:
 
 def switched_off(roots: SettingsRoots) -> list[tuple[Path, str]]:
     """Return (settings file, member) where Claude Code's hooks are switched off, all or all but an administrator's."""
-    paths = [*(path for _, path in CLAUDE.paths(roots)), MANAGED]
+    paths = [*(path for _, path in CLAUDE.files.paths(roots)), MANAGED]
     switches = [(path, "disableAllHooks") for path in paths if _settings(path).get("disableAllHooks") is True]
     is_managed_only = _settings(MANAGED).get("allowManagedHooksOnly") is True
     return [*switches, (MANAGED, "allowManagedHooksOnly")] if is_managed_only else switches
@@ -183,31 +187,31 @@ def installed_part(installs: Sequence[Install]) -> dict[str, Any]:
 def enabled_plugins(roots: SettingsRoots) -> list[tuple[str, Scope, Path]]:
     """Return (plugin with marketplace, scope, settings file) for each plugin that Claude Code has switched on."""
     decided: dict[str, tuple[bool, Scope, Path]] = {}
-    for scope, path in CLAUDE.paths(roots):
+    for scope, path in CLAUDE.files.paths(roots):
         plugins: object = _settings(path).get("enabledPlugins")
         if is_object(plugins):
             decided.update((name, (bool(value), scope, path)) for name, value in plugins.items())
     return [(name, scope, path) for name, (is_on, scope, path) in decided.items() if is_on]
 
 
-def _in_text(client: Client, scope: str, path: Path, text: str, environ: Mapping[str, str]) -> Iterator[Install]:
+def _in_text(part: Part, scope: str, path: Path, text: str, environ: Mapping[str, str]) -> Iterator[Install]:
     """Yield the one place that a text registers us in; nothing where it has no entry of ours or is wrong."""
     try:
-        present = ours_in(text, client, name=str(path))
+        present = part.found_in(text, name=str(path))
     except HybridError:
         return
     if present:
         events, commands = tuple(each.event for each in present), tuple(each.command for each in present)
         is_runnable = all(_exists(each, environ) for each in present)
-        older = outdated_in(text, client, present)
-        yield Install(client.name, scope, path, events, commands, present[0].program, is_runnable, older)
+        older = part.outdated(text, present)
+        yield Install(part.owner, scope, path, events, commands, present[0].program, is_runnable, older, part.kind)
 
 
 def _in_codex_config(roots: SettingsRoots) -> Iterator[Install]:
     """Yield the registrations in `[hooks]` of `config.toml`, which Codex reads besides `hooks.json`."""
     import tomli
 
-    for _, hooks_file in CODEX.paths(roots):
+    for _, hooks_file in CODEX.files.paths(roots):
         path = hooks_file.with_name("config.toml")
         try:
             hooks: object = tomli.loads(_text_or_empty(path)).get("hooks")
@@ -219,13 +223,13 @@ def _in_codex_config(roots: SettingsRoots) -> Iterator[Install]:
         except (ValueError, RecursionError):  # Not TOML, or a number of thousands of digits.
             continue
         else:
-            yield from _in_text(CODEX, "config", path, text, roots.environ)
+            yield from _in_text(CODEX.hooks, "config", path, text, roots.environ)
 
 
 def _managed(environ: Mapping[str, str]) -> Iterator[Install]:
     """Yield the registrations in an administrator's settings for Claude Code and in the parts beside them."""
     for path in (MANAGED, *sorted((MANAGED.parent / "managed-settings.d").glob("*.json"))):
-        yield from _in_text(CLAUDE, "managed", path, _text_or_empty(path), environ)
+        yield from _in_text(CLAUDE.hooks, "managed", path, _text_or_empty(path), environ)
 
 
 def _plugins(roots: SettingsRoots) -> Iterator[Install]:

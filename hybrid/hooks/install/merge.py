@@ -1,4 +1,4 @@
-"""The text of a client's file with and without us, be it settings or a code module of our own.
+"""The text of a client's file with and without our hooks, be it settings or a code module of our own.
 
 Everything else in it stays byte for byte. This module knows texts; `changes` knows files.
 """
@@ -11,23 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from hybrid.base.errors import HybridError
 from hybrid.base.resources import shipped
 from hybrid.hooks.install.command import Launcher, command_text, is_ours, program_of
 from hybrid.hooks.install.jsonc import JsoncError, JsonNode, append_value, is_list, is_object, parse, remove_item
+from hybrid.hooks.install.parts import RegisteredCommand, SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
     from hybrid.hooks.install.clients import Client
+    from hybrid.hooks.install.parts import Files, Kind, Wanted
 
 
 HOOKS = ""
 """Stands for the object of all events, where names of events are listed."""
-
-
-class SettingsError(HybridError):
-    """A settings file is not what its client would read; it is left untouched."""
 
 
 class ExistingHook(Struct, frozen=True):
@@ -225,24 +222,6 @@ _MODULE_MARK = "// hybrid: "
 _TRACE = re.compile(r"hybrid[\s\S]{0,200}?hook\s+(?:run|inject-context)\b")
 
 
-class RegisteredCommand(Struct, frozen=True):
-    """One command of ours in a file.
-
-    Attributes:
-        event: The client's word for it.
-        command: All that is run, as one text.
-        program: The file or name that is started.
-        args: The words that follow the program, when the file keeps them apart.
-        matcher: Tools it is for, in the client's words; empty for all.
-    """
-
-    event: str
-    command: str
-    program: str
-    args: tuple[str, ...] = ()
-    matcher: str = ""
-
-
 def with_hooks(text: str, client: Client, events: Sequence[str], launcher: Launcher, *, name: str) -> str:
     """Return the text with our hooks for these events, and no other of ours.
 
@@ -330,3 +309,53 @@ def _module(client: Client, launcher: Launcher) -> str:
     template = shipped("hooks", client.module, "hybrid.js").read_text(encoding="utf-8")
     command = json.dumps([*(launcher.program or ("hybrid",))])
     return _COMMAND.sub(lambda _: f"const COMMAND = {command}", template, count=1)
+
+
+class HookPart(Struct, frozen=True):
+    """The hooks of a client as a `Part`.
+
+    Attributes:
+        client: The client that runs them.
+    """
+
+    client: Client
+
+    @property
+    def owner(self) -> str:
+        """See `Part`."""
+        return self.client.name
+
+    @property
+    def kind(self) -> Kind:
+        """See `Part`."""
+        return "hooks"
+
+    @property
+    def files(self) -> Files:
+        """See `Part`."""
+        return self.client.files
+
+    @property
+    def has_own_file(self) -> bool:
+        """See `Part`."""
+        return self.client.has_own_file
+
+    def with_us(self, text: str, wanted: Wanted, *, name: str) -> str:
+        """See `Part`."""
+        return with_hooks(text, self.client, wanted.events, wanted.launcher, name=name)
+
+    def without_us(self, text: str, *, original: str, name: str) -> str:
+        """See `Part`; lists of events that the original holds stay."""
+        return without_hooks(text, self.client, keep=lists_of(original), name=name)
+
+    def found_in(self, text: str, *, name: str) -> list[RegisteredCommand]:
+        """See `Part`."""
+        return ours_in(text, self.client, name=name)
+
+    def outdated(self, text: str, present: list[RegisteredCommand]) -> str:
+        """See `Part`."""
+        return outdated_in(text, self.client, present)
+
+    def is_left_empty(self, text: str) -> bool:
+        """See `Part`."""
+        return is_left_empty(text, self.client)

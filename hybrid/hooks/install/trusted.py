@@ -20,8 +20,8 @@ from hybrid.hooks.install.merge import ours_in
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from hybrid.hooks.install.clients import SettingsRoots
     from hybrid.hooks.install.jsonc import JsonNode
+    from hybrid.hooks.install.parts import SettingsRoots
 
 
 def forget_trust(roots: SettingsRoots, *, cleaned: Collection[Path], is_dry_run: bool) -> FileChange | None:
@@ -39,7 +39,7 @@ def forget_trust(roots: SettingsRoots, *, cleaned: Collection[Path], is_dry_run:
         HybridError: The file is too long for settings, or is none.
         OSError: The file cannot be written.
     """
-    user = GEMINI.file("user", roots)
+    user = GEMINI.files.file("user", roots)
     if user is None:
         return None
     path = user.with_name("trusted_hooks.json")
@@ -58,7 +58,9 @@ def forget_trust(roots: SettingsRoots, *, cleaned: Collection[Path], is_dry_run:
             path.unlink()
         else:
             files.write(files.real_path(path, "user", None), new.encode(), is_shared=False)
-    return FileChange(GEMINI.name, "user", path, "deleted" if is_deleted else "removed", diff(old, new, str(path)))
+    return FileChange(
+        GEMINI.name, ("hooks",), "user", path, "deleted" if is_deleted else "removed", diff(old, new, str(path))
+    )
 
 
 def _without(text: str, cleaned: Collection[Path]) -> str:
@@ -91,7 +93,7 @@ def _first(root: JsonNode, cleaned: Collection[Path]) -> tuple[int, int] | None:
 
 def _calls_us(root: Path, cleaned: Collection[Path]) -> bool:
     """Return whether a project's settings call us, as they are or, if they are `cleaned`, will be."""
-    path = root / GEMINI.places["project"]
+    path = root / GEMINI.files.places["project"]
     if path in cleaned:
         return False
     try:
