@@ -249,7 +249,7 @@ def check_command(installs: Sequence[Install]) -> Iterator[Finding]:
 
     commands = [start_command("hook", "run")]
     on_path = shutil.which("hybrid")
-    if on_path is not None and any(install.program == "hybrid" for install in installs):
+    if on_path is not None and any(each.program == "hybrid" and each.kind == "hooks" for each in installs):
         commands.append([on_path, "hook", "run"])
     yield from try_commands(commands, os.environ)
 
@@ -293,21 +293,21 @@ def _callers(workspace: Workspace) -> set[object]:
 
 def _installed(install: Install, has_called: bool) -> Finding:
     """Judge one registration: its program exists, is this installation and up to date, and the client has called it."""
-    what = f"{install.client} ({install.scope}) in {install.path}: {', '.join(install.events)}"
+    what = f"{install.client} ({install.scope}) in {install.path}: {install.part}"
     again = f"hybrid hook install --client {install.client} --scope {install.scope}"
-    if install.scope in ("config", "managed"):
-        again = f"mend it in {install.path} by hand"
+    if install.kind != "hooks" or install.scope in ("config", "managed"):
+        again = install.renewal
     if not install.is_runnable and install.program == "hybrid":
         # The form that colleagues share; it is silent where hybrid is missing, so nothing breaks.
         remedy = "uv tool install, or pipx install, hybrid"
         return Finding("warning", "hooks", f"{what}; hybrid is not on the PATH", remedy)
     if not install.is_runnable:
         return Finding("problem", "hooks", f"{what}; {install.program} is not there", again)
-    if install.program not in ("hybrid", sys.executable):
+    if install.program not in ("", "hybrid", sys.executable):
         return Finding("warning", "hooks", f"{what}; calls another installation, {install.program}", again)
     if install.outdated:
         return Finding("warning", "hooks", f"{what}; {install.outdated}", install.renewal)
-    if has_called:
+    if has_called or install.kind != "hooks":
         return Finding("ok", "hooks", what)
     if install.client == "codex":
         return Finding("warning", "hooks", f"{what}; never called yet", "approve the hooks in Codex: type /hooks")

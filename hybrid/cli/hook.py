@@ -79,6 +79,11 @@ def _configure_installing(install: argparse.ArgumentParser, uninstall: argparse.
     install.add_argument("--replace", action="store_true", help="switch off hooks of the systems that hybrid replaces")
     about = "be called when a subagent starts too (Claude Code since 2.1.101)"
     install.add_argument("--subagents", action="store_true", help=about)
+    about = "register the MCP server `hybrid` beside the hooks; a client without hooks gets it always"
+    install.add_argument("--mcp", action="store_true", help=about)
+    about = "write a short instruction into the client's rules (default: for clients without hooks)"
+    install.add_argument("--rules", action=argparse.BooleanOptionalAction, help=about)
+    uninstall.add_argument("--mcp", action="store_true", help="take out the MCP server and the instruction only")
 
 
 def _install(args: argparse.Namespace) -> int:
@@ -168,7 +173,8 @@ def _place_row(client: str, place: Mapping[str, Any]) -> tuple[str, str]:
     state = "" if place["is_runnable"] else f"; {place['program']} is not there: install the hooks again"
     if place["outdated"] and not state:
         state = f"; {place['outdated']}: run `{place['renewal']}`"
-    return client, f"{place['scope']}, {place['path']}: {', '.join(place['events'])}{state}"
+    what = {"hooks": ", ".join(place["events"]), "mcp": "MCP server", "rules": "instruction"}[place["kind"]]
+    return client, f"{place['scope']}, {place['path']}: {what}{state}"
 
 
 _ACTIONS = {

@@ -21,12 +21,13 @@ from hybrid.hooks.install.clients import (
     SUBAGENT_START,
     TOOL_FAILURE,
     UNKNOWN_EVENTS_SINCE,
+    parts_of,
 )
 from hybrid.hooks.install.command import PORTABLE, absolute_launcher
 from hybrid.hooks.install.files import read_bytes
 from hybrid.hooks.install.foreign import find_foreign, switch_off
 from hybrid.hooks.install.found import find_installs, ignored, installed_part
-from hybrid.hooks.install.merge import may_hold_ours
+from hybrid.hooks.install.merge import HookPart, may_hold_ours
 from hybrid.hooks.install.parts import SCOPES, SettingsRoots, Wanted
 from hybrid.hooks.install.trusted import forget_trust
 
@@ -34,10 +35,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from hybrid.hooks.install.clients import Client
+    from hybrid.hooks.install.client import Client
     from hybrid.hooks.install.foreign import Foreign
     from hybrid.hooks.install.found import Install
-    from hybrid.hooks.install.parts import Scope
+    from hybrid.hooks.install.parts import Part, Scope
 
 _VERSION_S = 15.0
 """Seconds that `claude --version` may take; its first start is slow."""
@@ -71,41 +72,93 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _install(args: argparse.Namespace) -> int:
-    """Register our hooks in the client's settings file, and tell what changed; returns 0."""
+    """Write the parts that are asked for into the client's files, and tell what changed; returns 0."""
     roots, home = settings_roots_of(args.project, os.environ), _home()
     client, scope = client_named(args.client), args.scope
-    target = target_of(client, client.hooks, scope, roots)
+    targets, notes = _chosen(client, args, roots)
+    has_hooks = any(part.kind == "hooks" for target in targets for part in target.parts)
     installs = find_installs(roots)
-    ours = (each for each in installs if each.client == client.name)
+    notes += _elsewhere(client, targets[0], installs, is_forced=args.force) if has_hooks else []
+    launcher = PORTABLE if scope == "project" else absolute_launcher()
+    for target in targets:  # Fails before another system is off, and before any file is changed.
+        install(target, Wanted(launcher, client.events), home=home, is_dry_run=True)
+    notes += _foreign(args, roots, home) if has_hooks else []
+    events = _events(client, scope, notes, has_subagents=args.subagents)
+    wanted = Wanted(launcher, tuple(events))
+    changes = [install(target, wanted, home=home, is_dry_run=args.dry_run) for target in targets]
+    notes += [*_notes(client, scope, changes), *(_copilot(client, scope, installs) if has_hooks else [])]
+    if has_hooks and client.ignores((read_bytes(targets[0].path) or b"").decode("utf-8", "replace")):
+        notes.append(f"{ignored(client, targets[0].path)}; take them out")
+    if args.json:
+        more = {"events": events, "notes": notes, "dry_run": args.dry_run, "also": [*map(_as_json, changes[1:])]}
+        print_json(_as_json(changes[0]) | more)
+    elif not args.quiet:
+        for change in changes:
+            _tell(change, is_dry_run=args.dry_run, label=client.label, events=events)
+        for note in notes:
+            say(f"Note: {note}")
+    return 0
+
+
+def _chosen(client: Client, args: argparse.Namespace, roots: SettingsRoots) -> tuple[list[Target], list[str]]:
+    """Return the files to write for a client, the hooks first, and notes on what there is no file for.
+
+    Raises:
+        HybridError: The client has not what is asked for, or not in that scope.
+    """
+    has_rules = args.rules if args.rules is not None else not client.events
+    if args.mcp and client.server is None:
+        raise HybridError(f"{client.label} reads no MCP servers: leave out --mcp")
+    parts: list[Part] = [HookPart(client)] if client.events else []
+    if client.server is not None and (args.mcp or not client.events):
+        parts.append(client.server)
+    if client.rules is not None and has_rules:
+        parts.append(client.rules)
+    if client.events:
+        return [target_of(client, part, args.scope, roots) for part in parts], []
+    # Without hooks the entry and the instruction are all there is, and some clients have a file for one of them only.
+    there = [part for part in parts if args.scope in part.files.places]
+    what = {"hooks": "no hooks", "mcp": "no MCP servers", "rules": "no rules"}
+    notes = [
+        f"{client.label} reads {what[part.kind]} in the {args.scope} scope: use --scope {'/'.join(part.files.places)}"
+        for part in parts
+        if part not in there
+    ]
+    return [target_of(client, part, args.scope, roots) for part in there or parts[:1]], notes
+
+
+def _elsewhere(client: Client, target: Target, installs: Sequence[Install], *, is_forced: bool) -> list[str]:
+    """Return notes on other places from which a client calls us.
+
+    Raises:
+        HybridError: There is one, and `--force` was not given.
+    """
+    ours = [each for each in installs if each.client == client.name and each.kind == "hooks"]
     elsewhere = [each for each in ours if (each.path, each.scope) != (target.path, target.scope)]
-    if elsewhere and not args.force:
+    if elsewhere and not is_forced:
         raise HybridError(
             f"{client.label} calls hybrid already from {elsewhere[0].path} ({elsewhere[0].scope}), and hooks add up: "
             f"{elsewhere[0].removal}, or use --force"
         )
-    notes = [f"{each.path} ({each.scope}) calls hybrid too: each prompt is answered twice" for each in elsewhere]
-    launcher = PORTABLE if scope == "project" else absolute_launcher()
-    install(target, Wanted(launcher, client.events), home=home, is_dry_run=True)  # Fails before another system is off.
-    notes += _foreign(args, roots, home)
-    events = _events(client, scope, notes, has_subagents=args.subagents)
-    change = install(target, Wanted(launcher, tuple(events)), home=home, is_dry_run=args.dry_run)
-    notes += [*client.notes(scope), *_copilot(client, scope, installs)]
-    if client.ignores((read_bytes(target.path) or b"").decode("utf-8", "replace")):
-        notes.append(f"{ignored(client, target.path)}; take them out")
-    if args.json:
-        print_json(_as_json(change) | {"events": events, "notes": notes, "dry_run": args.dry_run})
-    elif not args.quiet:
-        _tell(change, is_dry_run=args.dry_run, label=client.label, events=events)
-        for note in notes:
-            say(f"Note: {note}")
-    return 0
+    return [f"{each.path} ({each.scope}) calls hybrid too: each prompt is answered twice" for each in elsewhere]
+
+
+def _notes(client: Client, scope: Scope, changes: Sequence[FileChange]) -> list[str]:
+    """Return what the user must do or know besides, for the parts that were written."""
+    kinds = {kind for change in changes for kind in change.kinds}
+    notes = client.notes(scope) if "hooks" in kinds else []
+    if client.server is not None and "mcp" in kinds:
+        remark = client.server.project_remark if scope == "project" else client.server.remark
+        notes += [remark] if remark else []
+    return notes
 
 
 def agents_without_us(project: str, environ: Mapping[str, str]) -> list[Client]:
     """Return the coding agents that are found on this machine and would not call us in this project."""
     roots = settings_roots_of(project, environ)
     known = {each.client for each in find_installs(roots)}
-    return [client for name, client in CLIENTS.items() if name not in known and _is_here(client, roots)]
+    with_hooks = {name: client for name, client in CLIENTS.items() if client.events}
+    return [client for name, client in with_hooks.items() if name not in known and _is_here(client, roots)]
 
 
 def install_for(client: Client, project: str, environ: Mapping[str, str]) -> None:
@@ -116,7 +169,7 @@ def install_for(client: Client, project: str, environ: Mapping[str, str]) -> Non
         project: The directory whose settings count.
         environ: Environment variables that name folders of settings.
     """
-    target = target_of(client, client.hooks, "user", settings_roots_of(project, environ))
+    target = target_of(client, HookPart(client), "user", settings_roots_of(project, environ))
     try:
         wanted = Wanted(absolute_launcher(), tuple(_events(client, "user", [])))
         change = install(target, wanted, home=_home())
@@ -141,14 +194,15 @@ def _uninstall(args: argparse.Namespace) -> int:
     clients = [client_named(args.client)] if args.client else list(CLIENTS.values())
     changes: list[FileChange] = []
     errors: list[HybridError | OSError] = []
-    here = _targets(clients, args.scope, roots, home)
+    kinds = ("mcp", "rules") if args.mcp else ("hooks", "mcp", "rules")
+    here = _targets(clients, kinds, args.scope, roots, home)
     for target in here:
         try:
             changes.append(uninstall(target, home=home, is_dry_run=args.dry_run))
         except (HybridError, OSError) as error:
             errors.append(error)
     done = [change for change in changes if change.action != "absent" or change.missing]
-    if any(client is GEMINI for client in clients):
+    if not args.mcp and any(client is GEMINI for client in clients):
         try:
             cleaned = {change.path for change in done if change.client == GEMINI.name}
             done += filter(None, [forget_trust(roots, cleaned=cleaned, is_dry_run=args.dry_run)])
@@ -166,7 +220,7 @@ def _uninstall(args: argparse.Namespace) -> int:
         for path in left:
             say(f"Note: {path} still calls hybrid, in another project: --scope all removes that too")
         # The registrations that we never change: the plugin's, those in Codex's `config.toml` and managed ones.
-        for each in (each for each in find_installs(roots) if each.scope not in SCOPES):
+        for each in (each for each in find_installs(roots) if each.scope not in SCOPES and not args.mcp):
             what = "the plugin is still on in" if each.scope == "plugin" else "hybrid is still called from"
             say(f"Note: {what} {each.path}: {each.removal}")
     if errors:
@@ -291,20 +345,25 @@ def _copilot(client: Client, scope: Scope, installs: Sequence[Install]) -> list[
     return ["Copilot CLI runs its own hooks and those of .claude/settings.json: in this project it calls hybrid twice"]
 
 
-def _targets(clients: Sequence[Client], scope: str, roots: SettingsRoots, home: Path) -> list[Target]:
-    """Return the files to clean for the clients and the scope, each once, with all parts that may stand in it."""
+def _targets(
+    clients: Sequence[Client], kinds: Sequence[str], scope: str, roots: SettingsRoots, home: Path
+) -> list[Target]:
+    """Return the files to clean for the clients, parts and scope, each once, with all that is to go from it."""
     found = [
         Target((part,), each, path, roots.project_root)
         for client in clients
-        for part in client.parts
+        for part in parts_of(client)
+        if part.kind in kinds
         for each, path in part.files.paths(roots)
         if scope in ("all", "here", each)
     ]
     if not found and len(clients) == 1 and scope in SCOPES:
         # Says what is wrong with a scope that the client has not.
-        target_of(clients[0], clients[0].parts[0], scope, roots)
+        target_of(clients[0], parts_of(clients[0])[0], scope, roots)
     if scope == "all":
-        found += [target for client in clients for target in recorded_targets(client, home=home)]
+        for target in [target for client in clients for target in recorded_targets(client, home=home)]:
+            parts = tuple(part for part in target.parts if part.kind in kinds)
+            found += [replace(target, parts=parts)] if parts else []
     targets: dict[str, Target] = {}
     for target in found:
         known = targets.setdefault(os.path.realpath(target.path), target)
@@ -323,14 +382,20 @@ def _as_json(change: FileChange) -> dict[str, Any]:
 
 
 def _tell(change: FileChange, *, is_dry_run: bool, label: str, events: Sequence[str] = ()) -> None:
+    does, no_longer = {
+        "hooks": (f"calls hybrid {{}}for {', '.join(events)}", "calls hybrid"),
+        "mcp": ("is {}given the MCP server hybrid", "has the MCP server hybrid"),
+        "rules": ("is {}told when to use hybrid", "is told of hybrid"),
+    }[change.kinds[0]]
+    gone = f"{label} no longer {no_longer}"
     words = {
-        "installed": f"{label} calls hybrid for {', '.join(events)}: {change.path}",
-        "updated": f"{label} calls hybrid anew for {', '.join(events)}: {change.path}",
+        "installed": f"{label} {does.format('')}: {change.path}",
+        "updated": f"{label} {does.format('anew ')}: {change.path}",
         "unchanged": f"already installed for {label}: {change.path}",
-        "removed": f"{label} no longer calls hybrid: our entries are out of {change.path}, the rest is as it was",
-        "restored": f"{label} no longer calls hybrid: {change.path} is as it was before"
+        "removed": f"{gone}: our entries are out of {change.path}, the rest is as it was",
+        "restored": f"{gone}: {change.path} is as it was before"
         + (" but for the hooks below" if change.missing else ""),
-        "deleted": f"{label} no longer calls hybrid: {change.path} is deleted, it was ours alone",
+        "deleted": f"{gone}: {change.path} is deleted, it was ours alone",
         "absent": f"{label} does not call hybrid from {change.path}",
     }
     if is_dry_run and change.action != "unchanged":

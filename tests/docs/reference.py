@@ -16,12 +16,14 @@ from hybrid.base.resources import shipped
 from hybrid.cli.evaluate import LAB
 from hybrid.cli.main import COMMANDS
 from hybrid.hooks.answer import TAKING, write_answer
-from hybrid.hooks.install.clients import CLIENTS, Client
+from hybrid.hooks.install.clients import CLIENTS
 from hybrid.hooks.names import event_of
 from tests.support.builders import CHECKOUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from hybrid.hooks.install.client import Client
 
 WIDTH = 120
 MADE = "<!-- Made from {} by `make docs`: change that, not this page. -->"

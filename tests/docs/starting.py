@@ -14,7 +14,7 @@ from tests.support.builders import CHECKOUT
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hybrid.hooks.install.clients import Client
+    from hybrid.hooks.install.client import Client
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def page_of(client: Client) -> str:
     """Return the page of a client."""
     start = STARTS[client.name]
     event = {"session_id": "first", "prompt": _QUESTION}
-    path = "/".join(filter(None, ("~", client.home[1], client.places["user"])))
+    path = "/".join(filter(None, ("~", client.files.folder.home, client.files.places["user"])))
     lines = [
         MADE.format("the installer of hooks"),
         "",
@@ -101,7 +101,7 @@ def page_of(client: Client) -> str:
         "```",
         "",
         *wrapped(
-            f"This writes `{path}`, for you and in every project. `--scope project` writes `{client.places['project']}` instead,"
+            f"This writes `{path}`, for you and in every project. `--scope project` writes `{client.files.places['project']}` instead,"
             f" for all who work on the project{f'; {client.project_remark}' if client.project_remark else ''}."
             " `--dry-run` shows the change first."
         ),

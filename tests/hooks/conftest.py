@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.builders import new_shop
+from tests.support.builders import Shop, git_project, new_shop
+from tests.support.installs import Desk
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from tests.support.builders import Shop
 
 
 @pytest.fixture(scope="module")
@@ -30,3 +29,10 @@ def own_shop(tmp_path: Path) -> Shop:
 def new_project(tmp_path: Path) -> Shop:
     """The payments project before its first index."""
     return new_shop(tmp_path, is_indexed=False)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """An empty home and a project that was never indexed."""
+    (tmp_path / "user").mkdir()
+    return Desk(Shop(git_project(tmp_path / "shop"), tmp_path / "hybrid-home"), tmp_path / "user")

@@ -4,22 +4,15 @@ import json
 import os
 import stat
 import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from hybrid.hooks.install.clients import CLIENTS
 from hybrid.hooks.install.command import ENTRY
-from tests.support.builders import git_project
+from tests.support.builders import Shop, git_project
+from tests.support.installs import MOVED, Desk
 
-if TYPE_CHECKING:
-    from tests.support.builders import Shop
-
-from tests.support.builders import Shop as _Shop
-
-_MOVED = ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "QWEN_HOME", "GEMINI_CLI_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME")
 _FILES = {
     "claude": (".claude/settings.json", ".claude/settings.json"),
     "codex": (".codex/hooks.json", ".codex/hooks.json"),
@@ -31,56 +24,8 @@ _FILES = {
 SETTINGS = '{\n    // mine\n    "model": "opus",\n    "hooks": {\n        "Stop": [\n            {"hooks": [{"type": "command", "command": "beep"}]},\n        ],\n    },\n}\n'
 
 
-@dataclass(frozen=True)
-class Desk:
-    """A user's home, a project and the commands on them."""
-
-    shop: Shop
-    user: Path
-
-    @property
-    def root(self) -> Path:
-        """Of the project."""
-        return self.shop.root
-
-    def hook(self, *args: str, **options: Any) -> str:
-        """What `hybrid hook …` prints."""
-        return self.shop.out("hook", *args, **self._environ(), **options)
-
-    def json(self, *args: str) -> dict[str, Any]:
-        """The same as JSON."""
-        found: dict[str, Any] = json.loads(self.hook(*args, "--json"))
-        return found
-
-    def error(self, *args: str) -> str:
-        """The one line of an error."""
-        return self.shop.error("hook", *args, **self._environ())
-
-    def _environ(self) -> dict[str, str]:
-        return {"HOME": str(self.user), "PATH": "/usr/bin:/bin"} | dict.fromkeys(_MOVED, "")
-
-    def tree(self) -> dict[str, bytes]:
-        """Every file of the user and of the project, and every folder."""
-        found: dict[str, bytes] = {}
-        for base in (self.user, self.root):
-            for path in sorted(base.rglob("*")):
-                found[str(path)] = path.read_bytes() if path.is_file() else b"folder"
-        return found
-
-    def installs(self) -> list[Path]:
-        """What hybrid keeps about installs."""
-        return sorted((self.shop.home / "installs").rglob("*"))
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    """An empty home and a project that was never indexed."""
-    (tmp_path / "user").mkdir()
-    return Desk(_Shop(git_project(tmp_path / "shop"), tmp_path / "hybrid-home"), tmp_path / "user")
-
-
 @pytest.mark.parametrize("scope", ["user", "project"])
-@pytest.mark.parametrize("client", list(CLIENTS))
+@pytest.mark.parametrize("client", list(_FILES))
 def test_every_client_is_installed_and_leaves_nothing(desk: Desk, client: str, scope: str) -> None:
     """The file of the scope calls us, a second time changes nothing, and removal takes files, folders and records."""
     before = desk.tree()
@@ -545,7 +490,7 @@ def test_subagents_need_a_client_that_is_new_enough(desk: Desk, tmp_path: Path) 
     folder = tmp_path / "bin"
     folder.mkdir()
     program = folder / "claude"
-    environ = {"HOME": str(desk.user), "PATH": f"{folder}:/usr/bin:/bin"} | dict.fromkeys(_MOVED, "")
+    environ = {"HOME": str(desk.user), "PATH": f"{folder}:/usr/bin:/bin"} | dict.fromkeys(MOVED, "")
     events = {}
     for version in ("2.1.100", "2.1.101", "broken"):
         program.write_text(f"#!/bin/sh\necho '{version} (Claude Code)'\n", encoding="utf-8")
@@ -559,7 +504,7 @@ def test_subagents_need_a_client_that_is_new_enough(desk: Desk, tmp_path: Path) 
 def test_init_names_the_agents_it_finds(desk: Desk) -> None:
     """In a pipe `init` says which command installs the hooks of an agent that is here; afterwards it is silent."""
     (desk.user / ".codex").mkdir()
-    environ = {"HOME": str(desk.user), "PATH": "/usr/bin:/bin"} | dict.fromkeys(_MOVED, "")
+    environ = {"HOME": str(desk.user), "PATH": "/usr/bin:/bin"} | dict.fromkeys(MOVED, "")
 
     first = desk.shop.out("init", **environ)
     desk.hook("install", "--client", "codex")
@@ -571,7 +516,7 @@ def test_init_names_the_agents_it_finds(desk: Desk) -> None:
 
 def test_removal_reaches_other_projects_where_that_is_asked_for(desk: Desk, tmp_path: Path) -> None:
     """What was installed into one project is remembered: removal in another one names it, `--scope all` takes it out."""
-    other = Desk(_Shop(git_project(tmp_path / "other"), desk.shop.home), desk.user)
+    other = Desk(Shop(git_project(tmp_path / "other"), desk.shop.home), desk.user)
     other.hook("install", "--client", "claude", "--scope", "local")
     path = other.root / ".claude" / "settings.local.json"
 

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from hybrid.base.atomic import locked
 from hybrid.base.errors import BusyError, ProjectError
 from hybrid.hooks.install import files
-from hybrid.hooks.install.clients import CLIENTS
+from hybrid.hooks.install.clients import CLIENTS, parts_of
 from hybrid.hooks.install.command import command_text
 from hybrid.hooks.install.files import InstallJournal, InstallRecord, digest_of
 from hybrid.hooks.install.jsonc import is_object
@@ -26,7 +26,7 @@ from hybrid.hooks.install.parts import SettingsError, label_of
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from hybrid.hooks.install.clients import Client
+    from hybrid.hooks.install.client import Client
     from hybrid.hooks.install.parts import Part, Scope, SettingsRoots, Wanted
 
 _LOCK_S = 10.0
@@ -123,7 +123,8 @@ def target_of(client: Client, part: Part, scope: Scope, roots: SettingsRoots) ->
     if scope in part.files.places or (scope != "user" and roots.project_root is None):
         raise ProjectError(f"there is no project here for the {scope} scope; use --scope user, or --project DIR")
     known = " or ".join(f"--scope {each}" for each in part.files.places)
-    raise ProjectError(f"{client.label} has no {scope} scope: use {known}")
+    what = {"hooks": "", "mcp": " for MCP servers", "rules": " for rules"}[part.kind]
+    raise ProjectError(f"{client.label} has no {scope} scope{what}: use {known}")
 
 
 def install(target: Target, wanted: Wanted, *, home: Path, is_dry_run: bool = False) -> FileChange:
@@ -188,7 +189,9 @@ def uninstall(target: Target, *, home: Path, is_dry_run: bool = False) -> FileCh
             elif action in ("removed", "restored"):
                 files.write(path, new, is_shared=target.scope != "user")
             is_there = data is not None and action in ("removed", "absent")
-            _note_removal(path, journal, left if is_there else (), data, new)
+            _note_removal(target, path, journal, left if is_there else (), data, new)
+            if known and action == "deleted":
+                journal.hand_on(known[0].folders)
         shown = "" if action == "absent" else diff(text, new.decode("utf-8", "replace"), name)
         has_hooks = any(part.kind == "hooks" for part in target.parts)
         missing = _missing(known[0], new.decode("utf-8", "replace")) if known and has_hooks else ()
@@ -204,10 +207,13 @@ def _change(target: Target, action: str, shown: str = "") -> FileChange:
     return FileChange(", ".join(target.clients), kinds, target.scope, target.path, action, shown)
 
 
-def _note_removal(path: Path, journal: InstallJournal, left: tuple[str, ...], data: bytes | None, new: bytes) -> None:
+def _note_removal(
+    target: Target, path: Path, journal: InstallJournal, left: tuple[str, ...], data: bytes | None, new: bytes
+) -> None:
     """Drop the record of a file, or note that some parts are left in it.
 
     Args:
+        target: The parts that were taken out.
         path: The file.
         journal: The records.
         left: Labels of the parts that are left.
@@ -221,7 +227,9 @@ def _note_removal(path: Path, journal: InstallJournal, left: tuple[str, ...], da
         journal.drop(path)
         return
     is_as_written = data is not None and digest_of(data) == known[0].written
-    written = digest_of(new) if is_as_written else ""
+    # What was not in the record came with the file: its original holds it, and is not to be given back.
+    is_known = new == data or {label_of(part) for part in target.parts} <= set(known[0].parts)
+    written = digest_of(new) if is_as_written and is_known else ""
     journal.put(replace(known[0], parts=left, written=written), known[1])
 
 
@@ -308,17 +316,17 @@ def _stripped(
     return text, is_ours and all(part.is_left_empty(text) for part in parts)
 
 
-def _parts_of(record: InstallRecord) -> list[Part]:
+def _parts_in(record: InstallRecord) -> list[Part]:
     """Return the parts that a record names; one of a version before there were several is of hooks."""
     labels = record.parts or (f"{record.client} hooks",)
-    known = {label_of(part): part for client in CLIENTS.values() for part in client.parts}
+    known = {label_of(part): part for client in CLIENTS.values() for part in parts_of(client)}
     return [known[label] for label in labels if label in known]
 
 
 def _left_parts(target: Target, record: InstallRecord) -> tuple[str, ...]:
     """Return the labels of a record's parts that are not to be taken out."""
     gone = {label_of(part) for part in target.parts}
-    return tuple(label for part in _parts_of(record) if (label := label_of(part)) not in gone)
+    return tuple(label for part in _parts_in(record) if (label := label_of(part)) not in gone)
 
 
 def _record(
@@ -326,7 +334,7 @@ def _record(
 ) -> tuple[InstallRecord, bytes]:
     """Return the record to keep, and the bytes of the file as it was, or would be, without us."""
     known = journal.get(path)
-    all_parts = [*(_parts_of(known[0]) if known else ())]
+    all_parts = [*(_parts_in(known[0]) if known else ())]
     all_parts += [part for part in target.parts if part not in all_parts]
     labels = tuple(label_of(part) for part in all_parts)
     if known and data is not None and digest_of(data) == known[0].written:
@@ -388,7 +396,7 @@ def recorded_targets(client: Client, *, home: Path) -> list[Target]:
     """Return the files with parts of a client that we changed, in any project, so that a removal leaves none behind."""
     targets: list[Target] = []
     for record in InstallJournal(home).all():
-        parts = tuple(part for part in _parts_of(record) if part.owner == client.name)
+        parts = tuple(part for part in _parts_in(record) if part.owner == client.name)
         if parts:
             targets.append(Target(parts, record.scope, Path(record.path), None))
     return targets

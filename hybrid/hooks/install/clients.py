@@ -1,22 +1,23 @@
-"""The coding agents that hybrid is installed into: their files, their events, and the form of one registration.
+"""The coding agents that hybrid is installed into.
 
-`merge`, `changes` and `found` act on these values alone.
+`merge`, `changes` and `found` act on these values alone; `client` says what they mean.
 """
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
+from hybrid.hooks.install import servers
+from hybrid.hooks.install.client import Client
 from hybrid.hooks.install.command import Launcher, arguments, as_line, as_words, portable_line
 from hybrid.hooks.install.merge import HookPart
 from hybrid.hooks.install.parts import Files, Folder
+from hybrid.hooks.install.rules import RulesPart
+from hybrid.hooks.install.servers import ServerPart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from hybrid.hooks.install.parts import Part, Scope, SettingsRoots
@@ -26,70 +27,6 @@ _TIMEOUT_S = 5
 
 _END_TIMEOUT_S = 3
 """Seconds that a client waits for a hook at the end of a session: Codex allows no more, Claude Code 1.5 unless told."""
-
-
-class Client(Struct, frozen=True):
-    """A coding agent.
-
-    Attributes:
-        name: The client's name for `--client`.
-        label: The client's name for people.
-        files: Its settings files with hooks.
-        events: The events, in the client's words, for which it is to call us.
-        handler: A function from an event and how to start us to the client's object for one command; not called for a
-            client with a `module`.
-        is_grouped: Handlers stand in groups with a matcher; otherwise in one flat list.
-        base: What a new file holds besides `hooks`.
-        stamps: Members that the client itself adds to a file it finds.
-        has_own_file: The file is ours alone; one that holds nothing of others is deleted at removal.
-        is_plain: Reads JSON without comments only, and ignores a whole file that has one.
-        module: Name of the folder with a code module in place of settings; empty for settings.
-        remarks: What the user must do or know besides, in any scope.
-        project_remark: The same for the `project` scope; empty for nothing.
-    """
-
-    name: str
-    label: str
-    files: Files
-    events: tuple[str, ...]
-    handler: Callable[[str, Launcher], dict[str, Any]]
-    is_grouped: bool = True
-    base: Mapping[str, Any] = {}
-    stamps: tuple[str, ...] = ()
-    has_own_file: bool = False
-    is_plain: bool = False
-    module: str = ""
-    remarks: tuple[str, ...] = ()
-    project_remark: str = ""
-
-    @property
-    def hooks(self) -> HookPart:
-        """The part of the hooks."""
-        return HookPart(self)
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """Every part that hybrid may have in this client, the hooks first."""
-        return (self.hooks,)
-
-    def notes(self, scope: Scope) -> list[str]:
-        """Return what the user must do or know besides after an installation in that scope, a sentence each."""
-        return [*self.remarks, *([self.project_remark] if scope == "project" and self.project_remark else [])]
-
-    def ignores(self, text: str) -> bool:
-        """Return whether the client reads nothing of a settings file that we can read."""
-        if not self.is_plain or not text.strip():
-            return False
-        try:
-            json.loads(text.removeprefix("\ufeff"))
-        except ValueError:
-            return True
-        return False
-
-    def entry(self, event: str, launcher: Launcher) -> dict[str, Any]:
-        """Return the element that calls us, for the list of the event in the client's settings."""
-        handler = self.handler(event, launcher)
-        return {"hooks": [handler]} if self.is_grouped else handler
 
 
 def _timeout_s(event: str) -> int:
@@ -148,64 +85,96 @@ TOOL_FAILURE = "PostToolUseFailure"
 
 _IN_TRUSTED = "{} runs a project's hooks in trusted folders only"
 
+_CLAUDE = Folder("CLAUDE_CONFIG_DIR", ".claude")
 CLAUDE = Client(
     name="claude",
     label="Claude Code",
     files=Files(
-        Folder("CLAUDE_CONFIG_DIR", ".claude"),
+        _CLAUDE,
         {"user": "settings.json", "project": ".claude/settings.json", "local": ".claude/settings.local.json"},
     ),
     events=("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd"),
     handler=_claude_handler,
     is_plain=True,
     project_remark="Copilot CLI and VS Code run the hooks of .claude/settings.json too, in folders that they trust",
+    server=ServerPart(
+        "claude",
+        Files(Folder("CLAUDE_CONFIG_DIR", ""), {"user": ".claude.json", "project": ".mcp.json"}),
+        servers.stdio,
+        remark="Claude Code writes this file too: when the entry is gone after it ran, install it again",
+        project_remark="Claude Code asks each user once whether it may start a server of the project",
+    ),
+    rules=RulesPart(
+        "claude", Files(_CLAUDE, {"user": "CLAUDE.md", "project": "CLAUDE.md", "local": "CLAUDE.local.md"})
+    ),
 )
 """Three settings files that add up, commands in exec form, and plugins."""
 
+_CODEX = Folder("CODEX_HOME", ".codex")
 CODEX = Client(
     name="codex",
     label="Codex",
-    files=Files(Folder("CODEX_HOME", ".codex"), {"user": "hooks.json", "project": ".codex/hooks.json"}),
+    files=Files(_CODEX, {"user": "hooks.json", "project": ".codex/hooks.json"}),
     events=("SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "Stop", "SessionEnd"),
     handler=partial(_line_handler, client="codex"),
     remarks=(
         "Codex runs no hook before you trust it, and does not say so: start codex, type /hooks, approve hybrid's",
     ),
     project_remark="the project's folder must be trusted by Codex too",
+    server=ServerPart(
+        "codex",
+        Files(_CODEX, {"user": "config.toml", "project": ".codex/config.toml"}),
+        servers.plain,
+        at=("mcp_servers",),
+        form="toml",
+        project_remark="Codex reads the settings of a project in trusted folders only",
+    ),
+    rules=RulesPart("codex", Files(_CODEX, {"user": "AGENTS.md", "project": "AGENTS.md"})),
 )
 
+_GEMINI_PLACES: Mapping[Scope, str] = {"user": ".gemini/settings.json", "project": ".gemini/settings.json"}
+_GEMINI = Folder("GEMINI_CLI_HOME", "")
 GEMINI = Client(
     name="gemini",
     label="Gemini CLI",
-    files=Files(Folder("GEMINI_CLI_HOME", ""), {"user": ".gemini/settings.json", "project": ".gemini/settings.json"}),
+    files=Files(_GEMINI, _GEMINI_PLACES),
     events=("SessionStart", "BeforeAgent", "AfterTool", "PreCompress", "AfterAgent", "SessionEnd"),
     handler=partial(_line_handler, client="gemini", is_named=True, per_second=1000, windows_shell="powershell"),
     project_remark=f"{_IN_TRUSTED.format('Gemini CLI')}, and warns when they are new",
+    server=ServerPart("gemini", Files(_GEMINI, _GEMINI_PLACES), servers.plain),
+    rules=RulesPart("gemini", Files(_GEMINI, {"user": ".gemini/GEMINI.md", "project": "GEMINI.md"})),
 )
 """Timeouts in milliseconds; its list of the project hooks that it has seen is the business of `trusted`."""
 
+_QWEN_PLACES: Mapping[Scope, str] = {"user": "settings.json", "project": ".qwen/settings.json"}
+_QWEN = Folder("QWEN_HOME", ".qwen")
 QWEN = Client(
     name="qwen",
     label="Qwen Code",
-    files=Files(Folder("QWEN_HOME", ".qwen"), {"user": "settings.json", "project": ".qwen/settings.json"}),
+    files=Files(_QWEN, _QWEN_PLACES),
     events=("SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "Stop", "SessionEnd"),
     handler=partial(_line_handler, client="qwen", is_named=True),
     stamps=("$version",),
     project_remark=_IN_TRUSTED.format("Qwen Code"),
+    server=ServerPart("qwen", Files(_QWEN, _QWEN_PLACES), servers.plain, stamps=("$version",)),
+    rules=RulesPart("qwen", Files(_QWEN, {"user": "QWEN.md", "project": "QWEN.md"})),
 )
 
+_COPILOT = Folder("COPILOT_HOME", ".copilot")
 COPILOT = Client(
     name="copilot",
     label="Copilot CLI",
-    files=Files(
-        Folder("COPILOT_HOME", ".copilot"), {"user": "hooks/hybrid.json", "project": ".github/hooks/hybrid.json"}
-    ),
+    files=Files(_COPILOT, {"user": "hooks/hybrid.json", "project": ".github/hooks/hybrid.json"}),
     events=("SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "Stop", "SessionEnd"),
     handler=_copilot_handler,
     is_grouped=False,
     base={"version": 1},
     has_own_file=True,
     project_remark=_IN_TRUSTED.format("Copilot CLI"),
+    server=ServerPart(
+        "copilot", Files(_COPILOT, {"user": "mcp-config.json", "project": ".github/mcp.json"}), servers.copilot
+    ),
+    rules=RulesPart("copilot", Files(_COPILOT, {"user": "copilot-instructions.md", "project": "AGENTS.md"})),
 )
 """A hooks file of our own with flat lists; events in Claude Code's spelling.
 
@@ -213,12 +182,13 @@ In that spelling the input names its event, the tool has the name that other cli
 Copilot's own spelling the name of the event is missing.
 """
 
+_OPENCODE = Folder("XDG_CONFIG_HOME", ".config")
 OPENCODE = Client(
     name="opencode",
     label="OpenCode",
     # OPENCODE_CONFIG_DIR is read besides this folder, not in its place.
     files=Files(
-        Folder("XDG_CONFIG_HOME", ".config"),
+        _OPENCODE,
         {"user": "opencode/plugin/hybrid.js", "project": ".opencode/plugin/hybrid.js"},
     ),
     events=(
@@ -232,6 +202,17 @@ OPENCODE = Client(
     handler=partial(_line_handler, client="opencode"),
     has_own_file=True,
     module="opencode",
+    server=ServerPart(
+        "opencode",
+        Files(
+            _OPENCODE,
+            {"user": "opencode/opencode.json|opencode/opencode.jsonc", "project": "opencode.json|opencode.jsonc"},
+        ),
+        servers.opencode,
+        at=("mcp",),
+        stamps=("$schema",),
+    ),
+    rules=RulesPart("opencode", Files(_OPENCODE, {"user": "opencode/AGENTS.md", "project": "AGENTS.md"})),
 )
 """No hook settings but a code module in its plugin folder, which starts us as the others do."""
 
@@ -239,10 +220,16 @@ CLIENTS = {client.name: client for client in (CLAUDE, CODEX, GEMINI, QWEN, COPIL
 """Name → client, in the order in which they are shown."""
 
 
+def parts_of(client: Client) -> tuple[Part, ...]:
+    """Return every part that hybrid may have in a client, the hooks first."""
+    hooks = HookPart(client) if client.events else None
+    return tuple(part for part in (hooks, client.server, client.rules) if part is not None)
+
+
 def every_part(roots: SettingsRoots) -> Iterator[tuple[Client, Part, Scope, Path]]:
     """Yield each file that may name us here, there or not: by client and part, then from the widest scope."""
     for client in CLIENTS.values():
-        for part in client.parts:
+        for part in parts_of(client):
             for scope, path in part.files.paths(roots):
                 yield client, part, scope, path
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, convert
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from hybrid.base.atomic import read_regular, write_atomic
 from hybrid.base.errors import ProjectError
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-_MAX_BYTES = 5_000_000
+_MAX_BYTES = 50_000_000
+"""Claude Code keeps what it knows of every project in one file of settings, which grows to some megabytes."""
+
 _TEMPORARY = re.compile(r"\d+\.\d+\.tmp")
 
 
@@ -180,6 +182,15 @@ class InstallJournal:
         """Forget the record and the original of a file; `clear` removes the folder after the last record."""
         for file in (self._at(path), self._original(path)):
             file.unlink(missing_ok=True)
+
+    def hand_on(self, folders: Sequence[str]) -> None:
+        """Note folders of ours that are still there with another file of ours, whose removal is to end them."""
+        for folder in (folder for folder in folders if os.path.isdir(folder)):  # noqa: PTH112 - as it was recorded
+            inside = [record for record in self.all() if Path(folder) in Path(record.path).parents]
+            known = self.get(Path(inside[0].path)) if inside else None
+            if known is not None and folder not in known[0].folders:
+                more = tuple(sorted((*known[0].folders, folder), key=len))
+                self.put(replace(known[0], folders=more), known[1])
 
     @property
     def copies(self) -> Path:

@@ -14,17 +14,19 @@ from hybrid.base.atomic import write_atomic
 from hybrid.base.errors import HybridError
 from hybrid.hooks.install import files
 from hybrid.hooks.install.changes import Removal, take_out, target_of
-from hybrid.hooks.install.clients import CLIENTS, Client, every_file
+from hybrid.hooks.install.clients import CLIENTS, every_file
 from hybrid.hooks.install.command import command_text, is_ours
 from hybrid.hooks.install.files import InstallJournal, digest_of
 from hybrid.hooks.install.found import enabled_plugins
 from hybrid.hooks.install.jsonc import is_object, parse, replace_value
-from hybrid.hooks.install.merge import commands, read, strip_text
+from hybrid.hooks.install.merge import HookPart, commands, read, strip_text
 from hybrid.hooks.install.parts import Scope, SettingsRoots
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from hybrid.hooks.install.client import Client
 
 _SYSTEMS = {
     "bobbin": re.compile(r"(?:^|[\s/\"'=])bobbin(?:\.exe)?[\"']?\s+hook\b", re.IGNORECASE),
@@ -121,7 +123,7 @@ def _named(command: str) -> str | None:
 def _removal(path: Path, here: Sequence[Foreign], roots: SettingsRoots) -> Removal:
     """Return the file with and without the hooks of other systems that stand in it."""
     client = CLIENTS[here[0].client]
-    target = target_of(client, client.hooks, here[0].scope, roots)
+    target = target_of(client, HookPart(client), here[0].scope, roots)
     data = files.read_bytes(target.real) or b""
     new = _without(files.decoded(data, path), here).encode()
     return Removal(target, data, new, tuple((each.event, each.command) for each in here))

@@ -17,13 +17,13 @@ from hybrid.base.errors import HybridError
 from hybrid.hooks.install import files
 from hybrid.hooks.install.clients import CLAUDE, CLIENTS, CODEX, SUBAGENT_START, every_part
 from hybrid.hooks.install.jsonc import is_list, is_object
-from hybrid.hooks.install.merge import read
+from hybrid.hooks.install.merge import HookPart, read
 from hybrid.hooks.install.parts import SCOPES, RegisteredCommand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from hybrid.hooks.install.clients import Client
+    from hybrid.hooks.install.client import Client
     from hybrid.hooks.install.parts import Kind, Part, Scope, SettingsRoots
 
 PLUGIN = "hybrid"
@@ -44,9 +44,9 @@ class Install(Struct, frozen=True):
         scope: `user`, `project`, `local`, or `plugin`; `config` (Codex's `config.toml`) and `managed` (an
             administrator's) are only looked at.
         path: The settings file; of a plugin, the one that switches it on.
-        events: The registered events in the client's words, in the order of the file.
-        commands: The commands that are run, one for each event.
-        program: The program that the commands start.
+        events: The registered events in the client's words, in the order of the file; none for what is no hook.
+        commands: The commands that are run, one for each event; none for an instruction.
+        program: The program that the commands start; empty for an instruction.
         is_runnable: Whether the program exists, and the file it is given.
         outdated: What this version registers otherwise, in words; empty for nothing.
         kind: The part that is registered.
@@ -69,7 +69,8 @@ class Install(Struct, frozen=True):
             return f"claude plugin uninstall {self.commands[0].split()[1]}"
         if self.scope not in SCOPES:
             return f"take it out of {self.path} by hand"
-        return f"hybrid hook uninstall --client {self.client} --scope {self.scope}"
+        flag = "" if self.kind == "hooks" else " --mcp"
+        return f"hybrid hook uninstall --client {self.client} --scope {self.scope}{flag}"
 
     @property
     def renewal(self) -> str:
@@ -78,12 +79,19 @@ class Install(Struct, frozen=True):
             return f"mend it in {self.path} by hand"
         scope = "" if self.scope == "user" else f" --scope {self.scope}"
         subagents = " --subagents" if SUBAGENT_START in self.events else ""
-        return f"hybrid hook install --client {self.client}{scope}{subagents}"
+        flag = {"hooks": "", "mcp": " --mcp", "rules": " --rules"}[self.kind] if CLIENTS[self.client].events else ""
+        return f"hybrid hook install --client {self.client}{scope}{subagents}{flag}"
+
+    @property
+    def part(self) -> str:
+        """What is registered, in words: the events of hooks, or the kind of another part."""
+        return {"hooks": ", ".join(self.events), "mcp": "MCP server", "rules": "instruction"}[self.kind]
 
     def as_json(self) -> dict[str, Any]:
         """Return the keys of `status --json`."""
         return {
             "scope": self.scope,
+            "kind": self.kind,
             "path": str(self.path),
             "events": list(self.events),
             "program": self.program,
@@ -143,6 +151,7 @@ class Double(NamedTuple):
 
 def doubled(installs: Sequence[Install]) -> list[Double]:
     """Return the reasons why prompts would be answered twice: several places of a client, all of which it calls."""
+    installs = [each for each in installs if each.kind == "hooks"]
     doubles: list[Double] = []
     for name in CLIENTS:
         calls = [each for each in installs if each.client == name]
@@ -201,7 +210,8 @@ def _in_text(part: Part, scope: str, path: Path, text: str, environ: Mapping[str
     except HybridError:
         return
     if present:
-        events, commands = tuple(each.event for each in present), tuple(each.command for each in present)
+        events = tuple(each.event for each in present if each.event)
+        commands = tuple(each.command for each in present if each.command)
         is_runnable = all(_exists(each, environ) for each in present)
         older = part.outdated(text, present)
         yield Install(part.owner, scope, path, events, commands, present[0].program, is_runnable, older, part.kind)
@@ -223,13 +233,13 @@ def _in_codex_config(roots: SettingsRoots) -> Iterator[Install]:
         except (ValueError, RecursionError):  # Not TOML, or a number of thousands of digits.
             continue
         else:
-            yield from _in_text(CODEX.hooks, "config", path, text, roots.environ)
+            yield from _in_text(HookPart(CODEX), "config", path, text, roots.environ)
 
 
 def _managed(environ: Mapping[str, str]) -> Iterator[Install]:
     """Yield the registrations in an administrator's settings for Claude Code and in the parts beside them."""
     for path in (MANAGED, *sorted((MANAGED.parent / "managed-settings.d").glob("*.json"))):
-        yield from _in_text(CLAUDE.hooks, "managed", path, _text_or_empty(path), environ)
+        yield from _in_text(HookPart(CLAUDE), "managed", path, _text_or_empty(path), environ)
 
 
 def _plugins(roots: SettingsRoots) -> Iterator[Install]:
@@ -267,6 +277,8 @@ def _settings(path: Path) -> dict[str, Any]:
 
 def _exists(present: RegisteredCommand, environ: Mapping[str, str]) -> bool:
     """Return whether the program is found and the file of ours that it is given exists."""
+    if not present.program:
+        return True  # An instruction starts nothing.
     if shutil.which(present.program, path=environ.get("PATH")) is None:
         return False
     words = [word.strip("'\"") for word in present.args]

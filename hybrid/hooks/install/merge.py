@@ -19,7 +19,7 @@ from hybrid.hooks.install.parts import RegisteredCommand, SettingsError
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
-    from hybrid.hooks.install.clients import Client
+    from hybrid.hooks.install.client import Client
     from hybrid.hooks.install.parts import Files, Kind, Wanted
 
 
@@ -219,7 +219,7 @@ def _without_first(text: str, root: JsonNode, keep: Container[str], unwanted: Ca
 
 _COMMAND = re.compile(r'^const COMMAND = (\["(?:[^"\\\r\n]|\\.)*"(?:, "(?:[^"\\\r\n]|\\.)*")*\])\r?$', re.MULTILINE)
 _MODULE_MARK = "// hybrid: "
-_TRACE = re.compile(r"hybrid[\s\S]{0,200}?hook\s+(?:run|inject-context)\b")
+_TRACE = re.compile(r"hybrid[\s\S]{0,200}?(?:hook\s+(?:run|inject-context)|mcp[\s-]+client)\b|<!-- hybrid:begin")
 
 
 def with_hooks(text: str, client: Client, events: Sequence[str], launcher: Launcher, *, name: str) -> str:
@@ -295,8 +295,8 @@ def outdated_in(text: str, client: Client, present: Sequence[RegisteredCommand])
 
 
 def may_hold_ours(text: str) -> bool:
-    """Return whether a text that cannot be parsed seems to call us."""
-    return bool(_TRACE.search(text.replace('"', "").replace(",", "")))
+    """Return whether a text that cannot be parsed seems to name us: a hook, a server or the mark of an instruction."""
+    return bool(_TRACE.search(text.replace('"', "").replace("'", "").replace(",", "")))
 
 
 def is_left_empty(text: str, client: Client) -> bool:
