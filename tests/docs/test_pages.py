@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -17,7 +18,7 @@ from tests.support.builders import CHECKOUT, git_project
 if TYPE_CHECKING:
     from pathlib import Path
 
-_PAGES = {name_of(page): page.read_text(encoding="utf-8") for page in pages()}
+_PAGES = {name_of(page): page.read_text(encoding="utf-8") for page in sorted({*pages(), *guides()})}
 _WITH_BLOCKS = [name for name, text in _PAGES.items() if any(not block.reason for block in blocks_of(text))]
 _LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)")
 
@@ -32,10 +33,25 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", str(program.parent), prepend=":")
     monkeypatch.setenv("PYTHONPATH", str(CHECKOUT))
     monkeypatch.setenv("HYBRID_DAEMON_ENABLED", "false")
+    # What pages show are answers; a busy machine must not make them silent.
+    monkeypatch.setenv("HYBRID_HOOKS_DEADLINE_MS", "60000")
     write_neighbours(tmp_path / "user-home", tmp_path)
     root = git_project(tmp_path / "shop")
+    _commit(root, "Describe how a release is rolled back")
+    for path in ("src/payments/client.py", "docs/deploy.md"):
+        with (root / path).open("a", encoding="utf-8") as file:
+            file.write("\n")
+    _commit(root, "End files with an empty line")
     subprocess.run([str(program), "reindex", "--quiet"], cwd=root, check=True)
     return root
+
+
+def _commit(root: Path, subject: str) -> None:
+    """Commit every file, as somebody and at a time that are always the same."""
+    environ = os.environ | dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), "2026-10-02T09:00:00Z")
+    who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+    for words in (("init", "--quiet"), ("add", "--all"), (*who, "commit", "--quiet", "--message", subject)):
+        subprocess.run(["git", *words], cwd=root, env=environ, check=True)
 
 
 @pytest.mark.skipif(shutil.which("sh") is None, reason="the examples are written for a POSIX shell")
@@ -126,6 +142,28 @@ def test_the_values_of_the_data_flow_exist() -> None:
     assert [] == [
         name for name in sorted(modules) if not ((package / name).is_dir() or (package / f"{name}.py").exists())
     ]
+
+
+def test_commands_stand_in_blocks_that_are_run() -> None:
+    """No page has a command in a block of another language, where no test would see it; examples of a help are parsed."""
+    hidden: list[str] = []
+    for name, text in _PAGES.items():
+        for language, body in re.findall(r"(?ms)^```([\w-]*)\n(.*?)^```$", text):
+            is_told_elsewhere = language in (*LANGUAGES, "json", "toml") or name == "docs/reference/commands.md"
+            if not is_told_elsewhere and re.search(r"(?m)^(\$ )?(hybrid|git|make|pip|python|npm|uv|pipx) ", body):
+                hidden.append(f"{name}: {body.splitlines()[0]}")
+
+    assert [] == hidden
+
+
+def test_few_blocks_are_not_run() -> None:
+    """What is not run installs, deletes, takes long or needs something else; beside measures it is one block in six."""
+    blocks = [(name, block) for name, text in _PAGES.items() for block in blocks_of(text)]
+    of_use = [block for name, block in blocks if not name.startswith(("docs/benchmarks.md", "lab/"))]
+    reasons = {block.reason for _, block in blocks if block.reason}
+
+    assert [] == [reason for reason in reasons if not re.match("(needs|takes|installs|makes|removes|deletes) ", reason)]
+    assert 6 * sum(bool(block.reason) for block in of_use) <= len(of_use)
 
 
 def test_a_block_that_is_not_run_has_a_reason() -> None:
