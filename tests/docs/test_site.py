@@ -110,6 +110,8 @@ def test_no_page_of_the_site_loads_anything_from_elsewhere(site: Path, built: di
     styles = [path.read_text(encoding="utf-8") for path in site.rglob("*.css")]
 
     assert set() == far
+    # The theme would fetch the program that draws such a block.
+    assert [] == [path for path in site.rglob("*.html") if 'class="mermaid"' in path.read_text(encoding="utf-8")]
     assert styles
     assert [] == [
         url for text in styles for url in re.findall(r"(?:url\(|@import)[\s\"']*(?:https?:)?//[^)\"']+", text)
