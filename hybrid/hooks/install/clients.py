@@ -118,7 +118,7 @@ CODEX = Client(
     events=("SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "Stop", "SessionEnd"),
     handler=partial(_line_handler, client="codex"),
     remarks=(
-        "Codex runs no hook before you trust it: start codex, which asks, or type /hooks there; `codex exec` does not ask",
+        "Codex runs no hook before you trust it: start codex, which asks, or type /hooks; `codex exec` does not ask",
     ),
     project_remark="the project's folder must be trusted by Codex too",
     server=ServerPart(
