@@ -30,6 +30,7 @@ COMMANDS = {
     "daemon": ("daemon", "the service that answers agents: start, stop, status, run"),
     "explain": ("explain", "why something was injected, or why it was silent"),
     "log": ("log", "the last decisions"),
+    "top": ("top", "what is decided now, live: what was injected, why or why not, how fast; service and builds"),
     "lore": ("lore", "patterns, decisions and handoffs: list, search, write down, import"),
     "memory": ("memory", "what happened in earlier sessions: recent, search, show, timeline, add, forget, import"),
     "mark": ("mark", "say whether a decision was good or noise"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from hybrid.cli.common import add_common, print_json, print_table, workspace_of
 from hybrid.health.gate_words import typeset
-from hybrid.render.numbers import amount, local_time, number
+from hybrid.render.numbers import amount, build_in_words, local_time, number
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +48,7 @@ def rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
     shown = [
         ("Project", f"{project['name']} ({project['root']})"),
         ("Index", f"{index['state']}: {'that of another working tree answers' if index['stands_in'] else indexed}"),
-        *((("Building", _building(index["progress"])),) if index["progress"] else ()),
+        *((("Building", build_in_words(index["progress"])),) if index["progress"] else ()),
         ("Size", f"{index['size_bytes'] / 1e6:.1f} MB"),
         ("Last built", local_time(index["last_built_at"] or "never: run `hybrid reindex`")),
         ("Stale documents", str(index["stale_documents"])),
@@ -76,23 +76,6 @@ def rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
     if set_aside:
         shown.append(("Set aside", ", ".join(set_aside)))
     return shown
-
-
-def _building(progress: dict[str, Any]) -> str:
-    """Return in words how far a build is, and about how long it still takes."""
-    steps = {"scan": "finds files", "read": "reads and embeds", "write": "writes", "merge": "merges segments of"}
-    files = f" {progress['done']:,} of {progress['total']:,} files" if progress["total"] else ""
-    share = f", {progress['share']:.0%} done" if progress["share"] else ""
-    left_s = progress["seconds_left"]
-    left = f", about {_duration(left_s)} left" if left_s is not None else ""
-    return f"process {progress['pid']} {steps.get(progress['step'], 'begins')}{files}{share}{left}"
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(round(seconds), 1)} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def _unwatched(daemon: dict[str, Any], root: str) -> list[str]:

@@ -86,7 +86,7 @@ class EventLog:
             yield [path for path in map(self._part, range(self._keep + 1)) if path.is_file()]
 
     def _part(self, number: int) -> Path:
-        return self._path if number == 0 else self._folder / f"events.{number}.jsonl"
+        return self._folder / part_name(number)
 
     def _rotate(self) -> None:
         from hybrid.base.atomic import locked
@@ -104,6 +104,11 @@ class EventLog:
                     self._path.unlink()
 
 
+def part_name(number: int) -> str:
+    """Return the name of a part of the log: 0 is the newest."""
+    return f"events.{number}.jsonl" if number else _NAME
+
+
 def log_folder(home: Path) -> Path:
     """Return the folder of the log of a `$HYBRID_HOME`."""
     return home / FOLDER
@@ -118,7 +123,7 @@ def newest_events(folder: str | Path, *, max_bytes: int) -> Iterator[dict[str, A
     """
     size = 0
     for number in (0, 1):
-        path = os.path.join(folder, _NAME if number == 0 else f"events.{number}.jsonl")  # noqa: PTH118 - see above
+        path = os.path.join(folder, part_name(number))  # noqa: PTH118 - see above
         data, is_whole = _end_of(path, max_bytes - size)
         size += len(data)
         yield from (event for _, event in _parsed(data if is_whole else data.partition(b"\n")[2]))

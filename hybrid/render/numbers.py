@@ -5,6 +5,7 @@ from __future__ import annotations
 TYPE_CHECKING = False  # `typing` costs a status line four milliseconds.
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
 LOWEST_BAR = -2.0
 """Highest bar that keeps nothing out: it lies below every score that compares a vector."""
@@ -56,3 +57,21 @@ def evidence_line(pieces: Mapping[str, float]) -> str:
     shown = sorted((-round(abs(value), 2), name) for name, value in pieces.items() if abs(value) >= 0.005)
     parts = ", ".join(f"{name} {number(pieces[name])}" for _, name in shown)
     return f"evidence {number(sum(pieces.values()))}: {parts}" if parts else "evidence 0"
+
+
+def build_in_words(progress: Mapping[str, Any]) -> str:
+    """Return in words how far a build is, and about how long it still takes; of the JSON form of a `Holder`."""
+    steps = {"scan": "finds files", "read": "reads and embeds", "write": "writes", "merge": "merges segments of"}
+    files = f" {progress['done']:,} of {progress['total']:,} files" if progress["total"] else ""
+    share = f", {progress['share']:.0%} done" if progress["share"] else ""
+    left_s = progress["seconds_left"]
+    left = f", about {duration(left_s)} left" if left_s is not None else ""
+    return f"process {progress['pid']} {steps.get(progress['step'], 'begins')}{files}{share}{left}"
+
+
+def duration(seconds: float) -> str:
+    """Return some seconds in words: `40 s`, `12 min`, `2 h 5 min`."""
+    if seconds < 90:
+        return f"{max(round(seconds), 1)} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
