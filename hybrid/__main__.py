@@ -30,6 +30,12 @@ def main() -> int:
 
 
 def _run(started_s: float) -> int:
+    if sys.argv[1:2] == ["mcp"]:
+        from hybrid.mcp_server.relay import is_relayed, relay
+
+        if is_relayed(sys.argv[2:]):
+            sys.stdout.flush()
+            os._exit(relay(sys.argv[2:]))
     if sys.argv[1:] == ["statusline"]:
         from hybrid.cli.statusline import main as show_status
 

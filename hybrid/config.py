@@ -214,6 +214,12 @@ class IndexConfig(Struct, frozen=True):
     store_text: bool
 
 
+class McpConfig(Struct, frozen=True):
+    """The `[mcp]` section."""
+
+    write: bool
+
+
 class DaemonConfig(Struct, frozen=True):
     """The `[daemon]` section."""
 
@@ -264,6 +270,7 @@ class Config(Struct, frozen=True):
     lore: LoreConfig
     memory: MemoryConfig
     index: IndexConfig
+    mcp: McpConfig
     daemon: DaemonConfig
     model: ModelConfig
     privacy: PrivacyConfig
@@ -317,6 +324,7 @@ _PROJECT_MAY_NOT = (
     "lessons.use_haiku_scoring",
     "log.",
     "lore.data_dir",
+    "mcp.",
     "memory.batch_window_ms",
     "memory.exclude_projects",
     "memory.extractor",

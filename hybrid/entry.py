@@ -20,6 +20,12 @@ def _main() -> int:
             pass
         # Everything is written: the interpreter need not take itself apart while the agent waits.
         os._exit(0)
+    if sys.argv[1:2] == ["mcp"]:
+        from hybrid.mcp_server.relay import is_relayed, relay
+
+        if is_relayed(sys.argv[2:]):
+            # One thread may still wait for the client: the interpreter need not wait for it.
+            os._exit(relay(sys.argv[2:]))
     if sys.argv[1:] == ["statusline"]:
         try:
             from hybrid.cli.statusline import main as show_status

@@ -28,6 +28,7 @@ COMMANDS = {
     "context": ("context", "what an agent would get for a prompt, without recording it"),
     "hook": ("hook", "install it in coding agents, and what they call"),
     "daemon": ("daemon", "the service that answers agents: start, stop, status, run"),
+    "mcp": ("mcp", "serve an agent's client over MCP: search, read, lessons, memory"),
     "explain": ("explain", "why something was injected, or why it was silent"),
     "log": ("log", "the last decisions"),
     "top": ("top", "what is decided now, live: what was injected, why or why not, how fast; service and builds"),

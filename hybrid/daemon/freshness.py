@@ -373,6 +373,12 @@ class Freshness:
         rest = {name: value for name, value in environ.items() if name != _MODEL}
         return rest if counts is None else rest | {_MODEL: counts}
 
+    def sessions(self, root: Path) -> dict[tuple[str, str], float]:
+        """Return client and session → monotonic time of its last event, of the live sessions in a tree."""
+        with self._lock:
+            tree = self._trees.get(root)
+            return dict(tree.sessions) if tree else {}
+
     def begin(self, workspace: Workspace, environ: Mapping[str, str]) -> None:
         """Watch a project from now on, and build its index unless just asked for; not with `index.auto` off.
 

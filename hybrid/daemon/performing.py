@@ -1,12 +1,11 @@
 """Performs operations for tools of agents and for the page; one question and one answer of JSON on a connection.
 
-The question: `cwd`, `client`, `session` (empty where unknown), `environ`, `arguments`. The answer: `result` and `text`,
-or an `error` with a `kind` and a `message`; of a kind `building` also the `progress` of the build that is waited for.
+The question: `cwd`, `client`, `connection` (empty for the page), `environ`, `arguments`. The answer: `result` and
+`text`, or an `error` with a `kind` and a `message`; of a kind `building` also the `progress` of the build.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import time
 from pathlib import Path
@@ -21,15 +20,18 @@ from hybrid.base.errors import (
     IndexUnavailableError,
     ProjectError,
 )
+from hybrid.daemon.tool_sessions import CONNECTION, ToolSessions
 from hybrid.index.holder import is_held, read_holder
-from hybrid.operations.asking import Asking, OperationError, Outcome
+from hybrid.operations.asking import Asking, OperationError
 from hybrid.operations.table import OPERATIONS, perform
-from hybrid.session.ledger import EMPTY, Given, SessionKey
+from hybrid.operations.tools import BY_NAME
+from hybrid.session.ledger import EMPTY, SessionKey
 from hybrid.workspace import open_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from hybrid.daemon.freshness import Freshness
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.workspace import Workspace
 
@@ -40,14 +42,14 @@ class Question(msgspec.Struct, frozen=True):
     Attributes:
         cwd: A directory of the project.
         client: Who asks.
-        session: The agent's session; empty where it is not known.
+        connection: Id of the agent's connection, by which its session is found; empty for the page, which has none.
         environ: Variables of the asker that are meant for hybrid.
         arguments: Those of the operation.
     """
 
     cwd: str
     client: str = "manual"
-    session: str = ""
+    connection: str = ""
     environ: dict[str, str] = {}
     arguments: dict[str, Any] = {}
 
@@ -58,18 +60,21 @@ class Performer:
     Args:
         environ_of: Gives the environment of the service, with what an asker sent laid over it.
         kinds_of: Gives the open stores and indexes of an environment.
-        build: Has the index of a workspace built, if that is allowed there.
+        freshness: Has indexes built, and knows the live sessions of a tree.
+        sessions: Finds the session that asks.
     """
 
     def __init__(
         self,
         environ_of: Callable[[Mapping[str, str]], dict[str, str]],
         kinds_of: Callable[[Mapping[str, str]], OpenKinds],
-        build: Callable[[Workspace, Mapping[str, str]], None],
+        freshness: Freshness,
+        sessions: ToolSessions,
     ) -> None:
         self._environ_of = environ_of
         self._kinds_of = kinds_of
-        self._build = build
+        self._freshness = freshness
+        self._sessions = sessions
 
     def answer(self, name: str, data: bytes) -> bytes:
         """Return the answer to a question, as JSON; what goes wrong is a part of it."""
@@ -79,14 +84,16 @@ class Performer:
             question = msgspec.json.decode(data, type=Question)
             environ = self._environ_of(question.environ)
             workspace = open_workspace(Path(question.cwd or "/"), environ=environ)
-            key = SessionKey(question.client, question.session) if question.session else None
+            if name in BY_NAME and OPERATIONS[name].is_writing and not workspace.config.mcp.write:
+                return _error("usage", "writing through tools is switched off here (`mcp.write`)")
+            key = self._key(question, workspace)
             ledger = workspace.ledgers.read(key) if key else EMPTY
-            kinds = self._kinds_of(environ)
             now_ms = time.time_ns() // 1_000_000
-            asking = Asking(workspace, kinds, environ, question.client, question.session, now_ms, ledger)
+            session = "" if key is None or key.session_id.startswith(CONNECTION) else key.session_id
+            asking = Asking(workspace, self._kinds_of(environ), environ, question.client, session, now_ms, ledger)
             outcome = perform(name, asking, question.arguments)
-            if key is not None and outcome.shown and not OPERATIONS[name].is_writing:
-                _note(workspace, key, outcome)
+            if key is not None and outcome.shown:
+                self._sessions.answered(workspace, key, name, question.arguments, outcome)
             return msgspec.json.encode({"result": outcome.value, "text": outcome.text})
         except msgspec.DecodeError as error:
             return _error("usage", f"the question cannot be read: {error}")
@@ -94,6 +101,13 @@ class Performer:
             return self._missing(workspace, environ, error)
         except Exception as error:  # noqa: BLE001 - the rim: one answer fails, not the service
             return _error(_kind_of(error), _message(error))
+
+    def _key(self, question: Question, workspace: Workspace) -> SessionKey | None:
+        if not question.connection or workspace.project is None:
+            return None
+        live = self._freshness.sessions(workspace.project.root)
+        session = ToolSessions.session_of(live, question.client, question.environ, question.connection)
+        return SessionKey(question.client, session) if session else None
 
     def _missing(self, workspace: Workspace | None, environ: Mapping[str, str], error: IndexMissingError) -> bytes:
         """Return that the index is being built, as far as it is; or that it is missing and why it is not built."""
@@ -104,16 +118,10 @@ class Performer:
         reason = "index_auto_off" if not workspace.config.index.auto else reason_against(workspace)
         if reason and not is_held(workspace.place.lock):
             return _error("no_index", f"{error} ({reason})")
-        self._build(workspace, environ)
+        self._freshness.begin(workspace, environ)
         holder = read_holder(workspace.place.lock) if is_held(workspace.place.lock) else None
         progress = msgspec.to_builtins(holder) if holder else None
         return _error("building", "the index of this project is being built; ask again in a moment", progress=progress)
-
-
-def _note(workspace: Workspace, key: SessionKey, outcome: Outcome) -> None:
-    records = [(one.hit.digest, one.form) for one in outcome.shown]
-    with contextlib.suppress(OSError):  # A full disk: the session may be given it once more.
-        workspace.ledgers.record(key, Given(records))
 
 
 def _kind_of(error: Exception) -> str:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from hybrid import __version__
 from hybrid.base.atomic import write_atomic
-from hybrid.ipc.endpoint import endpoint_path, run_folder
+from hybrid.ipc.endpoint import SERVICE, endpoint_path, run_folder
 from hybrid.ipc.wire import LARGE_BYTES, PROTOCOL, Connection, WireError, pairs, proof
 
 if TYPE_CHECKING:
@@ -48,13 +48,15 @@ class Listener:
         home: `$HYBRID_HOME`.
         environ: `XDG_RUNTIME_DIR` is a place for the socket when the home's path is too long.
         is_tcp: Use a port although there are Unix sockets.
+        name: Who listens, and the name of the file in place of `daemon`.
 
     Raises:
         OSError: Nowhere to listen, or the home is read-only.
     """
 
-    def __init__(self, home: Path, environ: Mapping[str, str], *, is_tcp: bool = False) -> None:
+    def __init__(self, home: Path, environ: Mapping[str, str], *, is_tcp: bool = False, name: str = SERVICE) -> None:
         self._home = home
+        self._name = name
         self._token = ""
         self._path: Path | None = None
         self._announcement = b""
@@ -69,7 +71,7 @@ class Listener:
 
     def is_reachable(self) -> bool:
         """Return whether the socket and the file that announces it still stand as they were made."""
-        path = Path(endpoint_path(str(self._home)))
+        path = Path(endpoint_path(str(self._home), self._name))
         try:
             return path.read_bytes() == self._announcement and (self._path is None or self._path.is_socket())
         except OSError:
@@ -101,7 +103,7 @@ class Listener:
 
     def close(self) -> None:
         """Stop listening, and remove the socket and, unless another service wrote it, the file `run/daemon`."""
-        path = Path(endpoint_path(str(self._home)))
+        path = Path(endpoint_path(str(self._home), self._name))
         with contextlib.suppress(OSError):
             if path.read_bytes() == self._announcement:
                 path.unlink()
@@ -112,12 +114,13 @@ class Listener:
 
     def _bound(self, environ: Mapping[str, str], *, is_tcp: bool) -> socket.socket:
         if not is_tcp:
-            for left in Path(run_folder(str(self._home))).glob("*.sock"):
-                # Of services that were killed: there is no other one beside us.
+            beginning = "" if self._name == SERVICE else f"{self._name}-"
+            for left in Path(run_folder(str(self._home))).glob(f"{beginning}[0-9a-f]*.sock"):
+                # Of those that were killed: of one name there is no other one beside us.
                 with contextlib.suppress(OSError):
                     left.unlink()
             for folder in _folders(self._home, environ):
-                path = folder / f"{os.getpid():x}.sock"
+                path = folder / f"{beginning}{os.getpid():x}.sock"
                 with contextlib.suppress(OSError):
                     if len(os.fsencode(path)) <= _PATH_BYTES and _is_private(folder):
                         return self._bound_to(path)
@@ -143,7 +146,7 @@ class Listener:
         if self._token:
             where["token"] = self._token
         data = pairs({"pid": str(os.getpid()), "protocol": str(PROTOCOL), "version": __version__, **where})
-        path = Path(endpoint_path(str(self._home)))
+        path = Path(endpoint_path(str(self._home), self._name))
         # A file that is replaced keeps its rights, and those may have let others write it.
         path.unlink(missing_ok=True)
         write_atomic(path, data, durable=False)

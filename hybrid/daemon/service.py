@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from hybrid.daemon.http import HttpInterface
     from hybrid.daemon.http_routes import Routes
     from hybrid.daemon.performing import Performer
+    from hybrid.daemon.tool_sessions import ToolSessions
     from hybrid.ipc.wire import Connection
     from hybrid.search.searcher import Searcher
     from hybrid.types import HookEvent
@@ -155,6 +156,7 @@ class Service:
         self._http_error = ""
         self._routes: Routes | None = None
         self._performer: Performer | None = None
+        self._tool_sessions: ToolSessions | None = None
         self._starting_http = threading.Lock()
         self._is_closed = False
         self._batches = Batches(self._open_kinds)
@@ -189,7 +191,10 @@ class Service:
 
         with self._counting:
             if self._performer is None:
-                self._performer = Performer(self._own_environ, self._open_kinds, self._freshness.begin)
+                from hybrid.daemon.tool_sessions import ToolSessions
+
+                self._tool_sessions = ToolSessions()
+                self._performer = Performer(self._own_environ, self._open_kinds, self._freshness, self._tool_sessions)
             performer = self._performer
         name, data = (*message[1:3], b"", b"")[:2]
         connection.send(performer.answer(name.decode("utf-8", "replace"), data), timeout_s=SEND_S)
@@ -213,6 +218,8 @@ class Service:
             if workspace.project and environ != (settled := self._freshness.settled(workspace.project.root, environ)):
                 environ = settled
                 workspace = open_workspace(Path(event.cwd or "/"), environ=environ)
+            if self._tool_sessions is not None:
+                self._tool_sessions.heard(workspace, event)
             turn = Turn(workspace, event, self._open_kinds(environ), environ, received_s + request.left_ms / 1000)
             reply = answer(turn, working=self._working(turn.deadline_s))
             is_taken = reply.is_taken or not has_effects(turn)

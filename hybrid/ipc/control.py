@@ -27,20 +27,45 @@ def ask(home: str, operation: str, *, timeout_s: float = _ASK_S) -> dict[str, An
 
 def request(home: str, operation: str, *parts: bytes, timeout_s: float) -> dict[str, Any] | None:
     """Return the answer to an operation that has more parts than its name; else as `ask`."""
+    try:
+        return exchange(home, operation, *parts, timeout_s=timeout_s)
+    except WireError:
+        return None
+
+
+class NoServiceError(WireError):
+    """Nobody heard the question: there is no service, or none that can be asked."""
+
+
+def exchange(home: str, operation: str, *parts: bytes, timeout_s: float) -> dict[str, Any]:
+    """Return the answer to an operation, with the service's `pid` and `version`.
+
+    Raises:
+        NoServiceError: Nobody heard the question.
+        WireError: It was heard, and no answer came in time.
+    """
+    step_s = min(timeout_s, _ASK_S)
     endpoint = read_endpoint(home)
     if endpoint is None:
-        return None
+        raise NoServiceError("there is no service")
     try:
-        connection = connect(endpoint, timeout_s=min(timeout_s, _ASK_S))
+        connection = connect(endpoint, timeout_s=step_s)
+    except WireError as error:
+        raise NoServiceError(str(error)) from error
+    try:
         try:
-            greeting = Greeting(connection.receive(timeout_s=min(timeout_s, _ASK_S)))
-            connection.send(operation.encode(), *parts, timeout_s=_ASK_S)
-            answer = json.loads(connection.receive(timeout_s=timeout_s)[0])
-        finally:
-            connection.close()
-    except (WireError, ValueError):
-        return None
-    return {"pid": greeting.pid, "version": greeting.version, **answer} if isinstance(answer, dict) else None
+            greeting = Greeting(connection.receive(timeout_s=step_s))
+        except WireError as error:
+            raise NoServiceError(str(error)) from error
+        connection.send(operation.encode(), *parts, timeout_s=step_s)
+        answer = json.loads(connection.receive(timeout_s=timeout_s)[0])
+    except ValueError as error:
+        raise WireError(f"no JSON: {error}") from error
+    finally:
+        connection.close()
+    if not isinstance(answer, dict):
+        raise WireError("no JSON object")
+    return {"pid": greeting.pid, "version": greeting.version, **answer}
 
 
 def daemon_status(home: str, *, timeout_s: float = _ASK_S) -> dict[str, Any]:

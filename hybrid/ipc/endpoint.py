@@ -1,4 +1,4 @@
-"""The address of the service of a `$HYBRID_HOME`: the file `run/daemon`, which it writes and every hook reads.
+"""The addresses of a `$HYBRID_HOME`: `run/daemon` of the service, which every hook reads, and `run/mcp` of tools.
 
 Standard library only and cheap to import. The file and the folder of the socket belong to their owner alone.
 """
@@ -25,14 +25,18 @@ def run_folder(home: str) -> str:
     return os.path.join(home, "run")  # noqa: PTH118 - pathlib costs a hook 6 ms
 
 
-def endpoint_path(home: str) -> str:
-    """Return the file that tells where the service listens."""
-    return os.path.join(run_folder(home), "daemon")  # noqa: PTH118
+SERVICE = "daemon"
+"""Name of the service among those that listen; `mcp` is the other one."""
 
 
-def read_endpoint(home: str) -> dict[str, str] | None:
-    """Return the service's `pid`, `version`, `protocol`, `socket` or `port`, and `token`; None without a valid file."""
-    return read_pairs(endpoint_path(home)) or None
+def endpoint_path(home: str, name: str = SERVICE) -> str:
+    """Return the file that tells where the service, or another of its name, listens."""
+    return os.path.join(run_folder(home), name)  # noqa: PTH118
+
+
+def read_endpoint(home: str, name: str = SERVICE) -> dict[str, str] | None:
+    """Return a listener's `pid`, `version`, `protocol`, `socket` or `port`, and `token`; None without a valid file."""
+    return read_pairs(endpoint_path(home, name)) or None
 
 
 def connect(endpoint: dict[str, str], *, timeout_s: float) -> Connection:

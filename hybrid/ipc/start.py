@@ -86,7 +86,7 @@ def start_service(home: str, environ: Mapping[str, str], *, cwd: str = "") -> bo
         return False
     command = start_command("daemon", "run", "--marked", *(["--project", cwd] if cwd else []))
     with contextlib.suppress(OSError, ValueError):
-        _detached(command, kept_environment(environ, home))
+        start_detached(command, kept_environment(environ, home))
         return True
     return False
 
@@ -115,7 +115,8 @@ def _may_start(home: str) -> bool:
 
 if sys.platform == "win32":
 
-    def _detached(command: list[str], environ: dict[str, str]) -> None:
+    def start_detached(command: list[str], environ: dict[str, str]) -> None:
+        """Start the command without a window, outside of the caller's job where that is allowed."""
         import subprocess
 
         flags = subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP
@@ -137,7 +138,7 @@ if sys.platform == "win32":
 
 else:
 
-    def _detached(command: list[str], environ: dict[str, str]) -> None:
+    def start_detached(command: list[str], environ: dict[str, str]) -> None:
         """Start the command in a session of its own; the service itself closes file descriptors left open for it."""
         streams = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1, 2)]
         try:

@@ -117,6 +117,10 @@ class Connection:
             raise WireError(f"not a message: {len(parts)} parts of {least}")
         return parts
 
+    def detach(self) -> Any:
+        """Return the socket, for bytes that are no messages; it belongs to the caller from here on."""
+        return self._sock
+
     def close(self) -> None:
         """Close the connection; a second call does nothing."""
         self._sock.close()

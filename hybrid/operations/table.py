@@ -53,6 +53,15 @@ def _of_records(name: str) -> Callable[[Asking, Any], Outcome]:
     return run
 
 
+def _of_briefs(name: str) -> Callable[[Asking, Any], Outcome]:
+    def run(asking: Asking, arguments: Any) -> Outcome:
+        from hybrid.operations import briefs
+
+        return getattr(briefs, name)(asking, arguments)
+
+    return run
+
+
 OPERATIONS: Mapping[str, Operation] = {
     "search": Operation(types.SearchArguments, types.SearchResult, _of_code("search")),
     "read": Operation(types.ReadArguments, types.ReadResult, _of_code("read")),
@@ -62,6 +71,10 @@ OPERATIONS: Mapping[str, Operation] = {
     "decide": Operation(types.DecideArguments, types.Written, _of_records("decide"), is_writing=True),
     "remember": Operation(types.RememberArguments, types.Written, _of_records("remember"), is_writing=True),
     "recall": Operation(types.RecallArguments, types.RecallResult, _of_records("recall")),
+    "orientation": Operation(types.Nothing, types.TextResult, _of_briefs("orientation")),
+    "hot_topics": Operation(types.Nothing, types.TextResult, _of_briefs("hot_topics")),
+    "hand_over": Operation(types.Nothing, types.TextResult, _of_briefs("hand_over")),
+    "learned": Operation(types.Nothing, types.TextResult, _of_briefs("learned")),
 }
 """Name → operation."""
 

@@ -1,0 +1,214 @@
+"""What a client of MCP sees: tools, resources and prompts; every answer comes from the service.
+
+Uses the official `mcp` package; one `Server` serves one client.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+from urllib.request import url2pathname
+
+import anyio.to_thread
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+
+from hybrid import __version__
+from hybrid.mcp_server.session import ToolError
+from hybrid.operations.tools import BY_NAME, INSTRUCTIONS, TOOLS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp.server.context import ServerRequestContext
+
+    from hybrid.mcp_server.session import Session
+    from hybrid.operations.tools import Tool
+
+    Context = ServerRequestContext[Any, Any]
+
+RESOURCES = {
+    "hybrid://orientation": ("orientation", "Orientation", "What this project is, what is open, and what was learned."),
+    "hybrid://hot-topics": ("hot_topics", "Hot topics", "The files and symbols that prompts asked for most."),
+}
+"""Address → operation, title, description."""
+
+RECORD = "hybrid://record/{ref}"
+PROMPTS = {
+    "hand-over": ("hand_over", "Hand over", "Write a handoff for the next session from what was done here."),
+    "what-did-we-learn": ("learned", "What did we learn?", "Find the lessons of this session and write them down."),
+}
+"""Name → operation, title, description."""
+
+_CLIENTS = {
+    "claude": "claude",
+    "codex": "codex",
+    "copilot": "copilot",
+    "gemini": "gemini",
+    "opencode": "opencode",
+    "qwen": "qwen",
+}
+"""Beginning of the name that a client gives itself → our name for it."""
+
+
+def build_server(session_of: Callable[[Context], Session]) -> Server[Any]:
+    """Return a server.
+
+    Args:
+        session_of: Gives the session that a request belongs to.
+    """
+    handlers = _Handlers(session_of)
+    return Server(
+        "hybrid",
+        version=__version__,
+        title="hybrid",
+        instructions=INSTRUCTIONS,
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+        on_list_prompts=handlers.list_prompts,
+        on_get_prompt=handlers.get_prompt,
+    )
+
+
+class _Handlers:
+    def __init__(self, session_of: Callable[[Context], Session]) -> None:
+        self._session_of = session_of
+        self._has_asked_roots = False
+
+    async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        may_write = await anyio.to_thread.run_sync(_may_write, await self._session(ctx))
+        return types.ListToolsResult(tools=[_listed(tool) for tool in TOOLS if may_write or not tool.is_writing])
+
+    async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        if params.name not in BY_NAME:
+            raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name!r}")
+        has_token = bool(ctx.meta and ctx.meta.get("progress_token") is not None)
+        progress = ctx.session.report_progress if has_token else None
+        try:
+            session = await self._session(ctx)
+            answer = await session.ask(params.name, params.arguments or {}, progress)
+        except ToolError as error:
+            return types.CallToolResult(content=[types.TextContent(type="text", text=str(error))], is_error=True)
+        content: list[Any] = [types.TextContent(type="text", text=answer["text"])]
+        return types.CallToolResult(content=content, structured_content=answer["result"])
+
+    # --- resources ----------------------------------------------------------------------------------------
+
+    async def list_resources(self, ctx: Context, params: Any) -> types.ListResourcesResult:
+        listed = [
+            types.Resource(uri=uri, name=name, title=title, description=about, mime_type="text/markdown")
+            for uri, (name, title, about) in RESOURCES.items()
+        ]
+        return types.ListResourcesResult(resources=listed)
+
+    async def list_templates(self, ctx: Context, params: Any) -> types.ListResourceTemplatesResult:
+        about = "A lesson, decision, observation or part of a file by its ref."
+        template = types.ResourceTemplate(
+            uri_template=RECORD, name="record", title="A record", description=about, mime_type="text/plain"
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[template])
+
+    async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        uri = str(params.uri)
+        begin = RECORD.partition("{")[0]
+        if uri in RESOURCES:
+            name, arguments, kind = RESOURCES[uri][0], dict[str, Any](), "text/markdown"
+        elif uri.startswith(begin):
+            name, arguments, kind = "read", {"ref": unquote(uri[len(begin) :])}, "text/plain"
+        else:
+            raise MCPError(types.INVALID_PARAMS, f"there is no resource {uri}")
+        text = await self._text(ctx, name, arguments)
+        return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, text=text, mime_type=kind)])
+
+    # --- prompts ------------------------------------------------------------------------------------------
+
+    async def list_prompts(self, ctx: Context, params: Any) -> types.ListPromptsResult:
+        listed = [
+            types.Prompt(name=name, title=title, description=about) for name, (_, title, about) in PROMPTS.items()
+        ]
+        return types.ListPromptsResult(prompts=listed)
+
+    async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        if params.name not in PROMPTS:
+            raise MCPError(types.INVALID_PARAMS, f"there is no prompt {params.name!r}")
+        name, _, about = PROMPTS[params.name]
+        text = types.TextContent(type="text", text=await self._text(ctx, name, {}))
+        return types.GetPromptResult(description=about, messages=[types.PromptMessage(role="user", content=text)])
+
+    async def _text(self, ctx: Context, name: str, arguments: dict[str, Any]) -> str:
+        session = await self._session(ctx)
+        try:
+            return (await session.ask(name, arguments))["text"]
+        except ToolError as error:
+            raise MCPError(types.INTERNAL_ERROR, str(error)) from error
+
+    # --- session ------------------------------------------------------------------------------------------
+
+    async def _session(self, ctx: Context) -> Session:
+        """Return the session of a request, with the client's name, and its project where it does not start in one."""
+        session = self._session_of(ctx)
+        if not session.client:
+            info = ctx.session.client_params.client_info.name.lower() if ctx.session.client_params else ""
+            session.client = next((name for begin, name in _CLIENTS.items() if info.startswith(begin)), "")
+        if not self._has_asked_roots and ctx.session.can_send_request:
+            self._has_asked_roots = True
+            if not await anyio.to_thread.run_sync(_is_in_project, session):
+                session.cwd = await _root(ctx) or session.cwd
+        return session
+
+
+async def _root(ctx: Context) -> str:
+    """Return the first folder that the client says it works in; empty when it names none."""
+    capabilities = ctx.session.client_capabilities
+    if capabilities is None or capabilities.roots is None:
+        return ""
+    with warnings.catch_warnings():
+        # Newer versions of the protocol have no such question; clients of those start in the project.
+        warnings.simplefilter("ignore")
+        try:
+            with anyio.fail_after(5):
+                roots = (await ctx.session.list_roots()).roots  # pyright: ignore[reportDeprecated] - see above
+        except Exception:  # noqa: BLE001 - a client that cannot answer has no folder to tell
+            return ""
+    paths = [url2pathname(urlsplit(str(root.uri)).path) for root in roots if str(root.uri).startswith("file://")]
+    return paths[0] if paths else ""
+
+
+def _is_in_project(session: Session) -> bool:
+    from pathlib import Path
+
+    from hybrid.project.find import find_project
+
+    return find_project(Path(session.cwd), Path(session.home), Path.home()) is not None
+
+
+def _may_write(session: Session) -> bool:
+    from pathlib import Path
+
+    from hybrid.workspace import open_workspace
+
+    environ = session.environ | {"HYBRID_HOME": session.home}
+    return open_workspace(Path(session.cwd), environ=environ).config.mcp.write
+
+
+def _listed(tool: Tool) -> types.Tool:
+    annotations = types.ToolAnnotations(
+        title=tool.title,
+        read_only_hint=not tool.is_writing,
+        destructive_hint=False,
+        idempotent_hint=not tool.is_writing,
+        open_world_hint=False,
+    )
+    return types.Tool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.about,
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
+        annotations=annotations,
+    )

@@ -1,0 +1,262 @@
+"""The process that speaks MCP for every session of a user: started by the first relay, gone soon after the last.
+
+Twenty sessions in one process cost little more memory than one. It ends when another version is installed; relays go
+on with the next worker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import threading
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import hybrid
+from hybrid.base.atomic import locked, make_private_folder
+from hybrid.daemon.lifecycle import detach_from_caller
+from hybrid.daemon.server import Listener
+from hybrid.ipc.endpoint import read_endpoint, run_folder
+from hybrid.ipc.start import start_service
+from hybrid.ipc.wire import PROTOCOL, Connection, WireError
+from hybrid.mcp_server.relay import NAME, failure_path
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    Serve = Callable[[socket.socket, dict[str, Any]], Awaitable[None]]
+
+_IDLE_S = 120.0
+"""Seconds without a session after which it ends."""
+_TICK_S = 2.0
+_STEP_S = 5.0
+_LOCK_S = 3.0
+_LINE_BYTES = 16_000_000
+"""Bytes of the longest line that is read from a client."""
+_TOKEN_S = 10.0
+"""Seconds in which the service has a token that was started now."""
+_LOOK_S = 0.05
+
+
+def run_worker(home: Path, environ: Mapping[str, str]) -> int:
+    """Serve sessions until nobody needs it; return the exit code. A second worker of a home ends at once."""
+    detach_from_caller()
+    run = Path(run_folder(str(home)))
+    make_private_folder(run)
+    with locked(run / "mcp.lock", _LOCK_S) as is_mine:
+        if not is_mine:
+            return 0
+        failure = Path(failure_path(str(home)))
+        failure.unlink(missing_ok=True)
+        try:
+            import_module("hybrid.mcp_server.server")  # The half second that it takes comes before anybody is greeted.
+        except ImportError as error:
+            reason = f"`hybrid mcp` needs the package mcp: install hybrid-retrieval[mcp] ({error})"
+            failure.write_text(reason, encoding="utf-8")
+            return 2
+        asyncio.run(_Worker(home, environ).run())
+    return 0
+
+
+class _Worker:
+    def __init__(self, home: Path, environ: Mapping[str, str]) -> None:
+        self._home = home
+        self._listener = Listener(home, environ, name=NAME)
+        self._code = _code_stamp()
+        self._sessions: set[asyncio.Task[None]] = set()
+        self._idle_since_s = time.monotonic()
+        self._over = asyncio.Event()
+        self._tokens = 0
+
+    async def run(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with contextlib.suppress(NotImplementedError):  # Windows: the process is ended as it is.
+                loop.add_signal_handler(number, self._over.set)
+        threading.Thread(target=self._accept, args=[loop], daemon=True).start()
+        try:
+            while not self._over.is_set():
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(self._over.wait(), _TICK_S)
+                if self._is_done():
+                    break
+        finally:
+            self._listener.close()
+            for task in list(self._sessions):
+                task.cancel()
+            await asyncio.gather(*self._sessions, return_exceptions=True)
+
+    def _is_done(self) -> bool:
+        if self._sessions:
+            self._idle_since_s = time.monotonic()
+        is_idle = time.monotonic() - self._idle_since_s > _IDLE_S
+        return is_idle or not self._listener.is_reachable() or _code_stamp() != self._code
+
+    # --- connections, on a thread of their own -------------------------------------------------------------
+
+    def _accept(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._listener.socket.setblocking(True)
+        while True:
+            connection = self._listener.accepted()
+            if connection is None:
+                if self._over.is_set() or self._listener.socket.fileno() < 0:
+                    return
+                time.sleep(0.05)
+                continue
+            threading.Thread(target=self._greet, args=[connection, loop], daemon=True).start()
+
+    def _greet(self, connection: Connection, loop: asyncio.AbstractEventLoop) -> None:
+        try:
+            self._listener.admit(connection)
+            greeting = (str(PROTOCOL), hybrid.__version__, str(os.getpid()))
+            connection.send(*(part.encode() for part in greeting), timeout_s=_STEP_S)
+            message = connection.receive(timeout_s=_STEP_S)
+            if message[0] == b"stop":
+                connection.close()
+                loop.call_soon_threadsafe(self._over.set)
+                return
+            hello = json.loads(message[1])
+            serve = self._serve_http if message[0] == b"http" else self._serve
+            loop.call_soon_threadsafe(self._begin, serve, connection.detach(), hello)
+        except (WireError, ValueError, IndexError, RuntimeError):
+            connection.close()
+
+    # --- sessions -----------------------------------------------------------------------------------------
+
+    def _begin(self, serve: Serve, sock: socket.socket, hello: dict[str, Any]) -> None:
+        task = asyncio.ensure_future(serve(sock, hello))
+        self._sessions.add(task)
+        task.add_done_callback(self._sessions.discard)
+
+    async def _serve(self, sock: socket.socket, hello: dict[str, Any]) -> None:
+        from mcp.server.stdio import stdio_server
+
+        from hybrid.mcp_server.server import build_server
+        from hybrid.mcp_server.session import Session
+
+        # The first question will need it; the greeting does not wait for it.
+        if read_endpoint(str(self._home)) is None:
+            start_service(str(self._home), os.environ, cwd=str(hello["cwd"]))
+        sock.setblocking(False)
+        reader, writer = await asyncio.open_connection(sock=sock, limit=_LINE_BYTES)
+        try:
+            session = Session(
+                str(self._home), hello["cwd"], hello.get("client", ""), hello.get("environ", {}), hello["session"]
+            )
+            server = build_server(lambda _ctx: session)
+            lines, answers = _Lines(reader), _Answers(writer)
+            async with stdio_server(lines, answers) as (received, sent):  # pyright: ignore[reportArgumentType] - it reads lines and writes text, no more
+                await server.run(received, sent, server.create_initialization_options())
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass  # The client is gone.
+        finally:
+            writer.close()
+
+    async def _serve_http(self, sock: socket.socket, hello: dict[str, Any]) -> None:
+        """Listen on HTTP until the command that asked for it is gone; tell it the port first, or what is wrong."""
+        from hybrid.mcp_server.http import build_http
+
+        sock.setblocking(False)
+        reader, writer = await asyncio.open_connection(sock=sock)
+        serving: asyncio.Task[None] | None = None
+        try:
+            try:
+                await self._wait_for_token(str(hello["cwd"]))
+                listening = _bound(int(hello.get("port") or 0))
+            except OSError as error:
+                writer.write(json.dumps({"error": str(error)}).encode() + b"\n")
+                await writer.drain()
+                return
+            server = build_http(self._home, str(hello["cwd"]), listening.getsockname()[1])
+            serving = asyncio.ensure_future(server.serve(sockets=[listening]))
+            writer.write(json.dumps({"port": listening.getsockname()[1]}).encode() + b"\n")
+            await writer.drain()
+            await reader.read()
+            server.should_exit = True
+            await serving
+        except ConnectionError:
+            pass
+        finally:
+            if serving is not None and not serving.done():
+                serving.cancel()
+            writer.close()
+
+    async def _wait_for_token(self, cwd: str) -> None:
+        """Start the service if needed, and wait until it listens on HTTP.
+
+        Raises:
+            OSError: It does not.
+        """
+        from hybrid.mcp_server.http import token_of
+
+        start_service(str(self._home), os.environ, cwd=cwd)
+        until_s = time.monotonic() + _TOKEN_S
+        while not token_of(self._home):
+            if time.monotonic() > until_s:
+                raise OSError("the service does not listen on HTTP; is `daemon.http` switched off?")
+            await asyncio.sleep(_LOOK_S)
+
+
+def _bound(port: int) -> socket.socket:
+    """Return a socket on a port of loopback.
+
+    Raises:
+        OSError: The port is taken.
+    """
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if os.name == "posix":  # On Windows, that would let another program take the port over.
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(("127.0.0.1", port))
+    except OSError as error:
+        listening.close()
+        raise OSError(f"port {port} cannot be had: {error}") from error
+    return listening
+
+
+class _Lines:
+    """The lines of a client, as an asynchronous iterator."""
+
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        self._reader = reader
+
+    def __aiter__(self) -> _Lines:
+        return self
+
+    async def __anext__(self) -> str:
+        try:
+            line = await self._reader.readline()
+        except (ValueError, ConnectionError):  # A line that is too long; the client is gone.
+            line = b""
+        if not line:
+            raise StopAsyncIteration
+        return line.decode("utf-8", "replace")
+
+
+class _Answers:
+    """Writes text to a client."""
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        self._writer = writer
+
+    async def write(self, text: str) -> None:
+        self._writer.write(text.encode("utf-8", "replace"))
+
+    async def flush(self) -> None:
+        with contextlib.suppress(ConnectionError):
+            await self._writer.drain()
+
+
+def _code_stamp() -> tuple[int, int]:
+    """Return values that change when another version is installed."""
+    try:
+        status = Path(hybrid.__file__).stat()
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_ino
