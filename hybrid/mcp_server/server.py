@@ -16,6 +16,7 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from hybrid import __version__
+from hybrid.mcp_server.catalog import PROMPTS, RECORD, RESOURCES
 from hybrid.mcp_server.session import ToolError
 from hybrid.operations.tools import BY_NAME, INSTRUCTIONS, TOOLS
 
@@ -28,19 +29,6 @@ if TYPE_CHECKING:
     from hybrid.operations.tools import Tool
 
     Context = ServerRequestContext[Any, Any]
-
-RESOURCES = {
-    "hybrid://orientation": ("orientation", "Orientation", "What this project is, what is open, and what was learned."),
-    "hybrid://hot-topics": ("hot_topics", "Hot topics", "The files and symbols that prompts asked for most."),
-}
-"""Address → operation, title, description."""
-
-RECORD = "hybrid://record/{ref}"
-PROMPTS = {
-    "hand-over": ("hand_over", "Hand over", "Write a handoff for the next session from what was done here."),
-    "what-did-we-learn": ("learned", "What did we learn?", "Find the lessons of this session and write them down."),
-}
-"""Name → operation, title, description."""
 
 _CLIENTS = {
     "claude": "claude",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.docs import drawings, findings, reference, settings, starting
+from tests.docs import drawings, findings, mcp_reference, reference, settings, starting
 from tests.support.builders import CHECKOUT
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/commands.md": reference.commands_page,
     "docs/reference/hook-answers.md": reference.answers_page,
     "docs/reference/http.md": reference.http_page,
+    "docs/reference/mcp.md": mcp_reference.page,
     "docs/troubleshooting.md": findings.page,
     **starting.pages(),
     **drawings.pages(),

@@ -1,0 +1,83 @@
+"""Writes docs/reference/mcp.md: the tools, resources and prompts of `hybrid mcp`, from the code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hybrid.mcp_server.catalog import PROMPTS, RECORD, RESOURCES
+from hybrid.operations.tools import INSTRUCTIONS, TOOLS
+from tests.docs.reference import MADE, table, wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from hybrid.operations.tools import Tool
+
+_HEAD = """\
+# Tools for agents: schemas
+
+What `hybrid mcp` lists, as clients read it. [Tools for agents](../mcp.md) says how they are used.
+
+## Instructions
+
+A client may show these to its agent:
+
+"""
+
+
+def page() -> str:
+    """Return the text of the page."""
+    lines = [MADE.format("hybrid/operations/tools.py and types.py"), "", *_HEAD.split("\n")[:-1]]
+    lines += [*(f"> {line}" if line else "" for line in wrapped(INSTRUCTIONS)), "## Tools", ""]
+    for tool in TOOLS:
+        lines += _tool(tool)
+    rows = [(f"`{uri}`", title, about) for uri, (_, title, about) in RESOURCES.items()]
+    rows.append((f"`{RECORD}`", "A record", "A lesson, decision, observation or part of a file by its ref."))
+    lines += ["## Resources", "", *table(("address", "title", "holds"), rows)]
+    asked = [(f"`{name}`", title, about) for name, (_, title, about) in PROMPTS.items()]
+    lines += ["## Prompts", "", *table(("name", "title", "asks for"), asked)]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _tool(tool: Tool) -> Iterator[str]:
+    """Yield the lines of one tool: what it is for, its arguments, its result."""
+    yield from (f"### {tool.name}", "", *wrapped(tool.about))
+    if tool.is_writing:
+        yield from wrapped("It writes; `mcp.write = false` takes it away.")
+    wanted = tool.input_schema
+    rows = [
+        (f"`{name}`", _type(field), "" if name in wanted.get("required", []) else _default(field), _about(field))
+        for name, field in wanted["properties"].items()
+    ]
+    yield from table(("argument", "type", "default", "means"), rows)
+    yield from ("Result:", "", *_fields(tool.output_schema))
+
+
+def _fields(schema: Mapping[str, Any]) -> list[str]:
+    parts = {"": schema, **schema.get("$defs", {})}
+    rows = [
+        (f"`{name}`" if not part else f"`{part}.{name}`", _type(field), _about(field))
+        for part, fields in parts.items()
+        for name, field in fields["properties"].items()
+    ]
+    return table(("field", "type", "means"), rows)
+
+
+def _type(field: Mapping[str, Any]) -> str:
+    if "$ref" in field:
+        return str(field["$ref"]).rpartition("/")[2]
+    if "enum" in field:
+        return " ".join(f"`{word}`" for word in field["enum"])
+    if field.get("type") == "array":
+        return f"list of {_type(field['items'])}"
+    low, high = field.get("minimum"), field.get("maximum")
+    return f"{field.get('type', 'any')}{f', {low} to {high}' if low is not None and high is not None else ''}"
+
+
+def _default(field: Mapping[str, Any]) -> str:
+    value = field.get("default")
+    return "empty" if value in ("", []) else f"`{value}`"
+
+
+def _about(field: Mapping[str, Any]) -> str:
+    return str(field.get("description", ""))
