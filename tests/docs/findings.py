@@ -64,6 +64,7 @@ $ hybrid log --limit 5
 | The agent gets the wrong thing | `hybrid context "PROMPT" --explain`, then `hybrid mark --last noise`; [the gate](gate.md), [ranking](ranking.md) |
 | A file is not found | `hybrid status --table` counts what was skipped; `index.exclude`, `.gitignore` and `.hybridignore` leave files out |
 | A lesson or a decision is never given | [Lessons and lore](#lessons-and-lore): records of a cloned tree wait for `hybrid trust` |
+| `hybrid log` says `late` | the machine was busy, or the service had just begun: ask again; `hooks.deadline_ms` waits longer |
 | Prompts take long | [the service](#the-service); without it each hook opens the index anew |
 | Text should not have been stored | [Storage and privacy](storage-and-privacy.md) |
 

@@ -132,7 +132,8 @@ def page_of(client: Client) -> str:
         *wrapped(f"`explain` tells what was added and why. {start.shows}"),
         *wrapped(
             "Nothing was added? Thanks, small talk and questions that the project says nothing about get nothing."
-            " When all get nothing, ask [doctor](../troubleshooting.md)."
+            " `late` in the log says that the machine was busy: ask again. When all get nothing, ask"
+            " [doctor](../troubleshooting.md)."
         ),
         *wrapped(
             f"Run with {client.label} {_version(client)}. [What an agent gets](../agents.md#what-an-agent-gets) ·"
