@@ -65,7 +65,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _configure_installing(install: argparse.ArgumentParser, uninstall: argparse.ArgumentParser) -> None:
-    clients = "claude, codex, gemini, qwen, copilot or opencode"
+    clients = (
+        "claude, codex, gemini, qwen, copilot, opencode; by MCP and an instruction cursor, windsurf, vscode, cline, "
+        "cline-cli, roo, kilo, zed, kiro, factory, amp, goose, aider, junie, continue, crush, auggie"
+    )
     install.add_argument("--client", required=True, metavar="NAME", help=f"the coding agent: {clients}")
     uninstall.add_argument("--client", metavar="NAME", help=f"the coding agent: {clients} (default: every one)")
     scopes = ("user", "project", "local")

@@ -146,7 +146,7 @@ def _elsewhere(client: Client, target: Target, installs: Sequence[Install], *, i
 def _notes(client: Client, scope: Scope, changes: Sequence[FileChange]) -> list[str]:
     """Return what the user must do or know besides, for the parts that were written."""
     kinds = {kind for change in changes for kind in change.kinds}
-    notes = client.notes(scope) if "hooks" in kinds else []
+    notes = client.notes(scope) if "hooks" in kinds or not client.events else []
     if client.server is not None and "mcp" in kinds:
         remark = client.server.project_remark if scope == "project" else client.server.remark
         notes += [remark] if remark else []

@@ -40,7 +40,6 @@ COMMANDS = [
     ("context", EVIL, "--explain", "--session", EVIL, "--client", EVIL),
     ("log",),
     ("log", "--all", "-n", "50"),
-    ("log", "--plot", "--all"),
     ("top", "--once"),
     ("top", "--once", "--all"),
     ("explain",),

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.docs import drawings, findings, mcp_reference, reference, settings, starting
+from tests.docs import clients, drawings, findings, mcp_reference, reference, settings, starting
 from tests.support.builders import CHECKOUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 PAGES: dict[str, Callable[[], str]] = {
+    "docs/clients.md": clients.clients_page,
     "docs/configuration.md": settings.page,
     "docs/reference/commands.md": reference.commands_page,
     "docs/reference/hook-answers.md": reference.answers_page,

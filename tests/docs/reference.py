@@ -157,7 +157,7 @@ _READ_FROM = {"claude": "claude_code", "copilot": "copilot"}
 def answers_page() -> str:
     """Return the page of hook answers: for each client its events, and the answer to each form of event."""
     lines = [MADE.format("`hybrid/hooks`"), "", _ANSWERS_HEAD]
-    for client in CLIENTS.values():
+    for client in (each for each in CLIENTS.values() if each.events):
         lines += [f"## {client.label}", "", *wrapped(f"{_versions(client)}.")]
         rows = [
             (f"`{name}`", f"`{event_of(name)}`", "text" if event_of(name) in TAKING else "none")

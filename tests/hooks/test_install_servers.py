@@ -14,6 +14,7 @@ from hybrid.hooks.install.command import ENTRY
 from hybrid.hooks.install.jsonc import parse
 from hybrid.hooks.install.parts import SettingsRoots
 from hybrid.hooks.install.rules import BEGIN, END
+from hybrid.hooks.install.servers import words_of
 from tests.support.builders import Shop, git_project
 from tests.support.installs import Desk
 
@@ -121,9 +122,7 @@ def test_the_entry_starts_our_server(desk: Desk, client: str, scope: Scope) -> N
     program = ["hybrid"] if scope == "project" else [sys.executable, "-I", "-S", str(ENTRY)]
     expected = _server(client).entry([*program, "mcp", "--client", client])
     assert expected == entry
-    assert json.dumps([*program, "mcp", "--client", client])[1:-1] in json.dumps(entry).replace("], ", ", ").replace(
-        '"args": [', ""
-    ).replace('"command": [', '"command": ')
+    assert (*program, "mcp", "--client", client) == words_of(entry)
 
 
 @pytest.mark.parametrize("form", ["plain", "mark", "lines of Windows"])

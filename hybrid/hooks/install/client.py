@@ -62,7 +62,7 @@ class Client(Struct, frozen=True):
     rules: RulesPart | None = None
 
     def notes(self, scope: Scope) -> list[str]:
-        """Return what the user must do or know besides after its hooks were installed in a scope, a sentence each."""
+        """Return what the user must do or know besides after an installation in that scope, a sentence each."""
         return [*self.remarks, *([self.project_remark] if scope == "project" and self.project_remark else [])]
 
     def ignores(self, text: str) -> bool:

@@ -15,6 +15,7 @@ from hybrid.hooks.install.merge import HookPart
 from hybrid.hooks.install.parts import Files, Folder
 from hybrid.hooks.install.rules import RulesPart
 from hybrid.hooks.install.servers import ServerPart
+from hybrid.hooks.install.without_hooks import WITHOUT_HOOKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -216,7 +217,7 @@ OPENCODE = Client(
 )
 """No hook settings but a code module in its plugin folder, which starts us as the others do."""
 
-CLIENTS = {client.name: client for client in (CLAUDE, CODEX, GEMINI, QWEN, COPILOT, OPENCODE)}
+CLIENTS = {client.name: client for client in (CLAUDE, CODEX, GEMINI, QWEN, COPILOT, OPENCODE, *WITHOUT_HOOKS)}
 """Name → client, in the order in which they are shown."""
 
 
