@@ -30,7 +30,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.usage = f"hybrid completions {{{','.join(SHELLS)}}}"
     parser.add_argument("shell", metavar="SHELL", type=_shell, help=", ".join(SHELLS))
     # What a shell asks: the words after the program's name, as they were typed, the last one up to the cursor.
-    parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    asked = parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    asked.required = False  # A message would name it beside what is missing.
 
 
 def _shell(text: str) -> str:

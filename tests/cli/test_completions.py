@@ -127,6 +127,7 @@ def test_a_damaged_home_completes_the_rest(tmp_path: Path) -> None:
 def test_an_unknown_shell_is_named(told: Shop) -> None:
     """The message lists those that there are."""
     assert "'tcsh' is none of bash, zsh, fish" in told.error("completions", "tcsh")
+    assert "required: SHELL; " in told.error("completions")
 
 
 # --- real shells ------------------------------------------------------------------------------------------
