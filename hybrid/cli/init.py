@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+from hybrid.base.lasting import HOW_TO_INSTALL, cache_of, lasting_program
 from hybrid.cli.common import add_common, print_json, say, say_line, workspace_of
 from hybrid.cli.reindex import describe, index_records
 from hybrid.cli.streams import build_progress
@@ -68,13 +69,16 @@ def _offer_hooks(root: str) -> None:
     clients = agents_without_us(root, os.environ)
     if not clients:
         return
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        say(f"Then, for your agent: {'; '.join(f'hybrid hook install --client {each.name}' for each in clients)}")
-        return
-    for client in clients:
-        try:
-            answer = input(f"Have {client.label} call hybrid, for you in every project? [y/N] ")
-        except EOFError:
-            return
-        if answer.strip().lower() in ("y", "yes"):
-            install_for(client, root, os.environ)
+    commands = "; ".join(f"hybrid hook install --client {each.name}" for each in clients)
+    if cache_of() and not lasting_program(os.environ):
+        say(f"This hybrid runs out of a cache: install it with {HOW_TO_INSTALL}, then: {commands}")
+    elif not (sys.stdin.isatty() and sys.stdout.isatty()):
+        say(f"Then, for your agent: {commands}")
+    else:
+        for client in clients:
+            try:
+                answer = input(f"Have {client.label} call hybrid, for you in every project? [y/N] ")
+            except EOFError:
+                return
+            if answer.strip().lower() in ("y", "yes"):
+                install_for(client, root, os.environ)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import asdict, replace
 
 from hybrid.base.errors import HybridError
+from hybrid.base.lasting import HOW_TO_INSTALL, cache_of, lasting_program
 from hybrid.cli.common import directory_of, print_found, print_json, say
 from hybrid.hooks.install.changes import FileChange, Target, install, recorded_targets, target_of, uninstall
 from hybrid.hooks.install.clients import (
@@ -79,6 +80,8 @@ def _install(args: argparse.Namespace) -> int:
     has_hooks = any(part.kind == "hooks" for target in targets for part in target.parts)
     installs = find_installs(roots)
     notes += _elsewhere(client, targets[0], installs, is_forced=args.force) if has_hooks else []
+    if any(part.kind != "rules" for target in targets for part in target.parts):
+        notes += _for_now(client, scope, is_forced=args.force)
     launcher = PORTABLE if scope == "project" else absolute_launcher()
     for target in targets:  # Fails before another system is off, and before any file is changed.
         install(target, Wanted(launcher, client.events), home=home, is_dry_run=True)
@@ -153,6 +156,32 @@ def _notes(client: Client, scope: Scope, changes: Sequence[FileChange]) -> list[
     return notes
 
 
+def _for_now(client: Client, scope: Scope, *, is_forced: bool) -> list[str]:
+    """Return notes for an installation out of a cache, whose files may go on any day; none for one that lasts.
+
+    Raises:
+        HybridError: The entries would name such files, and nobody insists.
+    """
+    cache = cache_of()
+    if cache is None:
+        return []
+    installed = lasting_program(os.environ)
+    if scope == "project":
+        if installed:
+            return []
+        return [f"this hybrid runs out of a cache, and none is on the PATH: these hooks wait for {HOW_TO_INSTALL}"]
+    if is_forced:
+        return [f"the hooks name files in a cache ({cache}): once they are deleted, the hooks do nothing"]
+    again = f"hook install --client {client.name}" + ("" if scope == "user" else f" --scope {scope}")
+    step = f"call the installed one, `{installed} {again}`"
+    if not installed:
+        step = f"install it with {HOW_TO_INSTALL}, then `hybrid {again}`"
+    raise HybridError(
+        f"this hybrid runs out of a cache ({cache}) that may be emptied on any day, and the hooks would do nothing "
+        f"from then on: {step}; or use --scope project or --force"
+    )
+
+
 def agents_without_us(project: str, environ: Mapping[str, str]) -> list[Client]:
     """Return the coding agents that are found on this machine and would not call us in this project."""
     roots = settings_roots_of(project, environ)
@@ -171,6 +200,7 @@ def install_for(client: Client, project: str, environ: Mapping[str, str]) -> Non
     """
     target = target_of(client, HookPart(client), "user", settings_roots_of(project, environ))
     try:
+        _for_now(client, "user", is_forced=False)
         wanted = Wanted(absolute_launcher(), tuple(_events(client, "user", [])))
         change = install(target, wanted, home=_home())
     except (HybridError, OSError) as error:

@@ -21,6 +21,7 @@ from msgspec import Struct
 from hybrid import __version__
 from hybrid.base.errors import HybridError, ModelError
 from hybrid.base.home import is_switched_off
+from hybrid.base.lasting import HOW_TO_INSTALL, cache_of
 from hybrid.config import unknown_variables
 from hybrid.feedback.events import health
 from hybrid.knowledge.record_files import FILE as LESSONS
@@ -113,7 +114,11 @@ def _python() -> Iterator[Finding]:
 
 def _install() -> Iterator[Finding]:
     package = Path(__file__).resolve().parent.parent
-    yield Finding("ok", "install", f"hybrid {__version__} at {package}{_how_installed()}")
+    what = f"hybrid {__version__} at {package}{_how_installed()}"
+    if cache := cache_of():
+        yield Finding("warning", "install", f"{what}, in a cache ({cache}) that may be emptied", HOW_TO_INSTALL)
+    else:
+        yield Finding("ok", "install", what)
 
 
 def _how_installed() -> str:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec import Struct
 
 from hybrid.base.errors import HybridError
+from hybrid.base.lasting import cache_of
 from hybrid.hooks.install import files
 from hybrid.hooks.install.clients import CLAUDE, CLIENTS, CODEX, SUBAGENT_START, every_part
 from hybrid.hooks.install.jsonc import is_list, is_object
@@ -213,7 +214,7 @@ def _in_text(part: Part, scope: str, path: Path, text: str, environ: Mapping[str
         events = tuple(each.event for each in present if each.event)
         commands = tuple(each.command for each in present if each.command)
         is_runnable = all(_exists(each, environ) for each in present)
-        older = part.outdated(text, present)
+        older = part.outdated(text, present) or _short_lived(present[0].program)
         yield Install(part.owner, scope, path, events, commands, present[0].program, is_runnable, older, part.kind)
 
 
@@ -283,6 +284,13 @@ def _exists(present: RegisteredCommand, environ: Mapping[str, str]) -> bool:
         return False
     words = [word.strip("'\"") for word in present.args]
     return all(Path(word).is_file() for word in words if word.endswith("entry.py"))
+
+
+def _short_lived(program: str) -> str:
+    """Return in words that a program lies in a cache; empty for one that lasts, or a name without a folder."""
+    folder = Path(program).parent.parent
+    cache = cache_of(folder) if folder.is_absolute() else None
+    return f"the program lies in a cache ({cache}) that may be emptied" if cache else ""
 
 
 def _repeated(events: Sequence[str]) -> list[str]:

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hybrid.base.lasting import cache_of, lasting_program
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TAG = b"Signature: 8a477f597d28d172789f06886806bc55\n# made by a tool"
+
+
+def _cache(folder: Path, tag: bytes = TAG) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "CACHEDIR.TAG").write_bytes(tag)
+    return folder
+
+
+def _program(prefix: Path) -> Path:
+    program = prefix / "bin" / "hybrid"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\n", encoding="utf-8")
+    program.chmod(0o755)
+    return program
+
+
+def test_an_environment_in_a_marked_folder_is_one_of_a_cache(tmp_path: Path) -> None:
+    """The cache of `uvx` carries the mark of caches, two folders above the environment."""
+    cache = _cache(tmp_path / "uv")
+
+    assert cache == cache_of(cache / "archive-v0" / "KbWs9mqT")
+
+
+def test_the_mark_of_an_environment_itself_says_nothing(tmp_path: Path) -> None:
+    """`uv tool install` and `pipx install` mark the environments that last, so that backups pass over them."""
+    prefix = _cache(tmp_path / "tools" / "hybrid-retrieval")
+
+    assert cache_of(prefix) is None
+
+
+def test_a_file_of_that_name_without_the_signature_is_no_mark(tmp_path: Path) -> None:
+    """The first line of the file decides."""
+    cache = _cache(tmp_path / "uv", b"something else")
+
+    assert cache_of(cache / "archive-v0" / "x") is None
+
+
+def test_the_cache_of_an_older_pipx_is_known_by_its_name(tmp_path: Path) -> None:
+    """It holds the environments of `pipx run` and no mark; those of `pipx install` lie beside it."""
+    pipx = tmp_path / "pipx"
+
+    assert pipx / ".cache" == cache_of(pipx / ".cache" / "e3ffa5511cd568b")
+    assert cache_of(pipx / "venvs" / "hybrid-retrieval") is None
+
+
+@pytest.mark.skipif(os.name == "nt", reason="programs end in .exe there")
+def test_a_program_of_a_cache_is_passed_over(tmp_path: Path) -> None:
+    """`uvx` puts its environment first on the PATH: the installed program behind it is found, links are followed."""
+    cached = _program(_cache(tmp_path / "uv") / "archive-v0" / "x")
+    installed = _program(tmp_path / "tools" / "hybrid-retrieval")
+    link = tmp_path / "local" / "hybrid"
+    link.parent.mkdir()
+    link.symlink_to(installed)
+    path = os.pathsep.join(("", str(cached.parent), str(link.parent)))
+
+    assert str(link) == lasting_program({"PATH": path})
+    assert lasting_program({"PATH": str(cached.parent)}) is None
+    assert lasting_program({}) is None
