@@ -302,7 +302,7 @@ def _installed(install: Install, has_called: bool) -> Finding:
         remedy = "uv tool install, or pipx install, hybrid"
         return Finding("warning", "hooks", f"{what}; hybrid is not on the PATH", remedy)
     if not install.is_runnable:
-        return Finding("problem", "hooks", f"{what}; {install.program} is not there", again)
+        return Finding("problem", "hooks", f"{what}; {install.missing} is not there", again)
     if install.program not in ("", "hybrid", sys.executable):
         return Finding("warning", "hooks", f"{what}; calls another installation, {install.program}", again)
     if install.outdated:

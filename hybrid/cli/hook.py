@@ -173,7 +173,7 @@ def _status_rows(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _place_row(client: str, place: Mapping[str, Any]) -> tuple[str, str]:
     """Return one place in which a client is told to call us as a row: client, then scope, path, events and faults."""
-    state = "" if place["is_runnable"] else f"; {place['program']} is not there: install the hooks again"
+    state = "" if place["is_runnable"] else f"; {place['missing']} is not there: install the hooks again"
     if place["outdated"] and not state:
         state = f"; {place['outdated']}: run `{place['renewal']}`"
     what = {"hooks": ", ".join(place["events"]), "mcp": "MCP server", "rules": "instruction"}[place["kind"]]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.hooks.install import found
+from hybrid.hooks.install.clients import CLIENTS
 from hybrid.hooks.install.command import Launcher, as_line, as_words, is_ours, program_of
 from hybrid.hooks.install.foreign import find_foreign
 from hybrid.hooks.install.found import doubled, find_installs, unreadable
@@ -204,3 +205,22 @@ def test_without_a_shell_python_looks_for_the_file_itself(tmp_path: Path) -> Non
 
     assert [0, 0] == [one.returncode for one in done]
     assert [f"__main__ {entry} {there[-6:]}\n", ""] == [one.stdout for one in done]
+
+
+@pytest.mark.parametrize("name", ["claude", "codex"])
+def test_a_file_that_an_installation_left_behind_is_named(tmp_path: Path, name: str) -> None:
+    """After a reinstallation with another Python the program is there, but not the file it is given."""
+    gone = tmp_path / "with space" / "hybrid" / "entry.py"
+    roots = SettingsRoots(tmp_path, None, {"PATH": ""})
+    client = CLIENTS[name]
+    entry = client.entry("Stop", Launcher((sys.executable, "-I", "-S", str(gone))))
+    path = client.file("user", roots)
+    assert path is not None
+    write_files(path.parent, {path.name: json.dumps({"hooks": {"Stop": [entry]}})})
+
+    [missing] = find_installs(roots)
+    write_files(gone.parent, {gone.name: ""})
+    [there] = find_installs(roots)
+
+    assert (str(gone), False, sys.executable) == (missing.missing, missing.is_runnable, missing.program)
+    assert ("", True) == (there.missing, there.is_runnable)

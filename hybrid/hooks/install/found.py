@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -51,6 +52,7 @@ class Install(Struct, frozen=True):
         is_runnable: Whether the program exists, and the file it is given.
         outdated: What this version registers otherwise, in words; empty for nothing.
         kind: The part that is registered.
+        missing: What does not exist: the program, or the file it is given; empty when it is runnable.
     """
 
     client: str
@@ -62,6 +64,7 @@ class Install(Struct, frozen=True):
     is_runnable: bool
     outdated: str = ""
     kind: Kind = "hooks"
+    missing: str = ""
 
     @property
     def removal(self) -> str:
@@ -97,6 +100,7 @@ class Install(Struct, frozen=True):
             "events": list(self.events),
             "program": self.program,
             "is_runnable": self.is_runnable,
+            "missing": self.missing or None,
             "commands": list(self.commands),
             "outdated": self.outdated or None,
             "renewal": self.renewal if self.outdated else None,
@@ -213,9 +217,11 @@ def _in_text(part: Part, scope: str, path: Path, text: str, environ: Mapping[str
     if present:
         events = tuple(each.event for each in present if each.event)
         commands = tuple(each.command for each in present if each.command)
-        is_runnable = all(_exists(each, environ) for each in present)
-        older = part.outdated(text, present) or _short_lived(present[0].program)
-        yield Install(part.owner, scope, path, events, commands, present[0].program, is_runnable, older, part.kind)
+        program, missing = present[0].program, next(filter(None, (_missing(each, environ) for each in present)), "")
+        older = part.outdated(text, present) or _short_lived(program)
+        yield Install(
+            part.owner, scope, path, events, commands, program, not missing, older, part.kind, missing=missing
+        )
 
 
 def _in_codex_config(roots: SettingsRoots) -> Iterator[Install]:
@@ -247,9 +253,9 @@ def _plugins(roots: SettingsRoots) -> Iterator[Install]:
     """Yield our own plugins that Claude Code has switched on."""
     for name, _, path in enabled_plugins(roots):
         if name.partition("@")[0] == PLUGIN:
-            is_runnable = shutil.which("hybrid", path=roots.environ.get("PATH")) is not None
-            events = CLAUDE.events
-            yield Install("claude", "plugin", path, events, (f"plugin {name}",), "hybrid", is_runnable)
+            missing = "" if shutil.which("hybrid", path=roots.environ.get("PATH")) else "hybrid"
+            command = (f"plugin {name}",)
+            yield Install("claude", "plugin", path, CLAUDE.events, command, "hybrid", not missing, missing=missing)
 
 
 def _text(path: Path) -> str:
@@ -276,14 +282,21 @@ def _settings(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _exists(present: RegisteredCommand, environ: Mapping[str, str]) -> bool:
-    """Return whether the program is found and the file of ours that it is given exists."""
+def _missing(present: RegisteredCommand, environ: Mapping[str, str]) -> str:
+    """Return the program if it is not found, or the file of ours that it is given if that does not exist; else empty.
+
+    The program may be there without the file: after a reinstallation with another Python, for example.
+    """
     if not present.program:
-        return True  # An instruction starts nothing.
+        return ""  # An instruction starts nothing.
     if shutil.which(present.program, path=environ.get("PATH")) is None:
-        return False
-    words = [word.strip("'\"") for word in present.args]
-    return all(Path(word).is_file() for word in words if word.endswith("entry.py"))
+        return present.program
+    try:
+        given = present.args or shlex.split(present.command, posix="\\" not in present.command)
+    except ValueError:
+        given = present.command.split()
+    words = (word.strip("'\"") for word in given)
+    return next((word for word in words if word.endswith("entry.py") and not Path(word).is_file()), "")
 
 
 def _short_lived(program: str) -> str:
