@@ -133,6 +133,11 @@ class _Line:
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
 
+    def __del__(self) -> None:
+        """Release the file of a store that nobody holds any more: Python 3.13 and newer warn of a connection left open."""
+        if self._connection is not None:
+            self._connection.close()
+
     def done(self, work: Callable[[sqlite3.Connection], _T], begin: str) -> _T:
         """Return the result of work in a transaction: one that this thread has begun, else one begun by `begin`.
 
