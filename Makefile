@@ -7,6 +7,8 @@
 # make heavy   the tests that need torch and transformers, in an environment of their own
 # make docs    write the pages that are made from the code and from config.toml
 # make site    build the pages as a site into .site, without network; a warning is an error
+# make wheel   build source archive and wheel of the last commit into dist, the same to the byte each time
+# make sbom    write hybrid-retrieval.cdx.json, the list of what the wheel holds and needs
 # make picture draw docs/picture.svg: a terminal in which hybrid answers prompts
 # make bench   the benchmarks, with figures as ratios to something measured in the same run
 # make bench-scale  searches at 10,000, 100,000 and a million chunks beside other engines (BEFORE=REVISION: and beside
@@ -25,7 +27,7 @@ WORKERS ?= 4
 BIN := $(VENV)/bin
 HERE := $(CURDIR)
 
-.PHONY: demo test again clients milvus heavy check lint types layers docs site picture bench bench-scale wheel clean
+.PHONY: demo test again clients milvus heavy check lint types layers docs site picture bench bench-scale sbom wheel clean
 
 $(VENV)/installed: pyproject.toml lab/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -95,8 +97,12 @@ bench-scale: $(VENV)/installed
 	test -z "$(BEFORE)" || test -d .before/$(BEFORE) || git worktree add --detach .before/$(BEFORE) $(BEFORE)
 	$(BIN)/hybrid eval scale $(TREE) $(if $(BEFORE),--before .before/$(BEFORE))
 
+sbom: $(VENV)/installed
+	$(BIN)/python -m tests.release.sbom
+
 wheel: $(VENV)/installed
-	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m tests.release.sbom --check
+	$(BIN)/python -m tests.release.build --outdir dist
 
 clean:
 	rm -rf .before && git worktree prune
