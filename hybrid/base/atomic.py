@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _POLL_S = 0.01
+_SHARED_S = 1.0 if sys.platform == "win32" else 0.0
+"""Seconds in which a file that is to be replaced may be open in another process: only Windows refuses then."""
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # Windows has none; links need rights there.
 _BINARY = getattr(os, "O_BINARY", 0)
 
@@ -51,7 +53,7 @@ def write_atomic(
             temporary.chmod(rights)
         if before_replace is not None:
             before_replace()
-        temporary.replace(path)
+        replace_file(temporary, path)
     except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
@@ -60,6 +62,24 @@ def write_atomic(
         raise
     if durable:
         sync_folder(path.parent)
+
+
+def replace_file(source: Path, target: Path) -> None:
+    """Rename a file over another one; on Windows wait a moment for those who have that one open.
+
+    Raises:
+        OSError: It cannot be renamed.
+    """
+    until_s = time.monotonic() + _SHARED_S
+    while True:
+        try:
+            source.replace(target)
+        except PermissionError:
+            if time.monotonic() >= until_s:
+                raise
+            time.sleep(_POLL_S)
+        else:
+            return
 
 
 def open_private(path: Path) -> BinaryIO:

@@ -263,12 +263,23 @@ def edit_of(lesson: Lesson) -> LessonEdit:
         path = Path(folder) / f"{lesson.id}.md"
         path.write_text(_text_of(lesson), encoding="utf-8")
         try:
-            code = subprocess.run([*shlex.split(command), str(path)], check=False).returncode
+            code = subprocess.run([*words_of(command), str(path)], check=False).returncode
         except (OSError, ValueError) as error:
             raise LessonsError(f"the editor {command!r} cannot be started: {error}") from error
         if code != 0:
             raise LessonsError(f"the editor {command!r} ended with code {code}; nothing was changed")
         return _difference(lesson, path.read_text(encoding="utf-8", errors="replace"))
+
+
+def words_of(command: str, *, is_windows: bool = os.name == "nt") -> list[str]:
+    """Return the words of a command line; on Windows a backslash is a part of a path.
+
+    Raises:
+        ValueError: A quote is not closed.
+    """
+    if not is_windows:
+        return shlex.split(command)
+    return [word.strip('"') for word in shlex.split(command, posix=False)]
 
 
 def _text_of(lesson: Lesson) -> str:

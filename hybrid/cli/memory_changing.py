@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, AnyStr
 from hybrid.ask.memory_filters import Filters, project_named, require_ids, rows_of, since_ms
 from hybrid.ask.memory_lookup import RankedRow, list_text, row_json
 from hybrid.ask.memory_notes import Note, told
-from hybrid.base.atomic import open_private
+from hybrid.base.atomic import open_private, replace_file
 from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import HybridError
 from hybrid.base.home import expanded
@@ -236,7 +236,7 @@ def _write_file(path: Path, lines: Iterable[str]) -> int:
             for line in lines:
                 out.write(f"{line}\n".encode("utf-8", "replace"))
                 n += 1
-        temporary.replace(path)
+        replace_file(temporary, path)
     except BaseException as error:
         with suppress(OSError):
             temporary.unlink()

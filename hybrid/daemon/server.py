@@ -60,7 +60,9 @@ class Listener:
         self._token = ""
         self._path: Path | None = None
         self._announcement = b""
-        self.socket = self._bound(environ, is_tcp=is_tcp or not hasattr(socket, "AF_UNIX"))
+        # Newer versions of Windows have such sockets too, but no rights of files that would guard them.
+        is_tcp = is_tcp or sys.platform == "win32" or not hasattr(socket, "AF_UNIX")
+        self.socket = self._bound(environ, is_tcp=is_tcp)
         try:
             self.socket.listen(_BACKLOG)
             self.socket.setblocking(False)
@@ -126,6 +128,7 @@ class Listener:
                         return self._bound_to(path)
         self._token = os.urandom(32).hex()
         sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        keep_port(sock)
         sock.bind(("127.0.0.1", 0))
         return sock
 
@@ -151,6 +154,13 @@ class Listener:
         path.unlink(missing_ok=True)
         write_atomic(path, data, durable=False)
         return data
+
+
+def keep_port(sock: socket.socket) -> None:
+    """Let no other program bind the port of a socket that is bound next: Windows allows that unless it is asked."""
+    option: int | None = getattr(socket, "SO_EXCLUSIVEADDRUSE", None)
+    if option is not None:
+        sock.setsockopt(socket.SOL_SOCKET, option, 1)
 
 
 def _folders(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:

@@ -53,6 +53,9 @@ _KEEP_S = 1.0
 _LOOK_S = 0.02
 """Seconds between two looks at the clock."""
 
+_AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+"""Through no link, and on Windows without a second character at the end of each line."""
+
 _HELP = """\
 usage: hybrid hook run --client NAME --event EVENT [--debug] < EVENT.json
 
@@ -531,7 +534,7 @@ def _append(path: str, line: bytes) -> None:
     """Append a line to a file, made with its folder if missing; what cannot be written is left out."""
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)  # noqa: PTH103, PTH120
-        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _AS_IT_IS, 0o600)
     except OSError:
         return
     try:

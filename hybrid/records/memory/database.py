@@ -134,7 +134,7 @@ class _Line:
         self._file: tuple[int, int] | None = None
 
     def __del__(self) -> None:
-        """Release the file of a store that nobody holds any more: Python 3.13 and newer warn of a connection left open."""
+        """Close the database of a store that nobody holds any more; Python 3.13 warns of one left open."""
         if self._connection is not None:
             self._connection.close()
 

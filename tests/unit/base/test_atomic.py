@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hybrid.base import atomic
 from hybrid.base.atomic import append_line, locked, make_private_folder, read_regular, set_aside, write_atomic
 from tests.support.builders import python_process
 
@@ -297,3 +298,40 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
     for name in ("link", "folder", "pipe", "missing"):
         with pytest.raises(OSError, match=name):
             read_regular(tmp_path / name, 9)
+
+
+def test_a_file_that_is_open_elsewhere_is_replaced_a_moment_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows refuses to replace a file while somebody reads it: then the rename is tried again."""
+    path = tmp_path / "state.json"
+    path.write_bytes(b"old")
+    refusals = iter([True, True, False])
+    rename = Path.replace
+
+    def replace(source: Path, target: Path) -> Path:
+        if next(refusals):
+            raise PermissionError(13, "Access is denied", str(target))
+        return rename(source, target)
+
+    monkeypatch.setattr(atomic, "_SHARED_S", 60.0)
+    monkeypatch.setattr(Path, "replace", replace)
+    atomic.write_atomic(path, b"new")
+
+    assert b"new" == path.read_bytes()
+    assert [path] == list(tmp_path.iterdir())
+
+
+def test_a_folder_that_may_not_be_written_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a refusal has another reason the error is raised at the end of the wait, and nothing is left behind."""
+    path = tmp_path / "state.json"
+    path.write_bytes(b"old")
+
+    def replace(source: Path, target: Path) -> Path:
+        raise PermissionError(13, "Permission denied", str(target))
+
+    monkeypatch.setattr(Path, "replace", replace)
+    with pytest.raises(PermissionError):
+        atomic.write_atomic(path, b"new")
+
+    assert [path] == list(tmp_path.iterdir())
