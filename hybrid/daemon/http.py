@@ -23,7 +23,6 @@ from urllib.parse import parse_qs, urlsplit
 
 from hybrid import __version__
 from hybrid.base.atomic import write_atomic
-from hybrid.daemon.server import keep_port
 from hybrid.ipc.endpoint import run_folder
 
 if TYPE_CHECKING:
@@ -131,7 +130,8 @@ class _Server(ThreadingHTTPServer):
         super().__init__((HOST, port), Handler)
 
     def server_bind(self) -> None:
-        keep_port(self.socket)
+        if hasattr(socket, "SO_EXCLUSIVEADDRUSE"):  # Windows lets others bind a port, too, unless it is asked.
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
         # That of the base class asks the network for the name of this machine.
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = HOST, int(self.server_address[1])
