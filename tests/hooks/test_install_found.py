@@ -12,7 +12,8 @@ from hybrid.hooks.install.clients import CLIENTS
 from hybrid.hooks.install.command import Launcher, as_line, as_words, is_ours, program_of
 from hybrid.hooks.install.foreign import find_foreign
 from hybrid.hooks.install.found import doubled, find_installs, unreadable
-from hybrid.hooks.install.parts import SettingsRoots
+from hybrid.hooks.install.merge import HookPart
+from hybrid.hooks.install.parts import SettingsRoots, Wanted
 from tests.support.builders import write_files
 
 if TYPE_CHECKING:
@@ -212,11 +213,11 @@ def test_a_file_that_an_installation_left_behind_is_named(tmp_path: Path, name: 
     """After a reinstallation with another Python the program is there, but not the file it is given."""
     gone = tmp_path / "with space" / "hybrid" / "entry.py"
     roots = SettingsRoots(tmp_path, None, {"PATH": ""})
-    client = CLIENTS[name]
-    entry = client.entry("Stop", Launcher((sys.executable, "-I", "-S", str(gone))))
-    path = client.file("user", roots)
+    part = HookPart(CLIENTS[name])
+    path = part.files.file("user", roots)
     assert path is not None
-    write_files(path.parent, {path.name: json.dumps({"hooks": {"Stop": [entry]}})})
+    wanted = Wanted(Launcher((sys.executable, "-I", "-S", str(gone))), ("Stop",))
+    write_files(path.parent, {path.name: part.with_us("", wanted, name=path.name)})
 
     [missing] = find_installs(roots)
     write_files(gone.parent, {gone.name: ""})
