@@ -12,6 +12,7 @@ from hybrid import __version__
 from hybrid.base.resources import shipped
 from hybrid.hooks.install.clients import CLIENTS
 from hybrid.hooks.install.command import PORTABLE
+from hybrid.hooks.install.servers import SERVER, server_words
 from tests.support.builders import CHECKOUT
 
 if TYPE_CHECKING:
@@ -62,6 +63,18 @@ def test_the_plugin_has_the_version_of_the_package() -> None:
     assert __version__ == plugin["version"]
     assert "hooks" not in plugin
     assert [(plugin["name"], "./")] == [(each["name"], each["source"]) for each in market["plugins"]]
+
+
+def test_the_plugin_starts_the_server_as_an_installation_does() -> None:
+    """plugin.json names the MCP server with the entry of a project. A file `.mcp.json` would lie in the root of this
+    repository too, where every contributor's client would read it."""
+    server = CLIENTS["claude"].server
+    assert server is not None
+
+    assert {SERVER: dict(server.entry(server_words(PORTABLE, "claude")))} == _read(".claude-plugin/plugin.json")[
+        "mcpServers"
+    ]
+    assert not (shipped(".claude-plugin").parent / ".mcp.json").exists()
 
 
 def test_the_readme_names_every_manifest() -> None:
