@@ -66,8 +66,10 @@ def test_the_plugin_has_the_version_of_the_package() -> None:
 
 
 def test_the_plugin_starts_the_server_as_an_installation_does() -> None:
-    """plugin.json names the MCP server with the entry of a project. A file `.mcp.json` would lie in the root of this
-    repository too, where every contributor's client would read it."""
+    """plugin.json names the MCP server with the entry of a project.
+
+    A file `.mcp.json` would lie in the root of this repository too, where every contributor's client would read it.
+    """
     server = CLIENTS["claude"].server
     assert server is not None
 
