@@ -231,6 +231,14 @@ class DaemonConfig(Struct, frozen=True):
     http_port: Annotated[int, (0, 65_535)]
 
 
+class DashboardConfig(Struct, frozen=True):
+    """The `[dashboard]` section."""
+
+    port: Annotated[int, (0, 65_535)]
+    idle_minutes: Annotated[float, (0.01, 100_000)]
+    open: bool
+
+
 class ModelConfig(Struct, frozen=True):
     """The `[model]` section."""
 
@@ -272,6 +280,7 @@ class Config(Struct, frozen=True):
     index: IndexConfig
     mcp: McpConfig
     daemon: DaemonConfig
+    dashboard: DashboardConfig
     model: ModelConfig
     privacy: PrivacyConfig
     log: LogConfig
@@ -309,6 +318,7 @@ _MODEL_NAMES_A_PROJECT_MAY_USE = ("static-v1", "hashing")
 _READERS_A_PROJECT_MAY_USE = ("all-MiniLM-L6-v2-int8", "")
 _PROJECT_MAY_NOT = (
     "daemon.",
+    "dashboard.",
     "hooks.deadline_ms",
     "hooks.ledger_days",
     "index.auto_max_files",

@@ -37,6 +37,7 @@ COMMANDS = {
     "mark": ("mark", "say whether a decision was good or noise"),
     "lessons": ("lessons", "rules that the project learned: show, score, add, change, import"),
     "score-local": ("lessons", "how well lessons fit a query, by their words"),
+    "dashboard": ("dashboard", "a page in the browser: what was given and why, search, gate, records, index, health"),
     "doctor": ("doctor", "check installation, hooks, service, index, model and rights, with a remedy for each finding"),
     "pause": ("pause", "switch hybrid off in this project, a session or everywhere"),
     "resume": ("pause", "switch it on again"),

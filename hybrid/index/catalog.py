@@ -219,6 +219,28 @@ class Catalog:
         )
         return {decode_path(path): (content_id, kind, language) for path, content_id, kind, language in rows}
 
+    def listed(self, show: str, contains: str, after: str, limit: int) -> list[tuple[str, str, str, int, str]]:
+        """Return path, kind, language, bytes and reason of a skip of documents of this tree, in order of path.
+
+        Args:
+            show: `indexed`, `skipped` or `all`.
+            contains: A part of the path, case aside in ASCII; empty for any.
+            after: The path before the first one; empty for the beginning.
+            limit: So many at most.
+        """
+        only = {"indexed": " AND d.content_id IS NOT NULL", "skipped": " AND d.skip_reason IS NOT NULL"}.get(show, "")
+        values: list[object] = [self._tree_id, encode_path(after)]
+        if contains:
+            only += " AND instr(lower(CAST(d.path AS TEXT)), ?) > 0"
+            values.append(contains.lower())
+        rows = self._db.execute(
+            "SELECT d.path, d.kind, coalesce(c.language, ''), d.size_bytes, coalesce(d.skip_reason, '') FROM documents "
+            f"AS d LEFT JOIN contents AS c ON c.id = d.content_id WHERE d.tree_id = ? AND d.path > ?{only} "
+            "ORDER BY d.path LIMIT ?",
+            (*values, limit),
+        )
+        return [(decode_path(path), *rest) for path, *rest in rows]  # pyright: ignore[reportReturnType] - as selected
+
     def digest_of(self, content_id: int) -> bytes:
         """The digest of the text of a content, as of `hybrid.types.Document`; empty for an unknown id."""
         return self._value("SELECT digest FROM contents WHERE id = ?", content_id) or b""

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from hybrid.operations import types
 from hybrid.operations.asking import OperationError
+from hybrid.operations.pages import PAGES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -76,14 +77,14 @@ OPERATIONS: Mapping[str, Operation] = {
     "hand_over": Operation(types.Nothing, types.TextResult, _of_briefs("hand_over")),
     "learned": Operation(types.Nothing, types.TextResult, _of_briefs("learned")),
 }
-"""Name → operation."""
+"""Name → operation; those of the page stand in `pages`, so that no agent is offered them."""
 
 
 def perform(name: str, asking: Asking, arguments: Mapping[str, object]) -> Outcome:
     """Do an operation.
 
     Args:
-        name: A name of `OPERATIONS`.
+        name: A name of `OPERATIONS`, or of `pages.PAGES`.
         asking: Who asks, and where.
         arguments: The arguments as JSON has them.
 
@@ -91,7 +92,7 @@ def perform(name: str, asking: Asking, arguments: Mapping[str, object]) -> Outco
         OperationError: There is no such operation, or an argument is wrong.
         HybridError: It cannot be done; the message says why.
     """
-    operation = OPERATIONS.get(name)
+    operation = OPERATIONS.get(name) or PAGES.get(name)
     if operation is None:
         raise OperationError(f"there is no operation {name!r}; there are {', '.join(sorted(OPERATIONS))}")
     try:

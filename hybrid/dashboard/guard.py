@@ -1,0 +1,255 @@
+"""Lets nobody else in: checks where each request comes from, the session, and of a change its anti-forgery token.
+
+A browser sends requests of any page to loopback, so every one is checked for `Host` (a name that leads here), `Origin`
+and `Sec-Fetch-Site` (another page), the cookie of a session, and a change for a token that only our own pages hold. The
+first login needs a token that is printed on the terminal, works once and for a short time. Secrets stay in memory.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import time
+from http.cookies import CookieError, SimpleCookie
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+from starlette.responses import PlainTextResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+HOST = "127.0.0.1"
+
+TOKEN_S = 600.0
+"""Seconds for which the printed token may be exchanged."""
+
+_MOST_WRONG = 20
+"""Wrong tokens after which the printed one is void: who starts the page again gets another."""
+_MOST_SESSIONS = 16
+"""Sessions at a time; the oldest ends first."""
+_MOST_BODY = 262_144
+"""Bytes of the body of a change."""
+_MOST_FIELDS = 1_000
+_PUBLIC = ("/static/",)
+"""Beginnings of paths that anybody may read: they hold nothing of the user."""
+
+HEADERS: Mapping[str, str] = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+"""Headers of every answer, also of a refusal."""
+
+
+class Session:
+    """A browser that logged in.
+
+    Attributes:
+        forgery_token: What each of its changes must carry.
+        notes: What was done, for the next page that is shown: a sentence, and whether it went well.
+    """
+
+    def __init__(self) -> None:
+        self.forgery_token = secrets.token_urlsafe(32)
+        self.notes: list[tuple[str, bool]] = []
+
+    def take_notes(self) -> list[tuple[str, bool]]:
+        """Return the notes, and keep none."""
+        notes, self.notes = self.notes, []
+        return notes
+
+
+class Sessions:
+    """The sessions of one process, and the token for the first login.
+
+    Args:
+        clock: Gives monotonic seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._token = ""
+        self._until_s = 0.0
+        self._n_wrong = 0
+        self._sessions: dict[str, Session] = {}
+
+    def offer(self) -> str:
+        """Return a new token, in place of an earlier one."""
+        self._token, self._until_s, self._n_wrong = secrets.token_urlsafe(32), self._clock() + TOKEN_S, 0
+        return self._token
+
+    def redeem(self, token: str) -> str | None:
+        """Return the secret of a new session for the right token, which is void from then on; None for any other."""
+        is_right = hmac.compare_digest(token.encode("utf-8", "replace"), self._token.encode())
+        if not self._token or not is_right or self._clock() > self._until_s:
+            self._n_wrong += 1
+            if self._n_wrong >= _MOST_WRONG:
+                self._token = ""
+            return None
+        self._token = ""
+        secret = secrets.token_urlsafe(32)
+        self._sessions[secret] = Session()
+        while len(self._sessions) > _MOST_SESSIONS:
+            del self._sessions[next(iter(self._sessions))]
+        return secret
+
+    def of(self, secret: str) -> Session | None:
+        """Return the session with a secret; None without one."""
+        data = secret.encode("utf-8", "replace")
+        found = [one for known, one in self._sessions.items() if hmac.compare_digest(known.encode(), data)]
+        return found[0] if found else None
+
+    def end(self, secret: str) -> None:
+        """End a session."""
+        self._sessions.pop(secret, None)
+
+
+class Guard:
+    """Passes a request on if it may be answered; adds `HEADERS` to every answer.
+
+    What is passed on has `scope["session"]`, and of a change `scope["form"]`: name → value of its fields.
+
+    Args:
+        app: Answers what is passed on.
+        sessions: The sessions.
+        port: The port that is listened on.
+        login: Gives the page that asks for the token, with a sentence on what was wrong.
+        asked: Called with each request of a session.
+    """
+
+    def __init__(
+        self, app: ASGIApp, sessions: Sessions, port: int, login: Callable[[str], Response], asked: Callable[[], None]
+    ) -> None:
+        self._app = app
+        self._sessions = sessions
+        self._login = login
+        self._asked = asked
+        self._hosts = {f"{name}:{port}": f"http://{name}:{port}" for name in (HOST, "localhost")}
+        self.cookie = f"hybrid-{port}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer or refuse one request."""
+        if scope["type"] != "http":
+            return
+        answer = await self._refusal(scope, receive) or self._app
+        await answer(scope, receive, _with_headers(send))
+
+    async def _refusal(self, scope: Scope, receive: Receive) -> Response | None:
+        """Return why a request is not passed on, or the login; None for one that is."""
+        headers = _headers(scope)
+        if (refusal := self._place_problem(scope["method"], scope["path"], headers)) is not None:
+            return refusal
+        if scope["method"] in ("GET", "HEAD") and scope["path"].startswith(_PUBLIC):
+            return None
+        form = await _form(headers, receive) if scope["method"] == "POST" else {}
+        if form is None:
+            return PlainTextResponse("the form cannot be read\n", 400)
+        if scope["path"] == "/login" and scope["method"] == "POST":
+            return self._logged_in(form.get("token", ""))
+        secret = self._secret(headers)
+        session = self._sessions.of(secret) if secret else None
+        if session is None:
+            return self._login("")
+        if scope["method"] == "POST" and not hmac.compare_digest(
+            form.pop("forgery", "").encode("utf-8", "replace"), session.forgery_token.encode()
+        ):
+            return PlainTextResponse("this form is not of this session: load its page again\n", 403)
+        self._asked()
+        if scope["path"] == "/logout" and scope["method"] == "POST":
+            self._sessions.end(secret)
+            return self._login("You are logged out.")
+        scope["session"], scope["form"] = session, form
+        return None
+
+    def _place_problem(self, method: str, path: str, headers: Mapping[str, list[str]]) -> Response | None:
+        """Return a refusal for a request to another host, from another page, or of another method."""
+        hosts = [host.strip().lower() for host in headers.get("host", [])]
+        if len(hosts) != 1 or hosts[0] not in self._hosts:
+            return PlainTextResponse("the Host must be this page's own\n", 403)
+        if method not in ("GET", "HEAD", "POST"):
+            return PlainTextResponse("only GET, HEAD and POST are answered\n", 405, {"allow": "GET, HEAD, POST"})
+        sites = headers.get("sec-fetch-site", [])
+        if any(site.strip().lower() not in ("none", "same-origin") for site in sites):
+            # The file that opens the browser leads here, as may any link: that gets the empty login, whoever comes.
+            is_led = (method, path, headers.get("sec-fetch-mode")) == ("GET", "/", ["navigate"])
+            return self._login("") if is_led else PlainTextResponse("other pages get nothing\n", 403)
+        origins = [origin.strip().lower() for origin in headers.get("origin", [])]
+        own = self._hosts[hosts[0]]
+        # A form of a page that sends no referrer has the origin `null`; the browser vouches for it in another header.
+        is_vouched = origins == ["null"] and [site.strip().lower() for site in sites] == ["same-origin"]
+        if any(origin != own for origin in origins) and not (method == "POST" and is_vouched):
+            return PlainTextResponse("other pages get nothing\n", 403)
+        if method == "POST" and not origins:
+            return PlainTextResponse("a change must name its Origin\n", 403)
+        return None
+
+    def _logged_in(self, token: str) -> Response:
+        secret = self._sessions.redeem(token.strip().lstrip("#"))
+        if secret is None:
+            return self._login("This token is wrong, was used already, or is too old.")
+        answer = PlainTextResponse("", 303, {"location": "/"})
+        answer.set_cookie(self.cookie, secret, path="/", httponly=True, samesite="strict")
+        return answer
+
+    def _secret(self, headers: Mapping[str, list[str]]) -> str:
+        for text in headers.get("cookie", []):
+            try:
+                found = SimpleCookie(text).get(self.cookie)
+            except CookieError:
+                continue
+            if found is not None:
+                return found.value
+        return ""
+
+
+def _headers(scope: Scope) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name, value in scope["headers"]:
+        found.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+    return found
+
+
+async def _form(headers: Mapping[str, list[str]], receive: Receive) -> dict[str, str] | None:
+    """Return the fields of a form, of each name the first one but `ids`, whose values are joined; None for no form."""
+    kinds = headers.get("content-type", [""])
+    if kinds[0].partition(";")[0].strip().lower() != "application/x-www-form-urlencoded":
+        return None
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        body += message.get("body", b"")
+        if len(body) > _MOST_BODY:
+            return None
+        if not message.get("more_body", False):
+            break
+    try:
+        fields = parse_qs(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        return None
+    return {name: " ".join(values) if name == "ids" else values[0] for name, values in fields.items()}
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            ours = {name.encode() for name in HEADERS}
+            given: list[Any] = [pair for pair in message.get("headers", []) if pair[0].lower() not in ours]
+            given += [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+            message = {**message, "headers": given}
+        await send(message)
+
+    return sending

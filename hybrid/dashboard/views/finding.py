@@ -1,0 +1,146 @@
+"""Views of what is indexed: search with highlighted lines and evidence, the files of the index, a running build."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import JSONResponse
+
+from hybrid.dashboard.rendering import in_seconds
+from hybrid.dashboard.service import PageError
+from hybrid.operations.page_types import (
+    PageFiles,
+    PageFilesArguments,
+    PageNothing,
+    PageProgress,
+    PageSearchArguments,
+    PageSearchResult,
+)
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from hybrid.dashboard.desk import Asked
+
+KINDS = {
+    "code": "Code",
+    "doc": "Documents",
+    "lessons": "Lessons",
+    "lore": "Lore",
+    "memory": "Memory",
+}
+"""What can be searched → its name."""
+
+_LIMITS = (10, 25, 50)
+_STEPS = {"scan": "finds files", "read": "reads and embeds", "write": "writes", "merge": "merges segments"}
+_SKIPPED = {
+    "binary": "holds bytes that are no text",
+    "data": "data, such as a table of numbers",
+    "empty": "empty",
+    "generated": "says that a program made it",
+    "lock_file": "a lock file of packages",
+    "minified": "minified",
+    "secret_file": "made for secrets",
+    "too_large": "larger than index.max_file_bytes",
+    "too_long": "lines too long to read",
+    "unknown_type": "of no known type",
+    "unreadable": "cannot be read",
+    "vanished": "gone while it was read",
+}
+"""Reason of a skip → it in words."""
+
+
+def search(asked: Asked) -> Response:
+    """Show what fits a query, each hit with its lines and the numbers that gave it its place."""
+    query = asked.query.get("q", "").strip()
+    kinds = [kind for kind in asked.query.getlist("kind") if kind in KINDS]
+    path = asked.query.get("path", "").strip()
+    limit = next((one for one in _LIMITS if str(one) == asked.query.get("limit")), _LIMITS[0])
+    result: PageSearchResult | None = None
+    error: PageError | None = None
+    if query:
+        arguments = PageSearchArguments(query=query[:5_000], kinds=kinds, path=path, limit=limit)
+        try:
+            result = asked.ask("page_search", arguments, PageSearchResult)
+        except PageError as failed:
+            error = failed
+    return asked.page(
+        "search.html",
+        status=200 if error is None else 409,
+        query=query,
+        kinds=KINDS,
+        chosen=kinds,
+        path=path,
+        limit=limit,
+        limits=_LIMITS,
+        result=result,
+        error=error,
+        strongest=_strongest(result),
+    )
+
+
+def _strongest(result: PageSearchResult | None) -> dict[str, float]:
+    """Return the largest bm25 and the largest sum of evidence among the hits, by which bars are drawn; 1 at least."""
+    hits = [hit for part in result.lists for hit in part.hits] if result else []
+    return {
+        "bm25": max([1.0, *(hit.bm25 or 0.0 for hit in hits)]),
+        "evidence": max([1.0, *(abs(value) for hit in hits for value in hit.evidence.values())]),
+        "rrf": max([0.001, *(hit.rrf for hit in hits)]),
+    }
+
+
+def index(asked: Asked) -> Response:
+    """Show the index of the project: figures, languages, what was left out and why, the last build, the files.
+
+    Raises:
+        PageError: The state cannot be had.
+    """
+    show = asked.query.get("show", "all")
+    show = show if show in ("all", "indexed", "skipped") else "all"
+    contains, after = asked.query.get("contains", "").strip(), asked.query.get("after", "")
+    state = asked.desk.service.report(asked.project.root, "status") if asked.project.root else {}
+    arguments = PageFilesArguments(show=show, contains=contains, after=after)  # pyright: ignore[reportArgumentType]
+    problem = ""
+    files = PageFiles(files=[], next_after="")
+    building = PageProgress()
+    try:
+        building = asked.ask("page_progress", PageNothing(), PageProgress)
+        files = asked.ask("page_files", arguments, PageFiles)
+    except PageError as error:
+        problem = str(error)
+    return asked.page(
+        "index.html",
+        state=state,
+        index=state.get("index") or {},
+        skipped=_SKIPPED,
+        files=files,
+        problem=problem,
+        building=building,
+        building_text=_in_words(building),
+        last_build=_last_build(state, asked.project.root),
+        show=show,
+        contains=contains,
+        after=after,
+    )
+
+
+def _last_build(state: dict[str, Any], root: str) -> dict[str, Any]:
+    """Return what the service tells of its last build of a project; empty when it made none."""
+    daemon: dict[str, Any] = state.get("daemon") or {}
+    projects: list[dict[str, Any]] = daemon.get("projects") or []
+    nothing: dict[str, Any] = {}
+    return next((one for one in projects if one.get("root") == root), nothing)
+
+
+def progress(asked: Asked) -> Response:
+    """Return how far the running build is, for the script of the page."""
+    told = asked.ask("page_progress", PageNothing(), PageProgress)
+    return JSONResponse({"is_building": told.is_building, "share": told.share, "text": _in_words(told)})
+
+
+def _in_words(told: PageProgress) -> str:
+    if not told.is_building:
+        return ""
+    files = f" {told.done:,} of {told.total:,} files" if told.total else ""
+    left = f", about {in_seconds(told.seconds_left)} left" if told.seconds_left is not None else ""
+    return f"A build {_STEPS.get(told.step, 'begins')}{files}, {told.share:.0%} done{left}"

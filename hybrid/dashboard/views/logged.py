@@ -1,0 +1,355 @@
+"""Views of the event log: what was decided and why, live; one decision in full; the gate's curve; marks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import math
+from itertools import islice
+from typing import TYPE_CHECKING, Any, cast
+
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import StreamingResponse
+
+from hybrid.base.errors import HybridError
+from hybrid.dashboard.rendering import curve
+from hybrid.dashboard.service import PageError
+from hybrid.feedback.events import compared_in, is_decision
+from hybrid.feedback.log_index import COMPARED, INJECTED, PROMPT
+from hybrid.feedback.marks import add_mark, read_marks, remove_marks
+from hybrid.feedback.reasons import REASONS, reason_of
+from hybrid.health.explaining import advice, item_place, learned_ids
+from hybrid.health.gate_words import gate_rows, kind_rows
+from hybrid.operations.page_types import PageTitles, PageTitlesArguments
+from hybrid.records.memory.showing import parse_name
+from hybrid.render.numbers import LOWEST_BAR, local_time
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from starlette.responses import Response
+
+    from hybrid.dashboard.desk import Asked
+
+    Event = dict[str, Any]
+
+_PAGE = 50
+_LOOK_S = 0.5
+"""Seconds between two looks at the log for a page that follows it."""
+_BEAT_S = 15.0
+"""Seconds after which something is sent in any case, so that a browser that is gone is noticed."""
+_CURVE = 200
+"""Prompts of which the curve is drawn."""
+_LISTED = 40
+"""Prompts below the curve."""
+
+_COMPARED = ("score", "threshold", "top_cosine")
+
+SHOWN = {"": 0, "prompts": PROMPT, "injected": INJECTED}
+"""What of the log is shown → the signs that a line must have."""
+MEANINGS = {
+    (True, True): "speaking was good",
+    (True, False): "it should have been silent",
+    (False, True): "it should have spoken",
+    (False, False): "silence was right",
+}
+"""(has spoken, is good) → the meaning of a mark."""
+
+
+# --- now --------------------------------------------------------------------------------------------------
+
+
+def now(asked: Asked) -> Response:
+    """Show the last decisions, newest first, with what each gave and why."""
+    log = asked.desk.log
+    log.refresh()
+    show, reason = asked.query.get("show", ""), asked.query.get("reason", "")
+    wanted = asked.log_filter(signs=SHOWN.get(show, 0), reason=reason)
+    before = asked.query.get("before", "")
+    events, has_more = log.page(wanted, before=before, limit=_PAGE)
+    newest = log.newest_id()
+    marks = marks_of(asked)
+    return asked.page(
+        "now.html",
+        events=[described(event, marks) for event in events],
+        newest=newest,
+        next_before=events[-1].get("id") if has_more else "",
+        before=before,
+        show=show,
+        reason=reason,
+        reasons=log.reasons(asked.log_filter()),
+        sentences={name: known.sentence for name, known in REASONS.items()},
+    )
+
+
+def marks_of(asked: Asked) -> dict[str, str]:
+    """Return id → word of the marks that count."""
+    return {mark.event_id: mark.word for mark in read_marks(asked.desk.log_folder)}
+
+
+def described(event: Event, marks: Mapping[str, str]) -> Event:
+    """Return what a row shows of an event; a line of the log may hold anything, so everything has a form here."""
+    reason = str(event.get("reason") or "")
+    known = reason_of(reason)
+    verdicts = {kind: _dict(one) for kind, one in _dict(event.get("kinds")).items()}
+    score, bar = map(_real, compared_in({**event, "kinds": verdicts, "items": _dicts(event.get("items"))}))
+    return {
+        "id": str(event.get("id") or ""),
+        "at": str(event.get("at") or ""),
+        "when": local_time(event.get("at") or "no time"),
+        "reason": reason,
+        "sentence": known.sentence if known else "",
+        "is_injected": reason == "injected",
+        "is_error": bool(event.get("error")),
+        "client": str(event.get("client") or "–"),
+        "about": _about(event),
+        "prompt": " ".join(str(event.get("prompt") or "").split()),
+        "prompt_chars": event.get("prompt_chars"),
+        "digest": str(event.get("prompt_digest") or ""),
+        "latency_ms": _real(event.get("latency_ms")),
+        "score": score,
+        "bar": bar,
+        "kinds": {kind: _verdict(one) for kind, one in verdicts.items()},
+        "items": [_item(item) for item in _dicts(event.get("items"))],
+        "learned": learned_ids(event),
+        "detail": str(event.get("error") or event.get("detail") or ""),
+        "mark": marks.get(str(event.get("id")), ""),
+        "can_mark": is_decision(event) and bool(event.get("id")),
+        "good_means": MEANINGS[reason == "injected", True],
+        "noise_means": MEANINGS[reason == "injected", False],
+    }
+
+
+def _verdict(said: Event) -> Event:
+    return {**said, "is_open": bool(said.get("is_open")), **{name: _real(said.get(name)) for name in _COMPARED}}
+
+
+def _real(value: object) -> float | None:
+    """Return a number that can be drawn; None for anything else."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return value if is_number else None  # pyright: ignore[reportReturnType] - as just checked
+
+
+def _dict(value: object) -> Event:
+    """Return an object of JSON; an empty one in the place of anything else."""
+    return cast("Event", value) if isinstance(value, dict) else {}
+
+
+def _dicts(values: object) -> list[Event]:
+    return [cast("Event", one) for one in _list(values) if isinstance(one, dict)]
+
+
+def _list(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
+def _about(event: Event) -> str:
+    if event.get("is_report"):
+        return "a subagent's report"
+    name = event.get("event")
+    return "" if name in (None, "UserPromptSubmit") else str(name)
+
+
+def _item(item: Event) -> Event:
+    place = item_place(item) if item.get("id") or item.get("path") else str(item.get("key") or "")
+    whole = f"{item.get('path')}:{item.get('start_line')}-{item.get('end_line')}" if item.get("path") else place
+    names = ("cosine", "cosine_rank", "bm25", "bm25_rank", "rrf", "relevance")
+    numbers = {name: _real(item.get(name)) for name in names}
+    return {
+        **numbers,
+        "place": whole,
+        "kind": str(item.get("kind") or ""),
+        "id": str(item.get("id") or ""),
+        "name": str(item.get("name") or ""),
+        "form": str(item.get("form") or ""),
+        "why": str(item.get("why") or ""),
+        "evidence": _pieces(_dict(item.get("evidence"))),
+    }
+
+
+def _pieces(evidence: Event) -> list[tuple[str, float]]:
+    """Return the pieces of evidence, strongest first, equal ones by name."""
+    numbers = [(name, number) for name, value in evidence.items() if (number := _real(value)) is not None]
+    return sorted(numbers, key=lambda one: (-round(abs(one[1]), 2), one[0]))
+
+
+def follow(asked: Asked) -> Response:
+    """Send what is decided from now on, as server-sent events, each with the row that shows it."""
+    wanted = asked.log_filter(signs=SHOWN.get(asked.query.get("show", ""), 0), reason=asked.query.get("reason", ""))
+    return StreamingResponse(_following(asked, wanted, asked.query.get("after", "")), media_type="text/event-stream")
+
+
+async def _following(asked: Asked, wanted: Any, after: str) -> AsyncIterator[str]:
+    log, quiet_s = asked.desk.log, 0.0
+    yield "retry: 2000\n\n"
+    while not asked.desk.stopping.is_set():
+        if await run_in_threadpool(log.refresh) or quiet_s == 0.0:
+            events = await run_in_threadpool(log.newer, wanted, after, limit=_PAGE)
+            marks = await run_in_threadpool(marks_of, asked) if events else {}
+            for event in reversed(events):
+                row = asked.part("_event.html", event=described(event, marks), is_new=True)
+                yield f"data: {json.dumps({'id': event.get('id'), 'row': row})}\n\n"
+            after = log.newest_id() or after
+        quiet_s += _LOOK_S
+        if quiet_s >= _BEAT_S:
+            quiet_s = _LOOK_S
+            asked.desk.heard()
+            yield ": still here\n\n"
+        await asyncio.sleep(_LOOK_S)
+
+
+# --- one decision -----------------------------------------------------------------------------------------
+
+
+def decision(asked: Asked) -> Response:
+    """Show one event in full: what was compared, what was given, what was held back, and what would change it.
+
+    Raises:
+        PageError: The log does not hold it any more.
+    """
+    log = asked.desk.log
+    log.refresh()
+    event = log.find(asked.query.get("id", ""))
+    if event is None:
+        raise PageError("the log holds no such event any more; it keeps a bounded number of lines", "usage")
+    shown = described(event, marks_of(asked))
+    titles = _titles(asked, [item["id"] for item in shown["items"] if item["kind"] in ("observation", "summary")])
+    for item in shown["items"]:
+        item["name"] = item["name"] or titles.get(item["id"], "")
+    rows = [] if event.get("gate_kind") in shown["kinds"] else _rows(lambda: gate_rows(event))
+    for kind, compared in shown["kinds"].items():
+        rows += _rows(lambda kind=kind, compared=compared: kind_rows(kind, compared))
+    settings = asked.desk.workspace(asked.project).config
+    return asked.page(
+        "decision.html",
+        event=shown,
+        rows=rows,
+        parts=_parts(event),
+        hints=_hints(event, _earlier(asked, event), settings),
+        best=_dict(event.get("best")),
+        held_back=[
+            (str(one.get("key", "")).rpartition(":")[0], str(one.get("reason")))
+            for one in _dicts(event.get("held_back"))
+        ],
+        facts=_facts(event),
+        most_bm25=max((item["bm25"] or 0 for item in shown["items"]), default=0) or 1,
+    )
+
+
+def _rows(make: Any) -> list[tuple[str, str]]:
+    """Return rows of a verdict; none of one that a damaged line holds."""
+    try:
+        return make()
+    except (TypeError, ValueError, KeyError, AttributeError):
+        return []
+
+
+def _hints(event: Event, earlier: list[Event], settings: Any) -> list[str]:
+    try:
+        return advice(event, earlier, settings)
+    except (TypeError, ValueError, KeyError, AttributeError):
+        return []
+
+
+def _parts(event: Event) -> list[tuple[str, float]]:
+    """Return the parts of the score of the gate that decided; those that count for nothing are left out."""
+    numbers = [(name, _real(value)) for name, value in _dict(event.get("parts")).items()]
+    return [(name, value) for name, value in numbers if value is not None and round(value, 2)]
+
+
+def _titles(asked: Asked, ids: list[str]) -> dict[str, str]:
+    """Return id → title of rows of the memory, of which the log keeps none; empty when they cannot be had."""
+    names = [name for name in ids if name and parse_name(name)][:100]
+    if not names:
+        return {}
+    try:
+        return asked.ask("page_titles", PageTitlesArguments(ids=names), PageTitles).titles
+    except PageError:
+        return {}
+
+
+def _earlier(asked: Asked, event: Event) -> list[Event]:
+    """Return the events before this one of the same client, session and agent, newest first."""
+    keys = ("client", "session", "agent", "project")
+    wanted = asked.log_filter(session=str(event.get("session") or ""))
+    before, _ = asked.desk.log.page(wanted, before=str(event.get("id")), limit=_PAGE * 4)
+    return [other for other in before if all(other.get(key) == event.get(key) for key in keys)]
+
+
+def _facts(event: Event) -> list[tuple[str, str]]:
+    """Return what else is known of an event, as name and value."""
+    passages, withheld = _dict(event.get("passages")), _dict(event.get("withheld"))
+    facts = [
+        ("session", event.get("session")),
+        ("agent", event.get("agent")),
+        ("in English", event.get("english")),
+        ("by title", ", ".join(f"{n} {kind}" for kind, n in passages.items())),
+        ("detail", event.get("detail")),
+        ("error", event.get("error")),
+        ("topic", event.get("topic_id")),
+        ("refers to", ", ".join(map(str, _list(event.get("at_hand"))))),
+        ("held back", ", ".join(f"{n} {why}" for why, n in sorted(withheld.items()))),
+        *((("problem", problem)) for problem in _list(event.get("problems"))),
+        *((("settings", problem)) for problem in _list(event.get("config_problems"))),
+        ("answer", f"{event.get('latency_ms')} ms, {event.get('bytes')} bytes" if event.get("latency_ms") else ""),
+    ]
+    return [(name, str(value)) for name, value in facts if value]
+
+
+# --- gate -------------------------------------------------------------------------------------------------
+
+
+def gate(asked: Asked) -> Response:
+    """Show how far the last prompts came above or below their bar, and let a person mark them."""
+    log = asked.desk.log
+    log.refresh()
+    wanted = asked.log_filter(signs=PROMPT | COMPARED)
+    events, _ = log.page(wanted, limit=_CURVE)
+    marks = marks_of(asked)
+    points = [point for event in events if (point := _point(event, marks)) is not None]
+    bars: Event = {}
+    if asked.project.root:
+        with contextlib.suppress(PageError):
+            bars = _dict(asked.desk.service.report(asked.project.root, "status").get("gate"))
+    return asked.page(
+        "gate.html",
+        points=points,
+        curve=curve(points) if points else "",
+        events=[described(event, marks) for event in islice(events, _LISTED)],
+        bars=bars,
+        n_injected=sum(point["is_injected"] for point in points),
+        n_marked=sum(bool(point["mark"]) for point in points),
+    )
+
+
+def _point(event: Event, marks: Mapping[str, str]) -> Event | None:
+    shown = described(event, marks)
+    score, bar = shown["score"], shown["bar"]
+    if score is None or bar is None or bar <= LOWEST_BAR:
+        return None
+    return {"margin": score - bar, "is_injected": shown["is_injected"], "mark": shown["mark"]}
+
+
+def mark(asked: Asked) -> Response:
+    """Mark a decision as good or noise, or take its mark back.
+
+    Raises:
+        PageError: There is no such decision, or the word is none.
+        HybridError: The marks are in use.
+    """
+    event_id, word = asked.field("id"), asked.field("word")
+    back = asked.back("now")
+    if word == "none":
+        remove_marks(asked.desk.log_folder, event_id)
+        return asked.done(f"{event_id} is not marked any more", back)
+    log = asked.desk.log
+    log.refresh()
+    event = log.find(event_id)
+    if event is None or not is_decision(event) or word not in ("good", "noise"):
+        raise PageError("only a decision of the log can be marked, as good or noise", "usage")
+    try:
+        add_mark(asked.desk.log_folder, event, is_good=word == "good", note=asked.field("note"))
+    except HybridError as error:
+        raise PageError(str(error), "busy") from error
+    return asked.done(f"Marked {word}: {MEANINGS[event.get('reason') == 'injected', word == 'good']}", back)

@@ -1,0 +1,195 @@
+"""Operations of the page on the memory: a timeline with filters, one row in full, and forgetting for good."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hybrid.ask.memory_filters import Filters, MemoryScope, project_named, project_paths, require_ids, rows_of
+from hybrid.ask.memory_lookup import OpenMemory
+from hybrid.ask.memory_lookup import search as search_memory
+from hybrid.hooks.taking import forget_waiting
+from hybrid.knowledge.memory_intake import flush
+from hybrid.operations import page_types as types
+from hybrid.operations.asking import OperationError, Outcome
+from hybrid.records.memory.showing import (
+    body_lines,
+    full_lines,
+    name_of,
+    parse_name,
+    title_of,
+    type_of,
+)
+from hybrid.records.memory.texts import iso
+from hybrid.records.memory.types import MEMORY_KINDS, ForgetReport, Observation
+from hybrid.redact import redact
+from hybrid.render.numbers import amount
+from hybrid.upkeep.cleaning_indexes import purge_index
+
+if TYPE_CHECKING:
+    from hybrid.operations.asking import Asking
+    from hybrid.records.memory.store import MemoryStore
+    from hybrid.records.memory.types import MemoryKind, Row, RowFilter
+    from hybrid.types import HookEvent
+    from hybrid.workspace import Workspace
+
+ALL = "*"
+"""The project that stands for all of them."""
+
+_MOST_FILES = 12
+_MOST_FOUND = 100
+"""Rows that a query finds at most: those beyond have little to do with it."""
+
+
+def memory(asking: Asking, wanted: types.PageMemoryArguments) -> Outcome:
+    """Return a page of the timeline, newest first, or what fits a query, best first.
+
+    Raises:
+        OperationError: `before` is no place of a page.
+        HybridError: A filter has no such form, a project is not known, or the memory cannot be read.
+    """
+    store = asking.kinds.stores.memory(asking.workspace)
+    if store.exists:
+        flush(asking.workspace, store, asking.now_ms)
+    opened = OpenMemory(asking.workspace, store, _scope(asking, store, wanted.project), asking.now_ms)
+    rows, more = _found(asking, opened, wanted)
+    counted = None if wanted.before else store.stats()
+    here = opened.scope.present
+    found = types.PageMemory(
+        rows=[_row(one, here) for one in rows],
+        next_before=more,
+        projects=[(one.key, one.project, one.n_observations + one.n_summaries) for one in counted.by_project]
+        if counted
+        else [],
+        types=dict(counted.by_type) if counted else {},
+        is_enabled=asking.workspace.config.memory.enabled,
+    )
+    return Outcome(found)
+
+
+def _scope(asking: Asking, store: MemoryStore, project: str) -> MemoryScope:
+    own = asking.workspace.project
+    key, name = (own.key, own.name) if own else ("", "")
+    if project == ALL:
+        return MemoryScope("", name, key, is_cross=True)
+    if project and project != key:
+        return MemoryScope(*project_named(project, asking.workspace.home, store), key, is_cross=False)
+    return MemoryScope(key, name, key, is_cross=not key)
+
+
+def _found(asking: Asking, opened: OpenMemory, wanted: types.PageMemoryArguments) -> tuple[list[Row], str]:
+    """Return the rows of a page, and the place of the next one, empty on the last page."""
+    own = asking.workspace.project
+    files = project_paths([wanted.file], None, own.root if own else None) if wanted.file.strip() else ()
+    only = opened.scope.wanted(Filters(wanted.limit, wanted.since, tuple(wanted.types), files), opened.now_ms)
+    if wanted.session:
+        from msgspec.structs import replace
+
+        only = replace(only, session_id=wanted.session)
+    if wanted.query.strip():
+        request = opened.request(only, min(wanted.limit, _MOST_FOUND))
+        return [one.row for one in search_memory(asking.workspace, asking.kinds, wanted.query, request)], ""
+    rows = _older(opened.store, only, wanted.before, wanted.limit + 1)
+    page = rows[: wanted.limit]
+    return page, f"{page[-1].created_ms}.{name_of(page[-1])}" if len(rows) > wanted.limit else ""
+
+
+def _older(store: MemoryStore, only: RowFilter, before: str, limit: int) -> list[Row]:
+    """Return the rows before a place, newest first; from the newest on without a place.
+
+    Raises:
+        OperationError: It is no place.
+    """
+    if not before:
+        return store.newest(only, limit)
+    ms, _, name = before.partition(".")
+    identity = parse_name(name)
+    if identity is None or not (ms.isascii() and ms.isdigit() and len(ms) < 16):
+        raise OperationError(f"{before[:40]!r} is no place in the memory")
+    around = store.timeline(*identity, limit, 0, only)
+    # The row may have been forgotten meanwhile: then its time tells the place.
+    rows = around[:-1] if around else store.timeline_at(int(ms), limit, 0, only)
+    return rows[::-1]
+
+
+def _row(row: Row, here: str) -> types.PageRow:
+    is_observation = isinstance(row, Observation)
+    return types.PageRow(
+        ref=name_of(row),
+        when=iso(row.created_ms),
+        type=type_of(row),
+        title=redact(title_of(row)),
+        body=[redact(line) for line in body_lines(row)],
+        project=row.owner.project,
+        is_here=row.owner.key == here,
+        session=row.owner.session_id,
+        files=[redact(path) for path in row.told.files[:_MOST_FILES]] if is_observation else [],
+        repeats=row.repeat_count if is_observation else 0,
+    )
+
+
+def row(asking: Asking, wanted: types.PageIdArguments) -> Outcome:
+    """Return a row in full.
+
+    Raises:
+        HybridError: The text is no id, or there is no such row.
+    """
+    store = asking.kinds.stores.memory(asking.workspace)
+    found = rows_of(store, require_ids([wanted.id]))
+    if not found:
+        raise OperationError(f"the memory has no row {wanted.id[:40]!r}: it was forgotten, or never there")
+    one, own = found[0], asking.workspace.project
+    prompts = store.prompts(one.owner.session_id)
+    asked = next((prompt.text for prompt in prompts if prompt.prompt_number == one.prompt_number), "")
+    result = types.PageRowResult(
+        row=_row(one, own.key if own else ""),
+        lines=[redact(line) for line in full_lines(one)],
+        prompt=redact(asked),
+        n_session=len(store.session_rows(one.owner.session_id)),
+    )
+    return Outcome(result)
+
+
+def forget(asking: Asking, wanted: types.PageForgetArguments) -> Outcome:
+    """Forget rows, or a session with its prompts and what hooks kept of it, for good; also in the indexes.
+
+    Raises:
+        HybridError: A text is no id, nothing is named, or another process holds the memory.
+    """
+    ids = require_ids(wanted.ids)
+    if bool(ids) == bool(wanted.session):
+        raise OperationError("name rows, or one session")
+    store = asking.kinds.stores.memory(asking.workspace)
+    n_waiting = _forget_waiting(asking, wanted.session) if wanted.session else 0
+    done = store.forget_session(wanted.session) if wanted.session else _forget_rows(store, ids)
+    n = done.n + n_waiting
+    if not n:
+        return Outcome(types.PageDone(message="Nothing to forget: it is gone already", is_done=False))
+    problems = purge_index(asking.workspace, store)
+    message = f"Forgot {amount(n, 'row')} for good: text, full-text index and vectors are deleted"
+    if not done.is_wiped:
+        message += "; another process reads the database, so the bytes go when it is done"
+    if problems:
+        message = f"Forgot {amount(n, 'row')}, but an index still holds it: {redact('; '.join(problems))}; "
+        message += "`hybrid memory prune` tries again"
+    return Outcome(types.PageDone(message=message))
+
+
+def _forget_rows(store: MemoryStore, ids: list[tuple[MemoryKind, int]]) -> ForgetReport:
+    done = [store.forget(kind, [number for one, number in ids if one == kind]) for kind in MEMORY_KINDS]
+    return ForgetReport(sum(one.n for one in done), all(one.is_wiped for one in done))
+
+
+def _forget_waiting(asking: Asking, session: str) -> int:
+    def is_meant(workspace: Workspace, event: HookEvent) -> bool:
+        return event.session_id == session
+
+    return forget_waiting(asking.workspace.home, asking.environ, is_meant)
+
+
+def titles(asking: Asking, wanted: types.PageTitlesArguments) -> Outcome:
+    """Return the titles of rows that are still there; ids that name none are left out."""
+    store = asking.kinds.stores.memory(asking.workspace)
+    ids = [identity for name in wanted.ids if (identity := parse_name(name)) is not None]
+    if not store.exists or not ids:
+        return Outcome(types.PageTitles(titles={}))
+    return Outcome(types.PageTitles(titles={name_of(one): redact(title_of(one)) for one in rows_of(store, ids)}))

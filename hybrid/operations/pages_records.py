@@ -1,0 +1,275 @@
+"""Operations of the page on lessons and lore: look through, add, edit, replace, take away; as the commands do."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from hybrid.base.errors import HybridError, ProjectError
+from hybrid.base.text import one_line
+from hybrid.knowledge.record_files import open_stores
+from hybrid.knowledge.stores import names_of
+from hybrid.operations import page_types as types
+from hybrid.operations.asking import OperationError, Outcome
+from hybrid.records.errors import LessonsError
+from hybrid.records.lessons.showing import index_line, shown
+from hybrid.records.lessons.texts import id_form
+from hybrid.records.lessons.types import AI, CATEGORIES, TYPES, Draft, LessonEdit
+from hybrid.records.lore.eligible import best_matches, listed
+from hybrid.records.lore.showing import shown_fields
+from hybrid.records.lore.writing import LoreWriter, Moment
+from hybrid.records.scoring import LessonScorer
+from hybrid.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import date
+
+    from hybrid.knowledge.record_files import Stores
+    from hybrid.operations.asking import Asking
+    from hybrid.records.lessons.store import LessonStore
+    from hybrid.records.lessons.types import Lesson
+    from hybrid.records.lore.eligible import Listed
+
+
+# --- lessons ----------------------------------------------------------------------------------------------
+
+
+def lessons(asking: Asking, wanted: types.PageLessonsArguments) -> Outcome:
+    """Return the lessons of the project and those for all projects, most used first, or as a query ranks them.
+
+    Raises:
+        LessonsError: A file cannot be read, or the id is none.
+    """
+    stores = open_stores(asking.workspace)
+    read = [store.read() for store in stores.all]
+    every = [lesson for one in read for lesson in one.lessons]
+    if wanted.id:
+        chosen = [lesson for lesson in every if lesson.id == id_form(wanted.id)]
+    else:
+        chosen = [lesson for lesson in every if wanted.is_all or lesson.is_active]
+        chosen = _fitting(wanted.query, chosen) if wanted.query.strip() else sorted(chosen, key=_by_use)
+    found = types.PageLessons(
+        lessons=[_lesson(lesson) for lesson in chosen],
+        categories=list(dict.fromkeys([*CATEGORIES, *(shown(lesson).category for lesson in every if lesson.category)])),
+        types=list(TYPES),
+        files=[str(store.file) for store in stores.all],
+        unread=[str(path) for path in stores.foreign],
+        problems=[redact(str(problem)) for one in read for problem in one.problems],
+        is_enabled=asking.workspace.config.lessons.enabled,
+    )
+    return Outcome(found)
+
+
+def _by_use(lesson: Lesson) -> tuple[bool, int, float, str]:
+    return not lesson.is_active, -lesson.uses, -lesson.velocity, lesson.id
+
+
+def _fitting(query: str, lessons: Sequence[Lesson]) -> list[Lesson]:
+    """Return the lessons that share a word with a query, best first; then those that hold it as a part."""
+    hits = [scored.lesson for scored in LessonScorer(lessons).score(query) if scored.relevance]
+    part, taken = query.strip().lower(), {id(lesson) for lesson in hits}
+    rest = [lesson for lesson in lessons if id(lesson) not in taken]
+    return [*hits, *(one for one in rest if part in f"{one.id}\n{one.title}\n{one.content}".lower())]
+
+
+def _lesson(lesson: Lesson) -> types.PageLesson:
+    one = shown(lesson)
+    return types.PageLesson(
+        id=one.id,
+        title=one.title,
+        content=one.content,
+        category=one.category,
+        type=one.type,
+        by_agent=one.source == AI,
+        triggers=list(one.triggers),
+        superseded=one.superseded,
+        is_promotable=one.is_promotable,
+        stars=one.stars,
+        uses=one.uses,
+        velocity=one.velocity,
+        trust=one.trust,
+        learned=one.learned,
+        last=one.last,
+        injections=one.injections,
+        citations=one.citations,
+    )
+
+
+def add_lesson(asking: Asking, wanted: types.PageLessonAddArguments) -> Outcome:
+    """Write a lesson; one that says nearly the same as another is written only when that is wanted.
+
+    Raises:
+        HybridError: There is no project here, or the file cannot be written.
+    """
+    stores = open_stores(asking.workspace)
+    store = stores.system if wanted.is_system else _project(stores)
+    _require(wanted.content)
+    draft = Draft(wanted.title, wanted.content, wanted.category, type=wanted.type, triggers=tuple(wanted.triggers))
+    added = store.add(draft, today=_today(asking), is_forced=wanted.is_forced)
+    if added.lesson is not None:
+        return _done(f"Added {index_line(added.lesson)}", added.lesson.id)
+    twin = index_line(added.duplicate_of) if added.duplicate_of else "another lesson"
+    return Outcome(types.PageDone(message=f"Not added: it resembles {twin}", is_done=False))
+
+
+def edit_lesson(asking: Asking, wanted: types.PageLessonEditArguments) -> Outcome:
+    """Change what differs in a lesson; a text that a secret was masked in stays as it is in the file, unless changed.
+
+    Raises:
+        HybridError: There is no such lesson, or a value cannot stand in one.
+    """
+    name, store = _named(wanted.id, open_stores(asking.workspace))
+    _require(wanted.content)
+    before = shown(store.find(name))
+    triggers = tuple(wanted.triggers)
+    # What a person was shown is compared: a line that was masked there is not written over its original.
+    edit = LessonEdit(
+        title=wanted.title if wanted.title.strip() != before.title else None,
+        content=wanted.content if _plain(wanted.content) != _plain(before.content) else None,
+        category=wanted.category if wanted.category != before.category else None,
+        type=wanted.type if wanted.type != before.type else None,
+        triggers=triggers if triggers != before.triggers else None,
+    )
+    if edit == LessonEdit():
+        return Outcome(types.PageDone(message=f"{name} is as it was", ref=name, is_done=False))
+    return _done(f"Changed {index_line(store.edit(name, edit))}", name)
+
+
+def _plain(text: str) -> str:
+    """Return a text as a form of the page sends it back, but for the line ends."""
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+
+
+def supersede_lesson(asking: Asking, wanted: types.PageReplaceArguments) -> Outcome:
+    """Mark a lesson as replaced by another one.
+
+    Raises:
+        HybridError: One of them is not there, or the other one is superseded itself.
+    """
+    stores = open_stores(asking.workspace)
+    old, store = _named(wanted.old, stores)
+    new, other = _named(wanted.new, stores)
+    if not other.find(new).is_active:
+        raise LessonsError(f"{new} is superseded itself; name an active lesson")
+    store.supersede(old, new)
+    return _done(f"{old} is superseded by {new}", old)
+
+
+def delete_lesson(asking: Asking, wanted: types.PageIdArguments) -> Outcome:
+    """Mark a lesson as deleted.
+
+    Raises:
+        HybridError: There is no such lesson.
+    """
+    name, store = _named(wanted.id, open_stores(asking.workspace))
+    return _done(f"Deleted {index_line(store.delete(name))}", name)
+
+
+def _named(lesson_id: str, stores: Stores) -> tuple[str, LessonStore]:
+    name = id_form(lesson_id)
+    return name, stores.of(name) or _project(stores)
+
+
+def _project(stores: Stores) -> LessonStore:
+    if stores.project is None:
+        raise ProjectError("there is no project here: only lessons for all projects can be written")
+    return stores.project
+
+
+def _require(content: str) -> None:
+    if not content.strip():
+        raise LessonsError("a lesson needs a content: what to do, or what to leave")
+
+
+def _today(asking: Asking) -> date:
+    return datetime.fromtimestamp(asking.now_ms / 1000).date()
+
+
+def _done(message: str, ref: str) -> Outcome:
+    return Outcome(types.PageDone(message=message, ref=ref))
+
+
+# --- lore -------------------------------------------------------------------------------------------------
+
+
+def lore(asking: Asking, wanted: types.PageLoreArguments) -> Outcome:
+    """Return a page of lore: what may be given here, or everything; with words the records that hold them.
+
+    Raises:
+        HybridError: A file cannot be read.
+    """
+    shelf, names = asking.kinds.stores.shelf(asking.workspace), names_of(asking.workspace)
+    every = listed(shelf.read(), names, is_all=wanted.is_all or bool(wanted.id))
+    chosen = [one for one in every if not wanted.kind or one.record.kind == wanted.kind]
+    if wanted.id:
+        chosen = [one for one in chosen if one.record.id == wanted.id][:1]
+    if wanted.query.strip():
+        chosen = best_matches(wanted.query, chosen, top_k=len(chosen) or 1)
+    page = chosen[wanted.skip : wanted.skip + wanted.limit]
+    records = [_lore(one, has_fields=bool(wanted.id)) for one in page]
+    enabled = asking.workspace.config.lore.enabled
+    return Outcome(types.PageLore(records=records, total=len(chosen), is_enabled=enabled))
+
+
+def _lore(one: Listed, *, has_fields: bool) -> types.PageLoreRecord:
+    record = one.record
+    fields = shown_fields(one.value.fields) if has_fields else {}
+    texts = {
+        key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for key, value in fields.items()
+    }
+    return types.PageLoreRecord(
+        id=record.id,
+        kind=record.kind,
+        name=one_line(record.name),
+        lines=[redact(line) for line in record.lines],
+        status=one.status,
+        created_at=record.created_at,
+        project=record.project,
+        is_attributed=record.is_attributed,
+        fields=list(texts.items()),
+    )
+
+
+def retract(asking: Asking, wanted: types.PageRetractArguments) -> Outcome:
+    """Take a decision back, or deprecate a pattern.
+
+    Raises:
+        HybridError: There is no such record, it is a handoff, or a file cannot be written.
+    """
+    is_changed = _writer(asking).retract(_known(asking, wanted.id), wanted.reason)
+    message = f"{wanted.id} is retracted" if is_changed else f"{wanted.id} was withdrawn already"
+    return Outcome(types.PageDone(message=message, ref=wanted.id, is_done=is_changed))
+
+
+def supersede_lore(asking: Asking, wanted: types.PageReplaceArguments) -> Outcome:
+    """Mark a decision as superseded by another one.
+
+    Raises:
+        HybridError: One of them is no decision, or a file cannot be written.
+    """
+    old, new = _known(asking, wanted.old), _known(asking, wanted.new)
+    is_changed = _writer(asking).supersede(old, new)
+    message = f"{old} is superseded by {new}" if is_changed else f"{old} was withdrawn already"
+    return Outcome(types.PageDone(message=message, ref=old, is_done=is_changed))
+
+
+def _writer(asking: Asking) -> LoreWriter:
+    shelf = asking.kinds.stores.shelf(asking.workspace)
+    moment = Moment(asking.now_ms / 1000, lambda: secrets.token_hex(4))
+    return LoreWriter(shelf, shelf.stores[0].folder, names_of(asking.workspace).name, moment)
+
+
+def _known(asking: Asking, identity: str) -> str:
+    """Return the id of a record that is there.
+
+    Raises:
+        OperationError: None has it.
+        HybridError: A file cannot be read.
+    """
+    try:
+        return _writer(asking).find(identity.strip()).id
+    except HybridError as error:
+        raise OperationError(f"there is no record {identity[:60]!r}") from error

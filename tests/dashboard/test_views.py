@@ -1,0 +1,348 @@
+"""Each view shows what it is for, hostile texts as text, secrets not at all; and its changes change what they say."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.pages import CONTROL, SCRIPT, SECRET, Served, event_line, key_of, write_log
+
+if TYPE_CHECKING:
+    from tests.support.browsing import Browser
+
+HOSTILE_VIEWS = [
+    "/now?reason=error",
+    "/decision?id=0000050005",
+    "/decision?id=0000060006",
+    "/gate",
+    "/lessons",
+    "/lore?all=1",
+    "/memory",
+    "/health",
+]
+
+
+@pytest.mark.parametrize("path", HOSTILE_VIEWS)
+def test_hostile_texts_are_shown_as_text(served: Served, browser: Browser, path: str) -> None:
+    """No markup, escape, invisible character or secret of a record reaches the browser."""
+    page = browser.get(f"{served.base}{path}")
+
+    assert 200 == page.status
+    assert SCRIPT not in page.text
+    assert "<img src=x" not in page.text
+    assert SECRET not in page.text
+    assert not set(CONTROL) & {"\x1b", "\u202e", "\u200b"} & set(page.text)
+    assert "&lt;script&gt;" in page.text
+
+
+def test_the_first_page_is_that_of_the_project_here(served: Served, browser: Browser) -> None:
+    """The root leads to the decisions of the project in whose folder the page was started."""
+    assert f"{served.base}/now" == browser.get("/").headers["location"]
+
+
+def test_now_tells_what_was_given_and_why_not(served: Served, browser: Browser) -> None:
+    """An injection has its items with form and both legs, a silence its reason; other projects' events are not there."""
+    page = browser.get(f"{served.base}/now")
+
+    assert "full src/payments/client.py:1-20 PaymentClient meaning 0.51 (#1) · words 8.2 (#2)" in page.words
+    assert "Nothing in the project is close enough to the prompt" in page.words
+    assert "score 0.52, bar 0.31: open" in page.words
+    assert "of another project" not in page.words
+
+
+def test_now_can_be_restricted(served: Served, browser: Browser) -> None:
+    """By reason, and to what was given."""
+    silent = browser.get(f"{served.base}/now?reason=gate").words
+    given = browser.get(f"{served.base}/now?show=injected").words
+
+    assert "Nothing in the project is close enough" in silent
+    assert "PaymentClient" not in silent
+    assert "Nothing in the project is close enough" not in given
+
+
+def test_now_is_paged(served: Served, browser: Browser) -> None:
+    """Each page begins after the last event of the one before, and each event stands on one page."""
+    key = key_of(served.shop)
+    write_log(
+        served.shop, [event_line(number, key, reason="paged", prompt=f"page {number}") for number in range(1000, 1120)]
+    )
+    path, seen = f"{served.base}/now?reason=paged", []
+    while path:
+        page = browser.get(path)
+        seen += [
+            number for number in range(1000, 1120) if f"page {number}”" in page.words or f"page {number} " in page.words
+        ]
+        path = next((one for one in page.links() if "before=" in one), "")
+
+    assert sorted(range(1000, 1120), reverse=True) == sorted(seen, reverse=True)
+    assert 120 == len(seen)
+
+
+def test_a_decision_says_what_explain_says(served: Served, browser: Browser) -> None:
+    """Sentence, verdict in words, advice, and the numbers of each leg."""
+    page = browser.get(f"{served.base}/decision?id=0000040004").words
+    told = json.loads(served.shop.out("explain", "0000040004", "--json"))
+
+    assert told["advice"]
+    assert all(" ".join(hint.split()) in page for hint in told["advice"])
+    assert "score 0.12, opens above 0.31" in page
+
+
+def test_a_decision_that_is_gone_is_told(served: Served, browser: Browser) -> None:
+    """An id that the log does not hold is no failure of the page."""
+    page = browser.get(f"{served.base}/decision?id=ffffffffff")
+
+    assert 400 == page.status
+    assert "holds no such event any more" in page.words
+
+
+def test_a_damaged_line_is_shown_as_far_as_it_goes(served: Served, browser: Browser) -> None:
+    """Values of wrong types are left out."""
+    assert 200 == browser.get(f"{served.base}/decision?id=0000070007").status
+
+
+def test_the_log_is_followed(served: Served, browser: Browser) -> None:
+    """What is written to the log arrives as an event of the stream, with the row that shows it."""
+    import http.client
+
+    browser.get(f"{served.base}/now")
+    connection = http.client.HTTPConnection("127.0.0.1", browser.port, timeout=30)
+    cookies = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+    newest = browser.get(f"{served.base}/now").text.partition('data-newest="')[2].partition('"')[0]
+    connection.request("GET", f"{served.base}/now/events?&after={newest}", headers={"Cookie": cookies})
+    answer = connection.getresponse()
+    write_log(served.shop, [event_line(300, key_of(served.shop), prompt="followed <b>")])
+    lines: list[bytes] = []
+    while not (lines and lines[-1].startswith(b"data:")):
+        lines.append(answer.readline())
+        assert lines[-1], lines
+    connection.close()
+    told = json.loads(lines[-1].removeprefix(b"data:"))
+
+    assert "text/event-stream" in answer.headers["content-type"]
+    assert "00012c012c" == told["id"]
+    assert "followed &lt;b&gt;" in told["row"]
+
+
+def test_a_decision_is_marked_as_the_command_marks_it(served: Served, browser: Browser) -> None:
+    """A click is what `hybrid mark` does, and a second one takes it back."""
+    browser.get(f"{served.base}/gate")
+    marked = browser.post(f"{served.base}/mark", {"id": "0000040004", "word": "good", "back": f"{served.base}/gate"})
+    page = browser.get(marked.headers["location"])
+    listed = served.shop.json("mark", "list")["marks"]
+    browser.post(f"{served.base}/mark", {"id": "0000040004", "word": "none"})
+
+    assert f"{served.base}/gate" == marked.headers["location"]
+    assert "Marked good: it should have spoken" in page.words
+    assert [("0000040004", "good")] == [(one["id"], one["mark"]) for one in listed]
+    assert 1 == served.shop.run("mark", "list").returncode
+
+
+@pytest.mark.parametrize("back", ["http://evil.example/", "//evil.example", "/p/other/now", "/p/x\r\nSet-Cookie: a=b"])
+def test_a_change_leads_back_into_this_project_only(served: Served, browser: Browser, back: str) -> None:
+    """An address from elsewhere is not followed."""
+    browser.get(f"{served.base}/gate")
+    page = browser.post(f"{served.base}/mark", {"id": "0000030003", "word": "good", "back": back})
+    browser.post(f"{served.base}/mark", {"id": "0000030003", "word": "none"})
+
+    assert f"{served.base}/now" == page.headers["location"]
+
+
+def test_search_marks_the_words_and_draws_the_evidence(served: Served, browser: Browser) -> None:
+    """The hits of `hybrid search`, lines with numbers, words of the query marked."""
+    page = browser.get(f"{served.base}/search?q=payment+client+retry")
+    found = served.shop.json("search", "payment client retry")["hits"]
+
+    places = [f"{hit['path']}:{hit['start_line']}" for hit in found if hit["path"]]
+    assert places
+    assert all(place in page.words for place in places)
+    assert "<mark>" in page.text
+    assert "Pieces of evidence" in page.words
+    assert 'class="sharebar plus"' in page.text
+
+
+def test_search_is_restricted_as_the_command_is(served: Served, browser: Browser) -> None:
+    """By path and by kind; what cannot be is said."""
+    docs = browser.get(f"{served.base}/search?q=payment&path=docs/*")
+    lessons = browser.get(f"{served.base}/search?q=commit&kind=lessons")
+    both = browser.get(f"{served.base}/search?q=commit&kind=lessons&path=docs/*")
+
+    assert "src/payments/client.py" not in docs.words
+    assert "L001" in lessons.words
+    assert 409 == both.status
+    assert "leave out the path or the records" in both.words
+
+
+def test_the_gate_draws_where_prompts_fell(served: Served, browser: Browser) -> None:
+    """A curve with a point for each compared prompt, and the bars in force."""
+    page = browser.get(f"{served.base}/gate")
+
+    assert 'class="gatecurve"' in page.text
+    assert page.text.count('class="silent"') == 1
+    assert page.text.count('class="given"') >= 3
+    assert "bar for tasks of other projects" in page.words
+
+
+def test_lessons_are_added_edited_superseded_and_deleted(served: Served, browser: Browser) -> None:
+    """The forms do what the commands do; a lesson that resembles another is not added unasked."""
+    base, shop = f"{served.base}/lessons", served.shop
+    browser.get(base)
+    browser.post(
+        f"{base}/add", {"title": "Look twice", "content": "Read a diff before it lands", "triggers": "diff, review"}
+    )
+    added = next(one for one in shop.json("lessons", "list")["lessons"] if one["title"] == "Look twice")
+    twin = browser.post(f"{base}/add", {"title": "Look twice", "content": "Read a diff before it lands"})
+    told = browser.get(twin.headers["location"]).words
+    form = {
+        "id": added["id"],
+        "title": "Look thrice",
+        "content": "Read a diff",
+        "category": "pattern",
+        "triggers": "diff",
+    }
+    browser.post(f"{base}/edit", form)
+    edited = shop.json("lessons", "show", added["id"])["lessons"][0]
+    browser.post(f"{base}/supersede", {"id": added["id"], "new": "L001"})
+    superseded = shop.json("lessons", "show", added["id"])["lessons"][0]
+    browser.post(f"{base}/delete", {"id": "L002"})
+    deleted = shop.json("lessons", "show", "L002")["lessons"][0]
+
+    assert ["diff", "review"] == added["triggers"]
+    assert "Not added: it resembles" in told
+    assert ("Look thrice", "Read a diff", "pattern") == (edited["title"], edited["content"], edited["category"])
+    assert "L001" == superseded["superseded"]
+    assert "deleted" == deleted["superseded"]
+
+
+def test_a_secret_that_is_masked_is_not_written_over(served: Served, browser: Browser) -> None:
+    """A lesson whose file holds a secret is edited elsewhere: what was masked is not taken for the text."""
+    shop, base = served.shop, f"{served.base}/lessons"
+    path = shop.root / ".hybrid" / "LESSONS.md"
+    path.write_text(
+        path.read_text().rstrip() + f"\n\n### [L090] Token\n- **Learned**: 2026-01-02\n> Send {SECRET} never\n"
+    )
+    form = browser.get(f"{base}/edit?id=L090")
+    page = browser.post(
+        f"{base}/edit", {"id": "L090", "title": "Tokens", "content": "Send [redacted:github_token] never"}
+    )
+
+    assert 200 == form.status, form.words
+    assert SECRET not in form.text
+    assert 303 == page.status
+    assert SECRET in path.read_text()
+    assert "Tokens" in path.read_text()
+
+
+def test_taking_away_asks_first(served: Served, browser: Browser) -> None:
+    """The links of a lesson and of rows lead to a page that shows what goes, and only its form takes it away."""
+    lesson = browser.get(f"{served.base}/lessons/delete?id=L001").words
+    rows = browser.get(f"{served.base}/memory/forget?ids=o2").words
+
+    assert "Delete L001? Git commit format" in lesson
+    assert "Forget 1 row for good?" in rows
+    assert "Run pytest tests/test_store.py" in rows
+
+
+def test_lore_is_shown_retracted_and_superseded(served: Served, browser: Browser) -> None:
+    """Records with what their file says; a decision is taken back, or another one takes its place."""
+    shop, base = served.shop, f"{served.base}/lore"
+    shop.out("lore", "decide", "Keep the queue", "--why", "It is enough")
+    shop.out("lore", "decide", "Drop the cache", "--why", "It was stale")
+    listed = {one["name"]: one["id"] for one in shop.json("lore", "list")["records"] if one["kind"] == "decision"}
+    page = browser.get(f"{base}?kind=decision").words
+    record = browser.get(f"{base}/record?id={listed['Keep the queue']}").words
+    browser.post(f"{base}/retract", {"id": listed["Keep the queue"], "reason": "It broke"})
+    browser.post(f"{base}/supersede", {"id": listed["Drop the cache"], "new": "dec-a1b2c3d4"})
+    after = {one["name"]: one["status"] for one in shop.json("lore", "list", "--all")["records"]}
+
+    assert "Keep the queue" in page
+    assert "rationale It is enough" in record
+    assert ("retracted", "superseded") == (after["Keep the queue"], after["Drop the cache"])
+
+
+def test_memory_is_a_timeline_with_filters(served: Served, browser: Browser) -> None:
+    """By project, sort, file, time and text; with the days as headings."""
+    base = f"{served.base}/memory"
+    mine, every = browser.get(base).words, browser.get(f"{base}?owner=*").words
+
+    assert "2026-01-10" in mine
+    assert "Sign the cookie" not in mine
+    assert "Sign the cookie" in every
+    assert "Cap retry" not in browser.get(f"{base}?type=discovery").words
+    assert "Cap retry" in browser.get(f"{base}?file=src/payments").words
+    assert "Cap retry" not in browser.get(f"{base}?since=2026-01-11").words
+    assert "Cap retry" in browser.get(f"{base}?q=retry+loop").words
+    assert 409 == browser.get(f"{base}?since=never").status
+
+
+def test_what_is_forgotten_is_gone(served: Served, browser: Browser) -> None:
+    """Rows go for good, from the store and from the search; forgetting again finds nothing."""
+    base = f"{served.base}/memory"
+    served.shop.out("memory", "add", "A row that nobody wants", "--quiet")
+    name = next(row for row in served.shop.json("memory", "recent")["records"] if "nobody wants" in row["title"])
+    ref = f"o{name['id']}" if str(name["id"]).isdigit() else str(name["id"])
+    browser.get(f"{base}/forget?ids={ref}")
+    done = browser.post(f"{base}/forget", {"ids": ref})
+    told = browser.get(done.headers["location"]).words
+    again = browser.get(browser.post(f"{base}/forget", {"ids": ref}).headers["location"]).words
+
+    assert "Forgot 1 row for good" in told
+    assert "Nothing to forget" in again
+    assert "nobody wants" not in served.shop.out("memory", "recent")
+    assert "nobody wants" not in browser.get(f"{base}?q=nobody+wants").words
+
+
+def test_the_index_tells_files_and_what_was_left_out(served: Served, browser: Browser) -> None:
+    """Figures, languages, reasons in words; files can be looked for."""
+    page = browser.get(f"{served.base}/index").words
+    skipped = browser.get(f"{served.base}/index?show=skipped").words
+    found = browser.get(f"{served.base}/index?contains=CLIENT").words
+
+    assert "python 2" in page
+    assert "src/payments/client.py code python" in page
+    assert "lock_file" in skipped
+    assert "src/users/store.py" not in found
+    assert "src/payments/client.py" in found
+
+
+def test_the_files_are_paged(served: Served, browser: Browser) -> None:
+    """The next page begins after the last path of this one."""
+    folder = served.shop.root / "many"
+    folder.mkdir(exist_ok=True)
+    for number in range(150):
+        (folder / f"f{number:03}.py").write_text(f"def f{number}():\n    return {number}\n")
+    served.shop.out("reindex", "--quiet")
+    first = browser.get(f"{served.base}/index?contains=many/")
+    second = browser.get(next(one for one in first.links() if "after=" in one).partition("#")[0])
+
+    assert "many/f000.py" in first.words
+    assert "many/f149.py" not in first.words
+    assert "many/f149.py" in second.words
+    assert "many/f000.py" not in second.words
+
+
+def test_health_is_what_doctor_finds(served: Served, browser: Browser) -> None:
+    """Findings with remedies, the gravest first."""
+    page = browser.get(f"{served.base}/health").words
+
+    assert "no client calls hybrid → hybrid hook install --client claude" in page
+    assert page.index("warning") < page.index("every file has the digest")
+
+
+def test_another_project_can_be_looked_at(
+    served: Served, browser: Browser, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The projects of the registry stand in the menu; one that is not known is not there."""
+    from tests.support.builders import Shop, git_project
+
+    other = Shop(git_project(tmp_path_factory.mktemp("other") / "bank", {"a.md": "# Bank\n"}), served.shop.home)
+    other.out("reindex", "--quiet")
+    menu = browser.get(f"{served.base}/now")
+    link = next(one for one in menu.links() if one.startswith("/p/") and not one.startswith(served.base))
+    page = browser.get(link)
+
+    assert "bank" in menu.words
+    assert "What was given to agents in bank" in page.words
+    assert 404 == browser.get("/p/0123456789abcdef/now").status
