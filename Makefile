@@ -4,6 +4,7 @@
 # make again   only the tests that failed in the last run, one after the other
 # make clients the tests with real coding clients from npm (CLIENTS="claude codex"; kept in CLIENTS_DIR)
 # make milvus  the tests of a team's index with stores from registry packages (MILVUS_DIR keeps them)
+# make browser the tests of the page in headless Chromium, with axe from npm (kept in BROWSER_DIR)
 # make heavy   the tests that need torch and transformers, in an environment of their own
 # make docs    write the pages that are made from the code and from config.toml
 # make site    build the pages as a site into .site, without network; a warning is an error
@@ -18,6 +19,7 @@ PYTHON ?= python3
 VENV ?= .venv
 REPO ?= .
 CLIENTS_DIR ?= .clients
+BROWSER_DIR ?= .browser
 HEAVY ?= .venv-heavy
 MILVUS ?= .venv-milvus
 MILVUS_DIR ?= .milvus
@@ -28,6 +30,7 @@ BIN := $(VENV)/bin
 HERE := $(CURDIR)
 
 .PHONY: demo test again clients milvus heavy check lint types layers docs site picture bench bench-scale sbom wheel clean
+.PHONY: demo test again browser clients milvus heavy check lint types layers docs site picture bench bench-scale wheel clean
 
 $(VENV)/installed: pyproject.toml lab/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -57,6 +60,13 @@ milvus:
 	$(MILVUS)/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,milvus]"
 	$(MILVUS)/bin/python -m tests.team.servers
 	$(MILVUS)/bin/python -m pytest -n 0 -m milvus tests/team
+
+# Chromium and its driver come from the system (Debian: chromium, chromium-driver); screenshots go to BROWSER_DIR/shots.
+browser: export HYBRID_BROWSER_DIR = $(BROWSER_DIR)
+browser: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt selenium
+	npm install --silent --no-save --prefix $(BROWSER_DIR) axe-core@4.14.1
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m browser tests/dashboard
 
 # The pinned torch first: without it pip would take the newest build, which on Linux brings gigabytes for GPUs.
 heavy:
@@ -106,4 +116,4 @@ wheel: $(VENV)/installed
 
 clean:
 	rm -rf .before && git worktree prune
-	rm -rf .site $(VENV) $(HEAVY) $(MILVUS) $(MILVUS_DIR) dist .demo $(CLIENTS_DIR)
+	rm -rf .site $(VENV) $(HEAVY) $(MILVUS) $(MILVUS_DIR) dist .demo $(CLIENTS_DIR) $(BROWSER_DIR)

@@ -75,9 +75,9 @@ class _Part:
         self.starts = array("q")
         self.ends = array("q")
         self.ids = array("Q")
-        self.projects = array("L")
-        self.sessions = array("L")
-        self.reasons = array("L")
+        self.projects = array("I")
+        self.sessions = array("I")
+        self.reasons = array("I")
         self.signs = array("B")
 
 

@@ -69,6 +69,7 @@ COMMANDS = [
     ("memory", "export"),
     ("memory", "forget", "1"),
     ("projects",),
+    ("dashboard", "--port", EVIL),
     ("projects", "forget", EVIL),
     ("project",),
     ("project", EVIL),

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PACKAGE = CHECKOUT / "hybrid"
-TABLES = ("cli/", "chunking/", "models/", "redact/", "search/ranking/", "search/gate/")
-"""Folders whose modules are members of a table: commands, languages, embedders, shapes, evidence."""
+TABLES = ("cli/", "chunking/", "dashboard/", "models/", "operations/", "redact/", "search/ranking/", "search/gate/")
+"""Folders whose modules are members of a table: commands, languages, views, embedders, operations, shapes, evidence."""
 QUESTIONS = ("Whether", "What", "Which", "Whose", "How", "Where", "Why", "Who", "Of")
 
 
