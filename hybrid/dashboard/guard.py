@@ -31,6 +31,8 @@ _MOST_WRONG = 20
 """Wrong tokens after which the printed one is void: who starts the page again gets another."""
 _MOST_SESSIONS = 16
 """Sessions at a time; the oldest ends first."""
+MOST_HEAD = 32_768
+"""Bytes of the request line and headers together."""
 _MOST_BODY = 262_144
 """Bytes of the body of a change."""
 _MOST_FIELDS = 1_000
@@ -148,6 +150,9 @@ class Guard:
 
     async def _refusal(self, scope: Scope, receive: Receive) -> Response | None:
         """Return why a request is not passed on, or the login; None for one that is."""
+        n_bytes = len(scope["raw_path"]) + len(scope["query_string"])
+        if n_bytes + sum(len(name) + len(value) for name, value in scope["headers"]) > MOST_HEAD:
+            return PlainTextResponse(f"request line and headers have more than {MOST_HEAD:,} bytes\n", 431)
         headers = _headers(scope)
         if (refusal := self._place_problem(scope["method"], scope["path"], headers)) is not None:
             return refusal

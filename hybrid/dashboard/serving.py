@@ -14,7 +14,7 @@ import uvicorn
 
 from hybrid.base.atomic import make_private_folder, write_atomic
 from hybrid.dashboard.app import application
-from hybrid.dashboard.guard import HOST, Sessions
+from hybrid.dashboard.guard import HOST, MOST_HEAD, Sessions
 from hybrid.ipc.endpoint import run_folder
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 _BACKLOG = 32
 _MOST_REQUESTS = 64
-_MOST_HEAD = 32_768
-"""Bytes of the request line and headers together."""
 _LOOK_S = 1.0
 _END_S = 2.0
 """Seconds for requests that are being answered when the page ends."""
@@ -63,7 +61,7 @@ class Dashboard:
             server_header=False,
             proxy_headers=False,
             limit_concurrency=_MOST_REQUESTS,
-            h11_max_incomplete_event_size=_MOST_HEAD,
+            h11_max_incomplete_event_size=MOST_HEAD,
             timeout_graceful_shutdown=int(_END_S),
         )
         self._server = uvicorn.Server(config)

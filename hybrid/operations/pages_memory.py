@@ -28,7 +28,7 @@ from hybrid.upkeep.cleaning_indexes import purge_index
 if TYPE_CHECKING:
     from hybrid.operations.asking import Asking
     from hybrid.records.memory.store import MemoryStore
-    from hybrid.records.memory.types import MemoryKind, Row, RowFilter
+    from hybrid.records.memory.types import MemoryKind, MemoryStats, Row, RowFilter
     from hybrid.types import HookEvent
     from hybrid.workspace import Workspace
 
@@ -52,7 +52,7 @@ def memory(asking: Asking, wanted: types.PageMemoryArguments) -> Outcome:
         flush(asking.workspace, store, asking.now_ms)
     opened = OpenMemory(asking.workspace, store, _scope(asking, store, wanted.project), asking.now_ms)
     rows, more = _found(asking, opened, wanted)
-    counted = None if wanted.before else store.stats()
+    counted = None if wanted.before else _counted(store)
     here = opened.scope.present
     found = types.PageMemory(
         rows=[_row(one, here) for one in rows],
@@ -64,6 +64,18 @@ def memory(asking: Asking, wanted: types.PageMemoryArguments) -> Outcome:
         is_enabled=asking.workspace.config.memory.enabled,
     )
     return Outcome(found)
+
+
+_COUNTED: dict[str, tuple[int, MemoryStats]] = {}
+"""Path of a memory → its figures at a change; to count 100,000 rows takes a fifth of a second."""
+
+
+def _counted(store: MemoryStore) -> MemoryStats:
+    change = store.last_change()
+    known = _COUNTED.get(str(store.path))
+    if known is None or known[0] != change:
+        known = _COUNTED[str(store.path)] = (change, store.stats())
+    return known[1]
 
 
 def _scope(asking: Asking, store: MemoryStore, project: str) -> MemoryScope:

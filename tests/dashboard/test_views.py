@@ -180,7 +180,7 @@ def test_the_gate_draws_where_prompts_fell(served: Served, browser: Browser) -> 
     page = browser.get(f"{served.base}/gate")
 
     assert 'class="gatecurve"' in page.text
-    assert page.text.count('class="silent"') == 1
+    assert page.text.count('class="silent"') >= 1
     assert page.text.count('class="given"') >= 3
     assert "bar for tasks of other projects" in page.words
 
@@ -296,7 +296,7 @@ def test_what_is_forgotten_is_gone(served: Served, browser: Browser) -> None:
 
 def test_the_index_tells_files_and_what_was_left_out(served: Served, browser: Browser) -> None:
     """Figures, languages, reasons in words; files can be looked for."""
-    page = browser.get(f"{served.base}/index").words
+    page = browser.get(f"{served.base}/index?contains=client").words
     skipped = browser.get(f"{served.base}/index?show=skipped").words
     found = browser.get(f"{served.base}/index?contains=CLIENT").words
 
