@@ -29,8 +29,7 @@ WORKERS ?= 4
 BIN := $(VENV)/bin
 HERE := $(CURDIR)
 
-.PHONY: demo test again clients milvus heavy check lint types layers docs site picture bench bench-scale sbom wheel clean
-.PHONY: demo test again browser clients milvus heavy check lint types layers docs site picture bench bench-scale wheel clean
+.PHONY: demo test again browser clients milvus heavy check lint types layers docs site picture bench bench-scale sbom wheel clean
 
 $(VENV)/installed: pyproject.toml lab/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
