@@ -6,7 +6,9 @@ The question: `cwd`, `client`, `connection` (empty for the page), `environ`, `ar
 
 from __future__ import annotations
 
+import contextlib
 import json
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +22,7 @@ from hybrid.base.errors import (
     IndexUnavailableError,
     ProjectError,
 )
-from hybrid.daemon.tool_sessions import CONNECTION, ToolSessions
+from hybrid.daemon.tool_sessions import ToolSessions
 from hybrid.index.holder import is_held, read_holder
 from hybrid.operations.asking import Asking, OperationError
 from hybrid.operations.table import OPERATIONS, perform
@@ -29,11 +31,16 @@ from hybrid.session.ledger import EMPTY, SessionKey
 from hybrid.workspace import open_workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Generator, Mapping
 
     from hybrid.daemon.freshness import Freshness
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.workspace import Workspace
+
+
+_PLACES = 2
+"""Operations at a time."""
+_PLACE_S = 20.0
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -75,6 +82,7 @@ class Performer:
         self._kinds_of = kinds_of
         self._freshness = freshness
         self._sessions = sessions
+        self._places = threading.BoundedSemaphore(_PLACES)
 
     def answer(self, name: str, data: bytes) -> bytes:
         """Return the answer to a question, as JSON; what goes wrong is a part of it."""
@@ -84,14 +92,18 @@ class Performer:
             question = msgspec.json.decode(data, type=Question)
             environ = self._environ_of(question.environ)
             workspace = open_workspace(Path(question.cwd or "/"), environ=environ)
+            if workspace.project and environ != (settled := self._freshness.settled(workspace.project.root, environ)):
+                environ = settled
+                workspace = open_workspace(Path(question.cwd or "/"), environ=environ)
             if name in BY_NAME and OPERATIONS[name].is_writing and not workspace.config.mcp.write:
                 return _error("usage", "writing through tools is switched off here (`mcp.write`)")
             key = self._key(question, workspace)
             ledger = workspace.ledgers.read(key) if key else EMPTY
             now_ms = time.time_ns() // 1_000_000
-            session = "" if key is None or key.session_id.startswith(CONNECTION) else key.session_id
+            session = key.session_id if key else ""
             asking = Asking(workspace, self._kinds_of(environ), environ, question.client, session, now_ms, ledger)
-            outcome = perform(name, asking, question.arguments)
+            with self._place():
+                outcome = perform(name, asking, question.arguments)
             if key is not None and outcome.shown:
                 self._sessions.answered(workspace, key, name, question.arguments, outcome)
             return msgspec.json.encode({"result": outcome.value, "text": outcome.text})
@@ -101,6 +113,20 @@ class Performer:
             return self._missing(workspace, environ, error)
         except Exception as error:  # noqa: BLE001 - the rim: one answer fails, not the service
             return _error(_kind_of(error), _message(error))
+
+    @contextlib.contextmanager
+    def _place(self) -> Generator[None]:
+        """Hold one of few places, so that agents with many tools leave prompts their processor.
+
+        Raises:
+            BusyError: All are taken for too long.
+        """
+        if not self._places.acquire(timeout=_PLACE_S):
+            raise BusyError("other questions are not answered yet")
+        try:
+            yield
+        finally:
+            self._places.release()
 
     def _key(self, question: Question, workspace: Workspace) -> SessionKey | None:
         if not question.connection or workspace.project is None:

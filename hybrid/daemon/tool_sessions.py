@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from hybrid.operations.asking import CONNECTION
 from hybrid.session.ledger import Given, SessionKey
 
 if TYPE_CHECKING:
@@ -31,8 +32,6 @@ _WAIT_S = 900.0
 """Seconds after which an answer that no hook told of is forgotten."""
 _SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "GEMINI_SESSION_ID", "QWEN_CODE_SESSION_ID")
 """Variables in which a client names its session to the programs that it starts."""
-CONNECTION = "tool:"
-"""Begins the id of a session that is known by its connection alone."""
 
 
 class _Waiting(Struct, frozen=True):

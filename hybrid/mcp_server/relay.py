@@ -39,9 +39,8 @@ _MOST_STARTS = 5
 _READ_BYTES = 1 << 16
 _LOST = -32000
 """Code of JSON-RPC for an error of the server's own."""
-_PASSED_ON = ("CLAUDE", "CODEX", "COPILOT", "GEMINI", "HYBRID_", "LORE_DATA_DIR", "QWEN")
-"""Beginnings of the variables that the worker gets of the client: those that name a session, and settings."""
-_SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD")
+_PASSED_ON = ("CLAUDE_CODE_SESSION_ID", "GEMINI_SESSION_ID", "LORE_DATA_DIR", "QWEN_CODE_SESSION_ID")
+"""Variables that the worker gets of the client, beside those of our own settings: they name its session."""
 
 
 def is_relayed(argv: list[str]) -> bool:
@@ -71,9 +70,13 @@ class _Session:
 
     def __init__(self, client: str, project: str) -> None:
         self._home = home_path(os.environ)
-        cwd = os.path.abspath(project) if project else os.getcwd()  # noqa: PTH100, PTH109 - pathlib is 6 ms
         # A session keeps its number when its worker is replaced.
-        hello = {"cwd": cwd, "client": client, "environ": _environment(), "session": os.urandom(8).hex()}
+        hello = {
+            "cwd": _directory(project),
+            "client": client,
+            "environ": _environment(),
+            "session": os.urandom(8).hex(),
+        }
         self._hello = json.dumps(hello).encode()
         self._greeting: list[bytes] = []
         self._open: dict[str, Any] = {}
@@ -174,9 +177,16 @@ class _Session:
 
 def _environment() -> dict[str, str]:
     def is_meant(name: str) -> bool:
-        return name.startswith(_PASSED_ON) and not any(word in name for word in _SECRET)
+        return name.startswith("HYBRID_") or name in _PASSED_ON
 
     return {name: value for name, value in os.environ.items() if is_meant(name)}
+
+
+def _directory(named: str) -> str:
+    try:
+        return os.path.abspath(named) if named else os.getcwd()  # noqa: PTH100, PTH109 - pathlib is 6 ms
+    except OSError:
+        return ""  # It was deleted: there is no project.
 
 
 def ask_worker(home: str, what: bytes, hello: bytes) -> Any:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import hybrid
 from hybrid.base.atomic import locked, make_private_folder
+from hybrid.base.home import home_path
 from hybrid.daemon.lifecycle import detach_from_caller
 from hybrid.daemon.server import Listener
 from hybrid.ipc.endpoint import read_endpoint, run_folder
@@ -44,6 +45,11 @@ _TOKEN_S = 10.0
 _LOOK_S = 0.05
 
 
+def main() -> int:
+    """Run the worker of the home that the environment names; return the exit code."""
+    return run_worker(Path(home_path(os.environ)), os.environ)
+
+
 def run_worker(home: Path, environ: Mapping[str, str]) -> int:
     """Serve sessions until nobody needs it; return the exit code. A second worker of a home ends at once."""
     detach_from_caller()
@@ -56,8 +62,10 @@ def run_worker(home: Path, environ: Mapping[str, str]) -> int:
         failure.unlink(missing_ok=True)
         try:
             import_module("hybrid.mcp_server.server")  # The half second that it takes comes before anybody is greeted.
-        except ImportError as error:
-            reason = f"`hybrid mcp` needs the package mcp: install hybrid-retrieval[mcp] ({error})"
+        except Exception as error:  # noqa: BLE001 - what a client is told in place of an answer
+            is_missing = isinstance(error, ImportError) and (error.name or "").partition(".")[0] in ("mcp", "mcp_types")
+            needed = "`hybrid mcp` needs the package mcp: install hybrid-retrieval[mcp]"
+            reason = f"{needed if is_missing else 'the package mcp cannot be loaded'} ({error})"
             failure.write_text(reason, encoding="utf-8")
             return 2
         asyncio.run(_Worker(home, environ).run())

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 
+CONNECTION = "tool:"
+"""Begins the id of a session that is known by its connection alone."""
+
+
 class OperationError(HybridError):
     """An operation that cannot be done as it was asked for: a wrong argument, something that is not there."""
 
@@ -32,7 +36,7 @@ class Asking(Struct, frozen=True):
         kinds: The open stores and indexes.
         environ: Environment variables of the settings in force.
         client: Who asks: `claude`, `codex`, …; `manual` for an unknown one.
-        session_id: The agent's session; empty where it is not known.
+        session_id: The agent's session, may be empty; one that begins with `CONNECTION` stands for a connection alone.
         ledger: What that session was given.
         now_ms: The time, milliseconds since 1970.
     """

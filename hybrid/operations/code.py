@@ -120,11 +120,11 @@ def _found(one: ResultHit, detail: types.Detail, asking: Asking, budget: _Budget
     found = types.Found(
         ref=ref_of(hit),
         kind=hit.kind,  # pyright: ignore[reportArgumentType] - a hit's kind is one of these words
-        title=visible_line(one.record.shown if one.record else hit.name),
+        title=neutralise_line(redact(one.record.shown) if one.record else visible_line(hit.name)),
         cosine=round(hit.cosine or 0.0, 3),
         given=is_given,
         stale=one.text is None and not hit.is_record,
-        text=neutralise(text) if hit.is_record else text,
+        text=neutralise(text),
     )
     return found, "" if is_given else form
 

@@ -20,7 +20,7 @@ from hybrid.knowledge.memory_intake import flush
 from hybrid.knowledge.record_files import open_stores
 from hybrid.knowledge.stores import names_of
 from hybrid.operations import types
-from hybrid.operations.asking import OperationError, Outcome, Shown
+from hybrid.operations.asking import CONNECTION, OperationError, Outcome, Shown
 from hybrid.operations.code import offset_of
 from hybrid.records.lessons.showing import index_line, shown
 from hybrid.records.lessons.types import AI, Draft
@@ -148,7 +148,7 @@ def _note(asking: Asking, wanted: types.RememberArguments) -> Outcome:
         raise OperationError("the memory is switched off here (`memory.enabled`)")
     project = workspace.require_project()
     note = Note(wanted.type, wanted.title, f"noted by {asking.client}", wanted.text, wanted.facts, (), wanted.files)
-    owner = Owner(asking.session_id or f"tool:{asking.client}", project.key, project.name)
+    owner = Owner(asking.session_id or f"{CONNECTION}{asking.client}", project.key, project.name)
     row = asking.kinds.stores.memory(workspace).add_observation(owner, told(note, project.root), asking.now_ms)
     if row is not None:
         return _written(name_of(row), "observation")
