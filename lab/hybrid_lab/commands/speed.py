@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 ABOUT = "times and sizes, each beside something timed in the same run"
-_PARTS = tuple("build search synthetic gate lexical hook service cold load files records memory worst".split())
+_PARTS = tuple("build search synthetic gate lexical hook service cold load mcp files records memory worst".split())
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -34,6 +34,7 @@ from hybrid_lab.speed.search import (
     synthetic_figures,
 )
 from hybrid_lab.speed.service import ServiceMeasurement
+from hybrid_lab.speed.tools import ToolMeasurement
 from hybrid_lab.speed.worst import worst_figures
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ PARTS = (
     "service",
     "cold",
     "load",
+    "mcp",
     "files",
     "records",
     "memory",
@@ -144,6 +146,7 @@ class _Session:
             "service": self._service,
             "cold": self._cold,
             "load": self._load,
+            "mcp": self._mcp,
             "files": self._files,
             "records": self._records,
             "memory": self._memory,
@@ -238,6 +241,9 @@ class _Session:
 
     def _load(self) -> dict[str, Any]:
         return load_figures(self._scratch / "load", self._new_runner("home-load"))
+
+    def _mcp(self) -> dict[str, Any]:
+        return ToolMeasurement(self._tree().root, self._runner, self._queries(), rounds=self._plan.rounds).figures()
 
     def _files(self) -> dict[str, Any]:
         own = self._new_runner("home-files")
