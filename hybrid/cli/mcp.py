@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import socket
+import sys
 from pathlib import Path
 
 from hybrid.base.errors import HybridError
@@ -54,17 +56,19 @@ def _serve_http(args: argparse.Namespace, home: str, cwd: str) -> int:
         sock = ask_worker(home, b"http", json.dumps({"cwd": cwd, "port": int(args.port)}).encode())
     except WireError as error:
         raise HybridError(str(error)) from error
-    answer = json.loads(_line(sock) or b"{}")
-    if "port" not in answer:
-        raise HybridError(answer.get("error") or "the MCP worker ended")
-    url, file = f"http://127.0.0.1:{answer['port']}/mcp", Path(run_folder(home)) / "http.json"
-    if args.json:
-        print_json({"url": url, "token_file": str(file), "project": cwd})
-    else:
-        say(f"{url} for {cwd}, until Ctrl-C")
-        say(f"A client sends `Authorization: Bearer TOKEN` with the token of {file}.")
-    while sock.recv(1):
-        pass
+    with contextlib.closing(sock):
+        answer = json.loads(_line(sock) or b"{}")
+        if "port" not in answer:
+            raise HybridError(answer.get("error") or "the MCP worker ended")
+        url, file = f"http://127.0.0.1:{answer['port']}/mcp", Path(run_folder(home)) / "http.json"
+        if args.json:
+            print_json({"url": url, "token_file": str(file), "project": cwd})
+        else:
+            say(f"{url} for {cwd}, until Ctrl-C")
+            say(f"A client sends `Authorization: Bearer TOKEN` with the token of {file}.")
+        sys.stdout.flush()  # Whoever reads a pipe waits for the address.
+        while sock.recv(1):
+            pass
     return 0
 
 

@@ -33,6 +33,8 @@ _WORKER_S = 15.0
 """Seconds in which a worker must be there that was started now; a busy machine needs some for its imports."""
 _STEP_S = 5.0
 """Seconds for each step of connecting."""
+_LAST_S = 10.0
+"""Seconds for the answers to what a client asked before it closed its side; most clients end the relay earlier."""
 _LOOK_S = 0.01
 _MOST_STARTS = 5
 """Workers that one session may lose, before it gives up."""
@@ -111,8 +113,8 @@ class _Session:
 
     def _give_up(self, reason: str) -> int:
         """Have every request answered with the reason until the client is gone; return 2."""
-        self._refusal = reason
         with self._lock:
+            self._refusal = reason
             lost, self._open = list(self._open.values()), {}
         for identity in lost:
             _answer_error(identity, reason)
@@ -139,17 +141,21 @@ class _Session:
     def read_client(self) -> None:
         """Hand what the client says to the worker, until standard input closes."""
         for line in _lines(None):
-            if self._refusal:
-                _refuse_line(line, self._refusal)
-                continue
             with self._lock:
+                if self._refusal:
+                    _refuse_line(line, self._refusal)
+                    continue
                 self._note_request(line)
                 # `serve` meets a failure too, and connects again; the request is answered with an error.
                 with suppress(OSError):
                     self._socket.sendall(line)
         self._is_over = True
+        until_s = time.monotonic() + _LAST_S
+        # The worker drops what it has not answered yet when it hears that the client is gone.
+        while self._open and time.monotonic() < until_s:
+            time.sleep(_LOOK_S)
         with suppress(OSError):
-            self._socket.shutdown(1)  # SHUT_WR: what is under way is still answered.
+            self._socket.shutdown(1)  # SHUT_WR
 
     def _note_request(self, line: bytes) -> None:
         message = _parsed(line)
@@ -158,6 +164,10 @@ class _Session:
             self._greeting = [line]
         elif method == "notifications/initialized":
             self._greeting = [*self._greeting[:1], line]
+        elif method == "notifications/cancelled":
+            # Nobody answers it any more.
+            with suppress(AttributeError, KeyError):
+                self._open.pop(json.dumps(message["params"].get("requestId")), None)
         if method is not None and identity is not None:
             self._open[json.dumps(identity)] = identity
 
@@ -310,6 +320,6 @@ def _parsed(line: bytes) -> dict[str, Any]:
     try:
         message: Any = json.loads(line)
         message["jsonrpc"]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return {}
     return message

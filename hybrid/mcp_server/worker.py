@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import json
 import os
 import signal
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     Serve = Callable[[socket.socket, dict[str, Any]], Awaitable[None]]
 
-_IDLE_S = 120.0
+IDLE_S = 120.0
 """Seconds without a session after which it ends."""
 _TICK_S = 2.0
 _STEP_S = 5.0
@@ -50,8 +51,14 @@ def main() -> int:
     return run_worker(Path(home_path(os.environ)), os.environ)
 
 
-def run_worker(home: Path, environ: Mapping[str, str]) -> int:
-    """Serve sessions until nobody needs it; return the exit code. A second worker of a home ends at once."""
+def run_worker(home: Path, environ: Mapping[str, str], *, idle_s: float = IDLE_S) -> int:
+    """Serve sessions until nobody needs it; return the exit code. A second worker of a home ends at once.
+
+    Args:
+        home: `$HYBRID_HOME`.
+        environ: `XDG_RUNTIME_DIR` is a place for the socket.
+        idle_s: Seconds without a session after which it ends.
+    """
     detach_from_caller()
     run = Path(run_folder(str(home)))
     make_private_folder(run)
@@ -61,20 +68,34 @@ def run_worker(home: Path, environ: Mapping[str, str]) -> int:
         failure = Path(failure_path(str(home)))
         failure.unlink(missing_ok=True)
         try:
-            import_module("hybrid.mcp_server.server")  # The half second that it takes comes before anybody is greeted.
+            _import_server()
         except Exception as error:  # noqa: BLE001 - what a client is told in place of an answer
             is_missing = isinstance(error, ImportError) and (error.name or "").partition(".")[0] in ("mcp", "mcp_types")
             needed = "`hybrid mcp` needs the package mcp: install hybrid-retrieval[mcp]"
             reason = f"{needed if is_missing else 'the package mcp cannot be loaded'} ({error})"
             failure.write_text(reason, encoding="utf-8")
             return 2
-        asyncio.run(_Worker(home, environ).run())
+        asyncio.run(_Worker(home, environ, idle_s).run())
     return 0
 
 
+def _import_server() -> None:
+    """Import what speaks MCP: the half second that it takes comes before anybody is greeted.
+
+    The package makes thousands of classes that stay: looking for garbage among them costs an eighth of that.
+    """
+    gc.disable()
+    try:
+        import_module("hybrid.mcp_server.server")
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 class _Worker:
-    def __init__(self, home: Path, environ: Mapping[str, str]) -> None:
+    def __init__(self, home: Path, environ: Mapping[str, str], idle_s: float) -> None:
         self._home = home
+        self._idle_s = idle_s
         self._listener = Listener(home, environ, name=NAME)
         self._code = _code_stamp()
         self._sessions: set[asyncio.Task[None]] = set()
@@ -103,7 +124,7 @@ class _Worker:
     def _is_done(self) -> bool:
         if self._sessions:
             self._idle_since_s = time.monotonic()
-        is_idle = time.monotonic() - self._idle_since_s > _IDLE_S
+        is_idle = time.monotonic() - self._idle_since_s > self._idle_s
         return is_idle or not self._listener.is_reachable() or _code_stamp() != self._code
 
     # --- connections, on a thread of their own -------------------------------------------------------------
@@ -222,6 +243,7 @@ def _bound(port: int) -> socket.socket:
         if os.name == "posix":  # On Windows, that would let another program take the port over.
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(("127.0.0.1", port))
+        listening.listen()  # Whoever is told the port may connect at once.
     except OSError as error:
         listening.close()
         raise OSError(f"port {port} cannot be had: {error}") from error

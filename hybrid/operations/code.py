@@ -120,7 +120,7 @@ def _found(one: ResultHit, detail: types.Detail, asking: Asking, budget: _Budget
     found = types.Found(
         ref=ref_of(hit),
         kind=hit.kind,  # pyright: ignore[reportArgumentType] - a hit's kind is one of these words
-        title=neutralise_line(redact(one.record.shown) if one.record else visible_line(hit.name)),
+        title=neutralise_line(redact(one.record.shown) if one.record else hit.name),
         cosine=round(hit.cosine or 0.0, 3),
         given=is_given,
         stale=one.text is None and not hit.is_record,
@@ -163,7 +163,7 @@ def read(asking: Asking, wanted: types.ReadArguments) -> Outcome:
     record = _record(asking, ref)
     if record is not None:
         body = redact(record.text) if asking.workspace.config.privacy.redact else record.text
-        title = visible_line(redact(record.shown))
+        title = neutralise_line(redact(record.shown))
         value = types.ReadResult(ref=ref, kind=record.kind, title=title, text=neutralise(body))
         return Outcome(value, f"[{record.kind}] {ref} {title}\n{value.text}")
     return _read_file(asking, ref, wanted.neighbours)

@@ -79,7 +79,7 @@ def _lesson(lesson: Lesson, relevance: int) -> types.LessonShown:
         id=lesson.id,
         title=neutralise_line(lesson.title),
         content=neutralise(lesson.content),
-        category=lesson.category,
+        category=neutralise_line(lesson.category),
         stars=lesson.stars,
         uses=lesson.uses,
         relevance=relevance,
@@ -209,7 +209,9 @@ def _rows(
     request = memory.request(memory.scope.wanted(filters, memory.now_ms), n_rows)
     if wanted.around:
         identity = id_of(wanted.around)
-        if identity is None or not rows_of(memory.store, [identity]):
+        middle = rows_of(memory.store, [identity]) if identity else []
+        # The store gives the row that is named, whosever it is.
+        if identity is None or not middle or memory.scope.key not in ("", middle[0].owner.key):
             raise OperationError(f"the memory has no row {wanted.around[:40]!r}")
         before, after = around(wanted.limit, None, None)
         return [RankedRow(row) for row in memory.store.timeline(*identity, before, after, request.wanted)]
@@ -221,14 +223,14 @@ def _rows(
 
 
 def _row(row: Row, detail: str, own: str, *, is_given: bool) -> types.Remembered:
-    files = list(row.told.files) if isinstance(row, Observation) else list[str]()
+    files = [neutralise_line(path) for path in row.told.files] if isinstance(row, Observation) else list[str]()
     return types.Remembered(
         ref=name_of(row),
         kind=kind_of(row),
         when=iso(row.created_ms),
         type=type_of(row) or "",
         title=neutralise_line(title_of(row) or ""),
-        project=row.owner.project if row.owner.key != own else "",
+        project=neutralise_line(row.owner.project) if row.owner.key != own else "",
         files=files[:10] if detail == "full" else [],
         given=is_given,
         text=neutralise("\n".join(record_of(row, here=own).lines)) if detail == "full" else "",
