@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
@@ -12,6 +13,7 @@ from tests.support.builders import CHECKOUT, new_shop
 from tests.support.records import RECORD_FILES, new_talk
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 THIRD_PARTY = (
@@ -26,6 +28,12 @@ THIRD_PARTY = (
     "semble_grammars",
     "tokenizers",
     "torch",
+    "mcp",
+    "mcp_types",
+    "pydantic",
+    "anyio",
+    "starlette",
+    "uvicorn",
 )
 
 
@@ -157,3 +165,98 @@ def _after_a_prompt(event: str, home: Path) -> set[str]:
         "assert run(['hook', 'inject-context'], started_s=time.perf_counter()) == 0"
     )
     return _loaded_after(code, HYBRID_HOME=str(home), HYBRID_HOOKS_DEADLINE_MS="60000")
+
+
+# --- tools of agents ----------------------------------------------------------------------------------------
+
+
+FOR_TOOLS = ("hybrid.operations", "hybrid.mcp_server", "hybrid.daemon.performing", "hybrid.daemon.tool_sessions", "mcp")
+"""Beginnings of the modules that only somebody who asks through a tool needs."""
+
+
+def _for_tools(loaded: Iterable[str]) -> list[str]:
+    return [name for name in loaded if any(name == one or name.startswith(f"{one}.") for one in FOR_TOOLS)]
+
+
+def test_the_relay_imports_little_of_ours_and_nothing_of_others() -> None:
+    """Beside the standard library stand the home, the wire and the start of processes; each session keeps a relay."""
+    code = (
+        "import sys, hybrid.mcp_server.relay\nprint(sorted(name for name in sys.modules if name.startswith('hybrid')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": str(CHECKOUT)},
+    )
+
+    assert {
+        "hybrid",
+        "hybrid.base",
+        "hybrid.base.home",
+        "hybrid.ipc",
+        "hybrid.ipc.endpoint",
+        "hybrid.ipc.start",
+        "hybrid.ipc.wire",
+        "hybrid.mcp_server",
+        "hybrid.mcp_server.relay",
+    } == set(ast.literal_eval(done.stdout))
+    assert set() == _loaded_after("import hybrid.mcp_server.relay")
+
+
+def test_a_hook_imports_nothing_for_tools(tmp_path: Path) -> None:
+    """A prompt that is answered without a service needs nothing of what answers tools."""
+    shop = new_shop(tmp_path)
+    event = {"prompt": "How does the payment client retry?", "cwd": str(shop.root), "session_id": "s1"}
+    code = (
+        "import json, sys\n"
+        "import hybrid.hooks.run\n"
+        "from hybrid.hooks.direct import answer_event\n"
+        "from hybrid.hooks.event import parse_event\n"
+        f"fields = parse_event({json.dumps(event).encode()!r}, client='claude', event='UserPromptSubmit', cwd='/')\n"
+        "reply, printed = answer_event(fields, {}, set_deadline=lambda _: None, elapsed_ms=lambda: 0.0)\n"
+        "assert reply.decision.reason == 'injected', reply.debug_line\n"
+        "print(json.dumps(list(sys.modules)))\n"
+        "reply.drop()"
+    )
+    environ = os.environ | {"HYBRID_HOME": str(shop.home), "HOME": str(tmp_path / "user"), "PYTHONPATH": str(CHECKOUT)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environ)
+
+    assert [] == _for_tools(json.loads(done.stdout))
+
+
+def test_a_service_that_answers_hooks_imports_nothing_for_tools(tmp_path: Path) -> None:
+    """Of what answers tools a service imports nothing before the first question of a tool."""
+    shop = new_shop(tmp_path)
+    found = tmp_path / "modules.json"
+    code = (
+        "import json, os, sys, threading, time\n"
+        "from pathlib import Path\n"
+        "home, root, found = sys.argv[1:]\n"
+        "def look():\n"
+        "    from hybrid.ipc.control import daemon_status, stop\n"
+        "    from hybrid.ipc.endpoint import connect, read_endpoint\n"
+        "    while not daemon_status(home)['running']:\n"
+        "        time.sleep(0.02)\n"
+        "    event = json.dumps({'prompt': 'How does the payment client retry?', 'cwd': root, 'session_id': 's1'})\n"
+        "    connection = connect(read_endpoint(home), timeout_s=30)\n"
+        "    connection.receive(timeout_s=30)\n"
+        "    named = (b'event', b'claude', b'UserPromptSubmit', os.fsencode(root), b'0', b'30000', b'')\n"
+        "    connection.send(*named, event.encode(), timeout_s=30)\n"
+        "    answer = connection.receive(timeout_s=60)[0]\n"
+        "    Path(found).write_text(json.dumps([len(answer), list(sys.modules)]))\n"
+        "    connection.send(b'0', timeout_s=30)\n"
+        "    connection.close()\n"
+        "    stop(home, timeout_s=30)\n"
+        "threading.Thread(target=look, daemon=True).start()\n"
+        "from hybrid.cli.main import run\n"
+        "run(['daemon', 'run', '--project', root], started_s=0.0)\n"
+    )
+    environ = os.environ | {"HYBRID_HOME": str(shop.home), "HOME": str(tmp_path / "user"), "PYTHONPATH": str(CHECKOUT)}
+    command = [sys.executable, "-c", code, str(shop.home), str(shop.root), str(found)]
+    subprocess.run(command, capture_output=True, check=False, env=environ, timeout=120)
+
+    n_bytes, loaded = json.loads(found.read_text())
+    assert n_bytes > 0
+    assert [] == _for_tools(loaded)

@@ -126,6 +126,28 @@ def test_the_installed_command_works_in_hostile_surroundings(program: Path, tmp_
     assert "static-v1" == json.loads(state.stdout)["model"]["name"]
 
 
+def test_tools_of_agents_need_their_extra_and_help_needs_none(program: Path, tmp_path: Path) -> None:
+    """Without the extra `mcp` the command explains itself, and a client that greets it is told what to install."""
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "user"), "HYBRID_HOME": str(tmp_path / "home")}
+    greeting = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}
+    shown = _run(str(program), "mcp", "--help", cwd=tmp_path, env=environ)
+    done = subprocess.run(
+        [str(program), "mcp", "--client", "claude"],
+        input=json.dumps(greeting) + "\n",
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=tmp_path,
+        env=environ,
+    )
+
+    assert "--http" in shown.stdout
+    assert 2 == done.returncode
+    assert "hybrid-retrieval[mcp]" in json.loads(done.stdout)["error"]["message"]
+    assert "Traceback" not in done.stderr
+
+
 def test_the_installed_command_needs_no_checkout(program: Path, tmp_path: Path) -> None:
     """What it ships is found inside the installed package."""
     python = program.with_name("python")

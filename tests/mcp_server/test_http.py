@@ -1,0 +1,181 @@
+"""MCP over HTTP: who gets something and who gets nothing, and how it begins and ends."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import socket
+import subprocess
+import threading
+from typing import TYPE_CHECKING, Any
+
+import httpx2
+import pytest
+from mcp.client.streamable_http import streamable_http_client
+
+from hybrid.ipc.start import start_command
+from tests.support.agent import until
+from tests.support.builders import hear_interrupts
+from tests.support.tool_client import environment, session_over
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Generator, Iterator
+
+    from tests.support.builders import Shop
+
+
+@contextlib.contextmanager
+def _listening(shop: Shop, *more: str) -> Generator[tuple[str, subprocess.Popen[bytes]]]:
+    """`hybrid mcp --http`: its address and process."""
+    process = subprocess.Popen(
+        start_command("mcp", "--http", "--json", *more),
+        cwd=shop.root,
+        env=environment(shop),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=hear_interrupts,
+    )
+    end = threading.Timer(60, process.kill)
+    end.start()
+    try:
+        assert process.stdout
+        lines: list[bytes] = []
+        while not lines or lines[-1] not in (b"", b"}\n"):
+            lines.append(process.stdout.readline())
+        end.cancel()
+        yield json.loads(b"".join(lines))["url"], process
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+
+
+@pytest.fixture(scope="module")
+def url(shared: Shop) -> Iterator[str]:
+    """The address of a server for the shared project."""
+    with _listening(shared) as (found, _):
+        yield found
+
+
+def _token(shop: Shop) -> str:
+    return json.loads((shop.home / "run" / "http.json").read_bytes())["token"]
+
+
+def _post(url: str, headers: dict[str, str], method: str = "POST") -> httpx2.Response:
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
+    accept = {"Accept": "application/json, text/event-stream"}
+    return httpx2.request(method, url, headers=accept | headers, json=body if method == "POST" else None, timeout=30)
+
+
+def test_the_right_token_serves_the_official_client(shared: Shop, url: str) -> None:
+    """Every request of the client carries the token; the tools are those of standard input."""
+
+    @contextlib.asynccontextmanager
+    async def transport() -> AsyncIterator[Any]:
+        async with (
+            httpx2.AsyncClient(headers={"Authorization": f"Bearer {_token(shared)}"}, timeout=60) as client,
+            streamable_http_client(url, http_client=client) as streams,
+        ):
+            yield streams
+
+    with session_over(transport) as tools:
+        assert 8 == len(tools.ask("list_tools").tools)
+        assert tools.refs(query="how does the payment client retry", limit=1)[0].startswith("src/payments/client.py:")
+        assert "no file or record" in tools.error("read", ref=".env")
+        assert "documents indexed" in tools.ask("read_resource", "hybrid://orientation").contents[0].text
+
+
+def test_the_right_token_is_let_through(shared: Shop, url: str) -> None:
+    """The same request as those that are refused."""
+    assert 200 == _post(url, {"Authorization": f"Bearer {_token(shared)}"}).status_code
+
+
+@pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [
+        (401, {}),
+        (401, {"Authorization": "Bearer wrong"}),
+        (401, {"Authorization": "Bearer"}),
+        (401, {"Authorization": "Basic {token}"}),
+        (401, {"Authorization": "{token}"}),
+        (401, {"Authorization": "Bearer {token}x"}),
+        (401, {"Cookie": "token={token}"}),
+        (403, {"Authorization": "Bearer {token}", "Origin": "http://evil.example"}),
+        (403, {"Authorization": "Bearer {token}", "Origin": "null"}),
+        (403, {"Authorization": "Bearer {token}", "Origin": "http://127.0.0.1:1"}),
+        (403, {"Authorization": "Bearer {token}", "Origin": "http://localhost.evil.example"}),
+        (403, {"Authorization": "Bearer {token}", "Host": "evil.example"}),
+        (403, {"Authorization": "Bearer {token}", "Host": "127.0.0.1"}),
+        (403, {"Authorization": "Bearer {token}", "Host": "127.0.0.1:1"}),
+        (403, {"Authorization": "Bearer {token}", "Sec-Fetch-Site": "cross-site"}),
+    ],
+)
+def test_others_get_nothing(shared: Shop, url: str, method: str, status: int, headers: dict[str, str]) -> None:
+    """Without the token, with a wrong one, from another origin or under another name nothing is given out."""
+    token = _token(shared)
+    found = _post(url, {name: value.replace("{token}", token) for name, value in headers.items()}, method)
+
+    assert status == found.status_code
+    assert {"error", "status"} == set(found.json())
+    assert token not in found.text
+    assert "mcp-session-id" not in found.headers
+    assert not [name for name in found.headers if name.startswith("access-control")]
+
+
+@pytest.mark.parametrize("path", ["/", "/mcp/../", "/sse", "/.well-known/oauth-protected-resource"])
+def test_other_addresses_need_the_token_too(url: str, path: str) -> None:
+    """Nothing is told of what lies there."""
+    assert 401 == httpx2.get(url.removesuffix("/mcp") + path, timeout=30).status_code
+
+
+def test_a_token_of_an_earlier_service_is_worth_nothing(own: Shop) -> None:
+    """The service makes a token at each start, and the server asks for the newest."""
+    with _listening(own) as (url, _):
+        earlier = _token(own)
+        assert 200 == _post(url, {"Authorization": f"Bearer {earlier}"}).status_code
+        own.out("daemon", "stop", "--quiet")
+        assert 401 == _post(url, {"Authorization": f"Bearer {earlier}"}).status_code
+        own.out("daemon", "start", "--quiet")
+        until(lambda: (own.home / "run" / "http.json").exists() and _token(own) != earlier)
+        assert 401 == _post(url, {"Authorization": f"Bearer {earlier}"}).status_code
+        assert 200 == _post(url, {"Authorization": f"Bearer {_token(own)}"}).status_code
+
+
+def test_without_http_of_the_service_there_is_no_token(own: Shop) -> None:
+    """With `daemon.http` off the command says so and ends with 2."""
+    own.out("config", "set", "daemon.http", "false", "--user")
+
+    assert "daemon.http" in own.error("mcp", "--http")
+
+
+def test_a_port_that_is_taken_is_named(own: Shop) -> None:
+    """The error names the port."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+
+        assert str(port) in own.error("mcp", "--http", "--port", str(port))
+
+
+def test_it_closes_with_the_command(own: Shop) -> None:
+    """Ctrl-C ends the command without a traceback, and nobody listens any more; the worker lives on."""
+    with _listening(own) as (url, process):
+        port = int(url.rsplit(":", 1)[1].split("/")[0])
+        socket.create_connection(("127.0.0.1", port), timeout=10).close()
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+
+    def is_closed() -> bool:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=10).close()
+        except OSError:
+            return True
+        return False
+
+    until(is_closed)
+    assert b"Traceback" not in err

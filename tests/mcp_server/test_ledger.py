@@ -1,0 +1,140 @@
+"""Hooks and tools share the ledger of a session: nothing is given twice, whoever gave it first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support.agent import Agent
+from tests.support.tool_client import tools_of
+
+if TYPE_CHECKING:
+    from tests.support.builders import Shop
+    from tests.support.tool_client import Tools
+
+PROMPT = "How does the payment client retry a request after a timeout?"
+WANTED = "src/payments/client.py"
+SHOWN = f"[code] {WANTED}"
+
+
+@pytest.fixture
+def agent(small: Shop) -> Agent:
+    """A client whose hooks are installed; the service runs."""
+    found = Agent(small)
+    small.out("daemon", "start", "--quiet")
+    return found
+
+
+def _given(tools: Tools, query: str = PROMPT) -> dict[str, bool]:
+    hits = tools.call("search", query=query, limit=5, detail="lines")["hits"]
+    return {hit["ref"]: hit.get("given", False) for hit in hits}
+
+
+def _first(tools: Tools) -> bool:
+    """Has the session what was asked for already?"""
+    [found] = [is_given for ref, is_given in _given(tools).items() if ref.startswith(WANTED)][:1]
+    return found
+
+
+def _used(agent: Agent, arguments: dict[str, Any], **fields: Any) -> None:
+    """The client tells of a use of the tool."""
+    tool = {"tool_name": "mcp__hybrid__search", "tool_input": arguments, "tool_response": {"content": []}}
+    assert "" == agent.send("PostToolUse", **tool, **fields).text
+
+
+def test_what_a_hook_gave_a_tool_marks(agent: Agent) -> None:
+    """A hit that an injection holds comes without its text, and with it again when it is asked for in full."""
+    assert SHOWN in agent.prompt(PROMPT).text
+    with tools_of(agent.shop) as tools:
+        [hit] = [hit for hit in tools.call("search", query=PROMPT, limit=5)["hits"] if hit["ref"].startswith(WANTED)][
+            :1
+        ]
+        text = tools.text("search", query=PROMPT, limit=5)
+        full = tools.call("search", query=PROMPT, limit=1, detail="full")["hits"][0]
+
+    assert (True, "") == (hit["given"], hit.get("text", ""))
+    assert "given earlier in this session" in text
+    assert "attempts" in full["text"]
+
+
+def test_what_a_tool_gave_a_hook_leaves_out(agent: Agent) -> None:
+    """After a use that the client told of, the next prompt is not given the same again."""
+    agent.prompt("thanks, go on please")  # The service has heard of the session.
+    arguments = {"query": PROMPT, "limit": 5, "detail": "full"}
+    with tools_of(agent.shop) as tools:
+        tools.call("search", **arguments)
+        _used(agent, arguments)
+
+    assert SHOWN not in agent.prompt(PROMPT).text
+
+
+def test_a_use_that_nobody_told_of_counts_at_the_next_prompt(agent: Agent) -> None:
+    """A client without a hook after tools has its uses counted when the session goes on."""
+    agent.prompt("thanks, go on please")
+    with tools_of(agent.shop) as tools:
+        tools.call("search", query=PROMPT, limit=5, detail="full")
+
+    assert SHOWN not in agent.prompt(PROMPT).text
+
+
+def test_the_use_of_a_subagent_counts_for_it_alone(agent: Agent) -> None:
+    """What a subagent looked up is not taken from the main conversation."""
+    agent.prompt("thanks, go on please")
+    arguments = {"query": PROMPT, "limit": 5, "detail": "full"}
+    with tools_of(agent.shop) as tools:
+        tools.call("search", **arguments)
+        _used(agent, arguments, agent_id="sub-1", agent_type="explorer")
+
+    assert SHOWN in agent.prompt(PROMPT).text
+
+
+def test_without_hooks_a_connection_is_a_session(small: Shop) -> None:
+    """The second time, the same connection is told that it has it; another one is not."""
+    with tools_of(small) as tools:
+        first, second = _first(tools), _first(tools)
+    with tools_of(small) as tools:
+        other = _first(tools)
+
+    assert (False, True, False) == (first, second, other)
+
+
+def test_two_sessions_in_one_tree_are_told_apart_by_the_client(agent: Agent) -> None:
+    """With several live sessions, the variable that the client sets says which one asks."""
+    agent.prompt(PROMPT, session="one")
+    agent.prompt("thanks, go on please", session="two")
+    with tools_of(agent.shop, CLAUDE_CODE_SESSION_ID="one") as tools:
+        has_one = _first(tools)
+    with tools_of(agent.shop, CLAUDE_CODE_SESSION_ID="two") as tools:
+        has_two = _first(tools)
+
+    assert (True, False) == (has_one, has_two)
+
+
+def test_after_a_compaction_everything_is_given_again(agent: Agent) -> None:
+    """A session that lost its context gets the texts again, from tools as from hooks."""
+    assert SHOWN in agent.prompt(PROMPT).text
+    with tools_of(agent.shop) as tools:
+        before = _first(tools)
+        agent.send("SessionStart", source="compact")
+        after = _first(tools)
+
+    assert (True, False) == (before, after)
+
+
+def test_a_read_counts_too(agent: Agent) -> None:
+    """What an agent read in full through the tool, no hook adds."""
+    agent.prompt("thanks, go on please")
+    with tools_of(agent.shop) as tools:
+        tools.call("read", ref=WANTED)
+
+    assert SHOWN not in agent.prompt(PROMPT).text
+
+
+def test_given_rows_of_the_memory_are_marked(own: Shop) -> None:
+    """`recall` marks rows that the session was given in full."""
+    with tools_of(own) as tools:
+        first = tools.call("recall", query="retry attempts", detail="full")["records"][0]
+        second = tools.call("recall", query="retry attempts")["records"][0]
+
+    assert (False, True) == (first.get("given", False), second.get("given", False))

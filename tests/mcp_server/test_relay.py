@@ -1,0 +1,341 @@
+"""The relay that clients start, and the worker behind it: accidents, upgrades, hang-ups, and lines that mean harm."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import sysconfig
+import threading
+import venv
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hybrid import __version__
+from hybrid.ipc.endpoint import read_endpoint
+from hybrid.ipc.start import entry_script, start_command
+from hybrid.mcp_server.relay import NAME, failure_path
+from tests.support.agent import kill, until
+from tests.support.builders import hear_interrupts, python_process
+from tests.support.tool_client import (
+    RawClient,
+    end_workers,
+    environment,
+    server_command,
+    tools_of,
+    worker_pid,
+    worker_pids,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.support.builders import Shop
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and terminals of Unix")
+
+READ = {"name": "read", "arguments": {"ref": "README.md"}}
+
+
+@pytest.fixture
+def fresh(shared: Shop) -> Iterator[Shop]:
+    """The shared project without a worker, and without a word of one that failed moments ago behind it."""
+    end_workers(shared.home)
+    yield shared
+    Path(failure_path(str(shared.home))).unlink(missing_ok=True)
+
+
+def _greeted(shop: Shop) -> RawClient:
+    client = RawClient(shop)
+    try:
+        assert "hybrid" == client.greet()["result"]["serverInfo"]["name"]
+    except BaseException:
+        client.__exit__()
+        raise
+    return client
+
+
+def test_the_session_survives_its_worker(shared: Shop) -> None:
+    """A worker that is killed while nobody asks is replaced, and the client notices nothing."""
+    with tools_of(shared) as tools:
+        assert tools.call("read", ref="README.md")["text"].startswith("# Shop")
+        first = worker_pid(shared.home)
+        kill(first)
+        until(lambda: worker_pid(shared.home) not in (0, first))  # The relay has noticed.
+        assert tools.call("read", ref="README.md")["text"].startswith("# Shop")
+        assert worker_pid(shared.home) not in (0, first)
+
+
+def test_what_was_under_way_is_answered_with_an_error(shared: Shop) -> None:
+    """A worker that is killed before it answers: that call fails and may be asked again, the next one is answered."""
+    with _greeted(shared) as client:
+        pid = worker_pid(shared.home)
+        kill(pid, signal.SIGSTOP)
+        client.say({"id": 7, "method": "tools/call", "params": READ})
+        kill(pid)
+        lost = client.answer(7)
+        again = client.ask("tools/call", 8, **READ)
+
+    assert "ask again" in lost["error"]["message"]
+    assert "# Shop" in again["result"]["content"][0]["text"]
+
+
+def test_two_relays_share_one_worker(fresh: Shop) -> None:
+    """Of two sessions that start in the same moment, one starts the worker that both use."""
+    found: list[str] = []
+
+    def greet() -> None:
+        with _greeted(fresh) as client:
+            found.append(client.ask("tools/call", 1, **READ)["result"]["content"][0]["text"][:10])
+            barrier.wait(60)
+            numbers.append(len(worker_pids(fresh.home)))
+            barrier.wait(60)
+
+    numbers: list[int] = []
+    barrier = threading.Barrier(2)
+    threads = [threading.Thread(target=greet) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+
+    assert ["README.md,", "README.md,"] == found
+    assert worker_pid(fresh.home)
+    until(lambda: 1 == len(worker_pids(fresh.home)))
+
+
+def test_a_worker_that_nobody_needs_ends(fresh: Shop) -> None:
+    """It ends some time after its last session, and not under one; its address goes with it."""
+    script = """
+        import os, sys
+        from pathlib import Path
+        from hybrid.mcp_server.worker import run_worker
+        sys.exit(run_worker(Path(sys.argv[1]), os.environ, idle_s=1))
+    """
+    worker = python_process(script, fresh.home, **environment(fresh))
+    until(lambda: worker_pid(fresh.home) == worker.pid)
+    with _greeted(fresh) as client:
+        assert {} == client.ask("ping", 1)["result"]
+    worker.communicate(timeout=60)
+
+    assert 0 == worker.returncode
+    assert read_endpoint(str(fresh.home), NAME) is None
+
+
+def test_a_worker_of_an_older_version_is_replaced(fresh: Shop) -> None:
+    """A relay tells an older worker to end, and starts its fresh."""
+    script = """
+        import os, sys
+        from pathlib import Path
+        import hybrid
+        hybrid.__version__ = "0.0.1"
+        from hybrid.mcp_server.worker import run_worker
+        sys.exit(run_worker(Path(sys.argv[1]), os.environ))
+    """
+    older = python_process(script, fresh.home, **environment(fresh))
+    until(lambda: worker_pid(fresh.home) == older.pid)
+    with _greeted(fresh) as client:
+        assert "# Shop" in client.ask("tools/call", 1, **READ)["result"]["content"][0]["text"]
+        assert __version__ == (read_endpoint(str(fresh.home), NAME) or {})["version"]
+    older.communicate(timeout=60)
+
+    assert 0 == older.returncode
+
+
+def test_a_second_worker_goes_at_once(shared: Shop) -> None:
+    """Of one home there is one worker."""
+    with _greeted(shared):
+        first = worker_pid(shared.home)
+        second = subprocess.run(start_command("mcp", "--worker"), env=environment(shared), check=False, timeout=60)
+        assert (0, first) == (second.returncode, worker_pid(shared.home))
+
+
+# --- without the package ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def without_mcp(folder_of_the_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An interpreter with all packages but `mcp`."""
+    folder = tmp_path_factory.mktemp("without-mcp")
+    venv.create(folder, symlinks=True)
+    name = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    packages = folder / "lib" / name / "site-packages"
+    for entry in Path(sysconfig.get_path("purelib")).iterdir():
+        if not entry.name.startswith(("mcp", "pip", "__editable__", "hybrid")):
+            (packages / entry.name).symlink_to(entry)
+    return folder / "bin" / "python"
+
+
+def test_without_the_package_the_client_is_told_which_extra(fresh: Shop, without_mcp: Path) -> None:
+    """Greeted, the server names the extra to install, and ends with 2 when the client goes."""
+    with RawClient(fresh, str(without_mcp), "-I", "-S", entry_script(), "mcp", "--client", "claude") as client:
+        error = client.greet()["error"]
+        code, said = client.close()
+
+    assert "hybrid-retrieval[mcp]" in error["message"]
+    assert 2 == code
+    assert b"hybrid-retrieval[mcp]" in said
+    assert b"Traceback" not in said
+
+
+def test_without_the_package_a_person_is_told_too(fresh: Shop, without_mcp: Path) -> None:
+    """On a terminal, where no client speaks, the command ends with the reason."""
+    ours, theirs = pty.openpty()
+    try:
+        command = [str(without_mcp), "-I", "-S", entry_script(), "mcp"]
+        done = subprocess.run(
+            command,
+            cwd=fresh.root,
+            env=environment(fresh),
+            stdin=theirs,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+    assert (2, b"") == (done.returncode, done.stdout)
+    assert b"hybrid-retrieval[mcp]" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_help_needs_no_package(shared: Shop, without_mcp: Path) -> None:
+    """`hybrid mcp --help` tells what there is."""
+    done = subprocess.run(
+        [str(without_mcp), "-I", "-S", entry_script(), "mcp", "--help"],
+        env=environment(shared),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert (0, "") == (done.returncode, done.stderr)
+    assert "--http" in done.stdout
+
+
+# --- the end of a session -----------------------------------------------------------------------------------
+
+
+def test_a_client_that_closes_ends_the_relay(shared: Shop) -> None:
+    """Standard input that closes is the end, without a word."""
+    with _greeted(shared) as client:
+        assert (0, b"") == client.close()
+
+
+def test_what_was_asked_before_the_end_is_answered(shared: Shop) -> None:
+    """A client that closes standard input behind its last request still gets the answer."""
+    with _greeted(shared) as client:
+        client.say({"id": 5, "method": "tools/call", "params": READ})
+        assert client.process.stdin
+        client.process.stdin.close()
+        assert "# Shop" in client.answer(5)["result"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_the_relay_without_a_traceback(fresh: Shop, number: signal.Signals) -> None:
+    """Ctrl-C ends it like any other signal."""
+    process = subprocess.Popen(
+        server_command(),
+        cwd=fresh.root,
+        env=environment(fresh),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=hear_interrupts,
+    )
+    until(lambda: worker_pid(fresh.home))
+    process.send_signal(number)
+    out, err = process.communicate(timeout=30)
+
+    assert (-number, b"", b"") == (process.returncode, out, err)
+
+
+def test_a_client_that_hangs_up_in_the_middle_harms_nobody(shared: Shop) -> None:
+    """The worker lives on when a relay is killed with half a line sent and an answer under way."""
+    with _greeted(shared) as other:
+        with _greeted(shared) as client:
+            client.say({"id": 1, "method": "tools/call", "params": READ})
+            assert client.process.stdin
+            client.process.stdin.write(b'{"jsonrpc": "2.0", "id": 2, "meth')
+            client.process.stdin.flush()
+            kill(client.process.pid)
+        first = worker_pid(shared.home)
+        assert {} == other.ask("ping", 3)["result"]
+        assert first == worker_pid(shared.home)
+
+
+# --- lines that no library sends ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{",
+        b"null",
+        b"42",
+        b'"text"',
+        b"[]",
+        b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}, {"jsonrpc": "2.0", "id": 2, "method": "ping"}]',
+        b"\xff\xfe\x00",
+        b'{"jsonrpc": "2.0", "id": 1, "method": "sing"}',
+        b'{"jsonrpc": "2.0", "id": 1}',
+        b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}',
+        b'{"jsonrpc": "2.0", "id": {"a": 1}, "method": "ping"}',
+        b'{"jsonrpc": "2.0", "id": null, "method": "ping"}',
+        b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "search", "arguments": "text"}}',
+        b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "read", "arguments": {"ref": "\\ud800"}}}',
+        b'{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "nobody"}}',
+        b"[" * 100_000,
+        b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": ' + b'{"a":' * 5000 + b"1" + b"}" * 5001,
+    ],
+    ids=range(17),
+)
+def test_the_session_goes_on_after_a_line_that_is_none(shared: Shop, line: bytes) -> None:
+    """Whatever stands on a line, the next request is answered."""
+    with _greeted(shared) as client:
+        first = worker_pid(shared.home)
+        client.say(line)
+        assert {} == client.ask("ping", 77)["result"]
+        assert first == worker_pid(shared.home)
+        code, said = client.close()
+
+    assert (0, b"") == (code, said)
+
+
+def test_a_line_without_end_costs_its_session_only(shared: Shop) -> None:
+    """A line beyond 16 MB is answered with an error, the session and others go on."""
+    with _greeted(shared) as other, _greeted(shared) as client:
+        first = worker_pid(shared.home)
+        client.say(
+            {"id": 6, "method": "tools/call", "params": {"name": "search", "arguments": {"query": "x" * 17_000_000}}}
+        )
+        lost = client.answer(6)
+        assert {} == client.ask("ping", 7)["result"]
+        assert {} == other.ask("ping", 8)["result"]
+        assert first == worker_pid(shared.home)
+
+    assert "error" in lost
+
+
+def test_a_large_request_is_answered(shared: Shop) -> None:
+    """A prompt of two megabytes is refused by the tool, for its length."""
+    with _greeted(shared) as client:
+        found = client.ask("tools/call", 1, name="context", arguments={"prompt": "x" * 2_000_000})
+
+    assert found["result"]["isError"]
+    assert "length" in json.dumps(found)
+
+
+def test_ids_of_any_kind_come_back(shared: Shop) -> None:
+    """Text and numbers are ids; the same one may be used again."""
+    with _greeted(shared) as client:
+        for identity in ("a", 7, "7", 0, "ü\n", 2**53, "a"):
+            assert {} == client.ask("ping", identity)["result"]

@@ -1,0 +1,373 @@
+"""Every tool, resource and prompt through the official client library, over the real command."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from jsonschema import Draft202012Validator
+from mcp.shared.exceptions import MCPError
+
+from tests.mcp_server.projects import SECRET
+from tests.support.builders import write_files
+from tests.support.records import DECISION, RECORD_FILES
+from tests.support.tool_client import tools_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.builders import Shop
+    from tests.support.tool_client import Tools
+
+NAMES = ["search", "read", "context", "related", "lessons", "recall", "decide", "remember"]
+
+
+def test_lists_every_tool_with_valid_schemas(tools: Tools) -> None:
+    """Eight tools come in a fixed order, with valid schemas; two say that they write."""
+    listed = tools.ask("list_tools").tools
+
+    assert NAMES == [tool.name for tool in listed]
+    assert ["decide", "remember"] == [tool.name for tool in listed if not tool.annotations.read_only_hint]
+    for tool in listed:
+        Draft202012Validator.check_schema(tool.input_schema)
+        Draft202012Validator.check_schema(tool.output_schema)
+        assert ("object", False) == (tool.input_schema["type"], tool.input_schema["additionalProperties"])
+        assert {name for name, field in tool.input_schema["properties"].items() if "type" not in field} == set()
+
+
+def test_descriptions_are_short(tools: Tools) -> None:
+    """All that an agent has in its context of the tools before it uses one stays below 10,000 characters."""
+    listed = tools.ask("list_tools").tools
+
+    assert all(len(tool.description) < 400 for tool in listed)
+    assert sum(len(tool.model_dump_json(exclude={"output_schema"})) for tool in listed) < 10_000
+
+
+def test_search_finds_code_and_records(tools: Tools) -> None:
+    """A question gives hits with refs, lines that tell, and the kinds that were asked for."""
+    found = tools.call("search", query="How does the payment client retry after a timeout?")["hits"]
+    lesson = tools.call("search", query="may I edit an applied migration", kinds=["lesson"])["hits"]
+    decided = tools.call("search", query="format of the audit journal", kinds=["decision"])["hits"]
+
+    assert found[0]["ref"].startswith("src/payments/client.py:")
+    assert "retry" in found[0]["text"]
+    assert ["L002"] == [hit["ref"] for hit in lesson][:1]
+    assert DECISION in [hit["ref"] for hit in decided]
+
+
+@pytest.mark.parametrize(("detail", "has_text"), [("places", False), ("lines", True), ("full", True)])
+def test_detail_says_how_much_comes(shared: Shop, detail: str, has_text: bool) -> None:
+    """`places` gives no text, `lines` those that tell most, `full` all."""
+    with tools_of(shared) as tools:
+        [hit] = tools.call("search", query="how does the payment client retry", limit=1, detail=detail)["hits"]
+
+    assert has_text is bool(hit.get("text"))
+
+
+def test_path_narrows_a_search(tools: Tools) -> None:
+    """A glob keeps hits to the files that it names."""
+    found = tools.refs(query="ledger report of the rows", path="src/parts/**", limit=50)
+
+    assert found
+    assert all(ref.startswith("src/parts/") for ref in found)
+
+
+def test_pages_cover_all_hits_once(tools: Tools) -> None:
+    """Following `next_cursor` gives what one large page gives, in the same order, each hit once."""
+    asked = {"query": "part of the ledger report", "detail": "places"}
+    whole = tools.refs(**asked, limit=50)
+    paged: list[str] = []
+    cursor = ""
+    for _ in range(50):
+        page = tools.call("search", **asked, limit=3, cursor=cursor)
+        paged += [hit["ref"] for hit in page["hits"]]
+        cursor = page.get("next_cursor", "")
+        if not cursor:
+            break
+
+    assert len(whole) > 6
+    assert whole == paged
+    assert len(set(paged)) == len(paged)
+
+
+def test_read_gives_lines_neighbours_and_records(tools: Tools) -> None:
+    """A ref of a hit is read in full, a file whole or in part, a record by its id in any case."""
+    hit = tools.call("search", query="wait twice as long after each failed attempt", limit=1)["hits"][0]
+    alone = tools.call("read", ref=hit["ref"], neighbours=0)
+    wider = tools.call("read", ref=hit["ref"], neighbours=2)
+    whole = tools.call("read", ref="docs/deploy.md")
+
+    assert alone["ref"] == hit["ref"]
+    assert wider["start_line"] <= alone["start_line"]
+    assert len(wider["text"]) > len(alone["text"])
+    assert ("# Deployment", 1, whole["total_lines"]) == (
+        whole["text"].split("\n")[0],
+        whole["start_line"],
+        whole["end_line"],
+    )
+    assert "the old one has run on every customer's database" in tools.call("read", ref="l002")["text"]
+    assert "append-only" in tools.call("read", ref=DECISION)["text"]
+    assert "Cap retry attempts" in tools.call("read", ref="1")["title"]
+
+
+def test_read_takes_absolute_paths_of_the_project(tools: Tools, shared: Shop) -> None:
+    """An agent names files by their full path too."""
+    assert tools.call("read", ref="README.md")["text"] == tools.call("read", ref=str(shared.root / "README.md"))["text"]
+
+
+def test_context_gives_what_a_prompt_gets_or_why_it_gets_nothing(shared: Shop) -> None:
+    """A task that code answers is answered; small talk is not, with the reason."""
+    with tools_of(shared) as tools:  # A session that was given nothing yet.
+        found = tools.call("context", prompt="Make the payment client retry a request once more after a timeout")
+        nothing = tools.call("context", prompt="thanks, that was all for today")
+
+    assert (True, "injected") == (found["injected"], found["reason"])
+    assert any(ref.startswith("src/payments/client.py") for ref in found["refs"])
+    assert (False, [], "") == (nothing["injected"], nothing.get("refs", []), nothing.get("text", ""))
+    assert nothing["reason"] != "injected"
+
+
+def test_related_names_the_tests_of_a_file(tools: Tools) -> None:
+    """A file without commits has no companions; its test is found by its name."""
+    found = tools.call("related", path="src/payments/client.py")
+
+    assert ("src/payments/client.py", []) == (found["path"], found["changes_with"])
+    assert ["tests/test_client.py"] == found["tests"]
+
+
+def test_lessons_by_query_by_id_and_the_most_used(tools: Tools) -> None:
+    """A query gives what fits with its relevance, an id that one, neither all."""
+    by_query = tools.call("lessons", query="commit message format")["lessons"]
+    by_id = tools.call("lessons", id="l001")["lessons"]
+    every = tools.call("lessons")["lessons"]
+
+    assert ("L001", True) == (by_query[0]["id"], by_query[0]["relevance"] > 0)
+    assert ["Git commit format"] == [one["title"] for one in by_id]
+    assert {"L001", "L002"} == {one["id"] for one in every}
+
+
+def test_recall_by_query_file_place_and_time(tools: Tools) -> None:
+    """Rows of the memory come by a question, by a file, around a row, or the newest first."""
+    asked = tools.call("recall", query="retry attempts")["records"]
+    of_file = tools.call("recall", files=["src/payments/client.py"])["records"]
+    around = tools.call("recall", around="1")["records"]
+    newest = tools.call("recall", types=["bugfix"], detail="full")["records"]
+
+    assert "Cap retry attempts at 5 in PaymentClient" == asked[0]["title"]
+    assert "1" in [one["ref"].lstrip("#o") for one in of_file]
+    assert len(around) > 1
+    assert ["bugfix"] == [one["type"] for one in newest]
+    assert "never ended" in newest[0]["text"]
+
+
+def test_recall_pages(tools: Tools) -> None:
+    """Pages of one row each give every row once."""
+    refs: list[str] = []
+    cursor = ""
+    while True:
+        page = tools.call("recall", limit=1, cursor=cursor)
+        refs += [one["ref"] for one in page["records"]]
+        cursor = page.get("next_cursor", "")
+        if not cursor:
+            break
+
+    assert refs == [one["ref"] for one in tools.call("recall", limit=50)["records"]]
+    assert len(refs) == len(set(refs)) > 2
+
+
+# --- resources and prompts ----------------------------------------------------------------------------------
+
+
+def test_resources_tell_of_the_project(tools: Tools) -> None:
+    """Orientation and hot topics are listed and read; a record has an address by its ref."""
+    listed = [str(one.uri) for one in tools.ask("list_resources").resources]
+    [template] = tools.ask("list_resource_templates").resource_templates
+    [orientation] = tools.ask("read_resource", "hybrid://orientation").contents
+    [topics] = tools.ask("read_resource", "hybrid://hot-topics").contents
+    [record] = tools.ask("read_resource", template.uri_template.replace("{ref}", "L002")).contents
+    [part] = tools.ask("read_resource", "hybrid://record/src%2Fpayments%2Fclient.py:4-6").contents
+
+    assert ["hybrid://orientation", "hybrid://hot-topics"] == listed
+    assert "documents indexed" in orientation.text
+    assert topics.text.startswith("# Hot topics")
+    assert "Never edit an applied migration" in record.text
+    assert "class PaymentClient" in part.text
+
+
+def test_prompts_ask_for_a_handoff_and_for_lessons(tools: Tools) -> None:
+    """Both prompts are listed and hold what the memory knows."""
+    listed = [one.name for one in tools.ask("list_prompts").prompts]
+    texts = [tools.ask("get_prompt", name).messages[0].content.text for name in listed]
+
+    assert ["hand-over", "what-did-we-learn"] == listed
+    assert "handoff" in texts[0]
+    assert "remember" in texts[1]
+    assert all("Cap retry attempts" in text for text in texts)
+
+
+# --- what cannot be done ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("search", {"query": "x", "cursor": "abc"}, "next_cursor"),
+        ("search", {"query": "x", "cursor": "-1"}, "next_cursor"),
+        ("search", {"query": "x", "colour": "red"}, "unknown field `colour`"),
+        ("search", {}, "missing required field `query`"),
+        ("search", {"query": ""}, "length >= 1"),
+        ("search", {"query": "x", "limit": 0}, ">= 1"),
+        ("search", {"query": "x", "kinds": ["song"]}, "song"),
+        ("read", {"ref": "src/nothing.py:1-2"}, "`search` gives refs"),
+        ("read", {"ref": "L999"}, "`search` gives refs"),
+        ("read", {"ref": "999999"}, "`search` gives refs"),
+        ("related", {"path": "src/nothing.py"}, "neither the index nor the commits"),
+        ("lessons", {"id": "L999"}, "no active lesson"),
+        ("recall", {"around": "4711"}, "no row"),
+        ("recall", {"since": "soon"}, "soon"),
+        ("recall", {"cursor": "x"}, "next_cursor"),
+        ("remember", {"title": "x", "type": "song"}, "song"),
+    ],
+)
+def test_mistakes_are_errors_of_the_tool_that_help(
+    tools: Tools, name: str, arguments: dict[str, object], said: str
+) -> None:
+    """An agent is told what was wrong in words that it can act on."""
+    assert said in tools.error(name, **arguments)
+
+
+def test_what_is_not_there_is_an_error_of_the_protocol(tools: Tools) -> None:
+    """A tool, a resource or a prompt that nobody listed is named in the error."""
+    for method, *args in (
+        ("call_tool", "sing", {}),
+        ("read_resource", "hybrid://nothing"),
+        ("read_resource", "file:///etc/passwd"),
+        ("get_prompt", "sing"),
+    ):
+        with pytest.raises(MCPError, match=re.escape(str(args[0]))):
+            tools.ask(method, *args)
+
+
+def test_a_resource_of_a_record_that_is_not_there_says_so(tools: Tools) -> None:
+    """The template takes refs as `read` does."""
+    with pytest.raises(MCPError, match="no file or record"):
+        tools.ask("read_resource", "hybrid://record/L999")
+
+
+def test_outside_of_a_project_a_tool_says_that_there_is_none(shared: Shop, tmp_path: Path) -> None:
+    """The session works, and each tool says what is missing."""
+    with tools_of(shared, cwd=tmp_path) as tools:
+        assert NAMES == [tool.name for tool in tools.ask("list_tools").tools]
+        assert "project" in tools.error("search", query="anything")
+        assert "project" in tools.error("remember", title="anything")
+
+
+def test_another_folder_is_named_with_project(shared: Shop, tmp_path: Path) -> None:
+    """`--project` names the project when the client starts elsewhere."""
+    with tools_of(shared, cwd=tmp_path, options=("--project", str(shared.root))) as tools:
+        assert tools.call("read", ref="README.md")["text"].startswith("# Shop")
+
+
+# --- what may be read ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "ref",
+    [
+        "build/generated.py",
+        ".env",
+        "./.env",
+        "src/../.env",
+        "../neighbour/salaries.md",
+        "src/../../neighbour/salaries.md",
+        "..\\neighbour\\salaries.md",
+        "link.md",
+        "link.md:1-1",
+        "/etc/passwd",
+        "//etc/passwd",
+        "/etc/passwd:1-3",
+        "~/.bashrc",
+        ".git/config",
+        ".hybrid/LESSONS.md",
+        "file:///etc/passwd",
+        "src/payments/client.py\x00.md",
+        "src",
+        ".",
+        "/",
+    ],
+)
+def test_read_refuses_what_is_not_indexed(tools: Tools, ref: str) -> None:
+    """Ignored files, secrets, links that lead outside and every path beside the project are unknown, as are folders."""
+    assert "no file or record" in tools.error("read", ref=ref)
+
+
+def test_read_refuses_absolute_paths_of_neighbours(tools: Tools, shared: Shop) -> None:
+    """The full path of a file beside the project is unknown, also by way of the project."""
+    neighbour = shared.root.parent / "neighbour" / "salaries.md"
+
+    assert neighbour.exists()
+    for ref in (str(neighbour), f"{shared.root}/../neighbour/salaries.md", f"{shared.root}/link.md"):
+        assert "no file or record" in tools.error("read", ref=ref)
+
+
+def test_a_file_that_becomes_a_link_is_not_followed(own: Shop) -> None:
+    """What was indexed as a file and leads outside by now is not read."""
+    with tools_of(own) as tools:
+        assert tools.call("read", ref="README.md")["text"].startswith("# Shop")
+        (own.root / "README.md").unlink()
+        (own.root / "README.md").symlink_to(own.root.parent / "neighbour" / "salaries.md")
+        result = tools.result("read", ref="README.md")
+
+    assert "salary" not in result.model_dump_json()
+
+
+def test_secrets_are_masked_everywhere(tools: Tools) -> None:
+    """A token in an indexed file reaches neither text nor structured content, of no tool."""
+    for name, arguments in (
+        ("read", {"ref": "src/settings.py"}),
+        ("search", {"query": "FORGE_TOKEN settings of the forge", "detail": "full"}),
+        ("search", {"query": SECRET, "detail": "full"}),
+        ("context", {"prompt": "where is the FORGE_TOKEN of the forge settings defined?"}),
+    ):
+        result = tools.result(name, **arguments)
+        assert not result.is_error
+        assert SECRET not in result.model_dump_json()
+    assert "FORGE_TOKEN" in tools.call("read", ref="src/settings.py")["text"]
+
+
+def test_rows_of_other_projects_are_kept_apart_on_demand(own: Shop) -> None:
+    """With `memory.cross_project` off, a neighbour's row comes in no list and is not read by its number."""
+    with tools_of(own) as tools:
+        before = [one.get("project", "") for one in tools.call("recall", query="cookie key")["records"]]
+        own.out("config", "set", "memory.cross_project", "false", "--user")
+        found = [
+            tools.result("recall", query="cookie key", detail="full"),
+            tools.result("recall", limit=50, detail="full"),
+            tools.result("recall", around="3", detail="full"),
+            tools.result("read", ref="3"),
+            tools.result("search", query="sign the cookie with a new key", kinds=["observation"]),
+            tools.result("recall", files=["src/users/store.py"], detail="full"),
+        ]
+
+    assert "blog" in before
+    assert not [result for result in found if "Sign the cookie" in result.model_dump_json()]
+
+
+def test_records_of_a_tree_that_nobody_accepted_are_not_given(unindexed: Shop) -> None:
+    """Lessons and decisions that came with a cloned tree stay silent until its owner accepts them."""
+    write_files(unindexed.root, RECORD_FILES)
+    with tools_of(unindexed) as tools:
+        assert [] == tools.call("lessons")["lessons"]
+        assert [] == tools.call("lessons", query="commit format")["lessons"]
+        assert "no active lesson" in tools.error("lessons", id="L001")
+        assert "no file or record" in tools.error("read", ref="L001")
+        assert "no file or record" in tools.error("read", ref=DECISION)
+        found = tools.result("search", _unheard, query="Never edit an applied migration", limit=50, detail="full")
+
+    assert not found.is_error
+    assert "customer's database" not in found.model_dump_json()
+
+
+async def _unheard(*_: object) -> None:
+    """A first build may take as long as it takes."""
