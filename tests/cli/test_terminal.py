@@ -40,6 +40,7 @@ COMMANDS = [
     ("context", EVIL, "--explain", "--session", EVIL, "--client", EVIL),
     ("log",),
     ("log", "--all", "-n", "50"),
+    ("log", "--plot", "--all"),
     ("top", "--once"),
     ("top", "--once", "--all"),
     ("explain",),
