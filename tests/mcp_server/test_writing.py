@@ -39,7 +39,7 @@ def test_a_decision_names_its_client(own: Shop) -> None:
 
 
 def test_a_lesson_has_the_mark_of_agents(own: Shop) -> None:
-    """`hybrid lessons show` has the mark, the tool says `by_agent`, and the lesson is injected like others."""
+    """`hybrid lessons show` has the mark, the tool says `by_agent`, and so has an injection."""
     with tools_of(own) as tools:
         title, rule = "Freeze the ledger clock in tests", "Tests of the ledger read a clock of their own."
         written = tools.call("remember", kind="lesson", title=title, text=rule, triggers=["clock"])
@@ -49,7 +49,7 @@ def test_a_lesson_has_the_mark_of_agents(own: Shop) -> None:
     assert (True, title) == (shown["by_agent"], shown["title"])
     assert (False, written["ref"]) == (again["written"], again["ref"])
     assert f"{title} {AI_MARK}" in own.out("lessons", "show", written["ref"])
-    assert title in own.hook("how do tests of the ledger freeze the clock?")
+    assert f"{title} {AI_MARK}" in own.hook("how do tests of the ledger freeze the clock?")
 
 
 def test_an_observation_says_who_noted_it(own: Shop) -> None:

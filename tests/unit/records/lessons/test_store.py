@@ -83,7 +83,7 @@ def test_an_added_lesson_is_read_back(tmp_path: Path) -> None:
         added.lesson.triggers,
         added.lesson.learned,
     )
-    assert "T 🤖" == added.lesson.shown_title
+    assert ("T 🤖", "L001 T 🤖") == (added.lesson.shown_title, added.lesson.record().shown)
 
 
 def test_a_lesson_becomes_a_record(tmp_path: Path) -> None:
