@@ -124,9 +124,10 @@ def search(
     from hybrid.sources.memory import project_glob
 
     wanted, present, limit = request.wanted, request.present, request.limit
-    view, problems = kinds.memory(workspace)
-    if problems:
-        raise HybridError(problems[0])
+    try:
+        view = kinds.memory_view(workspace)
+    except (OSError, ValueError) as error:
+        raise HybridError(f"memory: {error}") from error
     if view is None:
         return []
     documents = _documents(view.store, wanted)

@@ -27,6 +27,7 @@ from hybrid.index.holder import is_held, read_holder
 from hybrid.operations.asking import Asking, OperationError
 from hybrid.operations.table import OPERATIONS, perform
 from hybrid.operations.tools import BY_NAME
+from hybrid.records.errors import MemoryBusyError
 from hybrid.session.ledger import EMPTY, SessionKey
 from hybrid.workspace import open_workspace
 
@@ -155,7 +156,7 @@ def _kind_of(error: Exception) -> str:
         return "usage"
     if isinstance(error, ProjectError):
         return "no_project"
-    if isinstance(error, BusyError):
+    if isinstance(error, (BusyError, MemoryBusyError)):
         return "busy"
     return "no_index" if isinstance(error, IndexUnavailableError) else "failed"
 

@@ -333,9 +333,18 @@ class OpenKinds:
     def memory(self, workspace: Workspace) -> tuple[MemoryView | None, Sequence[str]]:
         """Return the memory, open for searching, and a sentence when that failed; None too when it is off or empty."""
         try:
-            return self._memory_views().open(workspace), ()
+            return self.memory_view(workspace), ()
         except (HybridError, OSError, ValueError) as error:
             return None, (f"memory: {error}",)
+
+    def memory_view(self, workspace: Workspace) -> MemoryView | None:
+        """Return the memory, open for searching; None when it is off or empty.
+
+        Raises:
+            BusyError: It is being indexed.
+            HybridError: It cannot be opened.
+        """
+        return self._memory_views().open(workspace)
 
     def _memory_views(self) -> MemoryViews:
         from hybrid.knowledge.memory_views import MemoryViews
