@@ -157,13 +157,13 @@ def test_commands_stand_in_blocks_that_are_run() -> None:
 
 
 def test_few_blocks_are_not_run() -> None:
-    """What is not run installs, deletes, takes long or needs something else; beside measures it is one block in six."""
+    """What is not run installs, deletes, takes long or needs something else; beside measures it is one block in five."""
     blocks = [(name, block) for name, text in _PAGES.items() for block in blocks_of(text)]
     of_use = [block for name, block in blocks if not name.startswith(("docs/benchmarks.md", "lab/"))]
     reasons = {block.reason for _, block in blocks if block.reason}
 
     assert [] == [reason for reason in reasons if not re.match("(needs|takes|installs|makes|removes|deletes) ", reason)]
-    assert 6 * sum(bool(block.reason) for block in of_use) <= len(of_use)
+    assert 5 * sum(bool(block.reason) for block in of_use) <= len(of_use)
 
 
 def test_a_block_that_is_not_run_has_a_reason() -> None:
