@@ -40,10 +40,10 @@ demo: $(VENV)/installed
 	@$(BIN)/python tests/demo.py "$(REPO)" $(if $(PROMPT),--prompt "$(PROMPT)")
 
 test: $(VENV)/installed
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --hypothesis-profile $(PROFILE) -m "not bench and not model and not clients and not milvus"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --hypothesis-profile $(PROFILE) -m "not bench and not model and not clients and not milvus and not browser"
 
 again: lint types layers
-	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m "not bench and not model and not clients and not milvus"
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m "not bench and not model and not clients and not milvus and not browser"
 
 # Needs npm and its registry, once. What cannot be installed or run is named, with the reason, and its tests skip.
 clients: export HYBRID_CLIENTS_DIR = $(CLIENTS_DIR)

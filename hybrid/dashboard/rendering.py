@@ -63,7 +63,7 @@ def environment() -> Environment:
         "version": hybrid.__version__,
     }
     made.globals.update(functions)
-    made.filters.update(number=_number, percent=_percent, megabytes=_megabytes, seconds=in_seconds)
+    made.filters.update(code=_with_code, number=_number, percent=_percent, megabytes=_megabytes, seconds=in_seconds)
     return made
 
 
@@ -91,6 +91,16 @@ def link(path: str, **values: object) -> Markup:
     kept = {name: value for name, value in values.items() if value not in ("", None, False, (), [])}
     query = urlencode({name: "1" if value is True else value for name, value in kept.items()}, doseq=True)
     return escape(f"{quote(path, safe='/')}{'?' if query else ''}{query}")
+
+
+def _with_code(text: str) -> Markup:
+    """Return a text in which what stands between back-ticks is set as code."""
+    pieces = [escape(_shown(piece)) for piece in text.split("`")]
+    if len(pieces) % 2 == 0:  # One has no partner.
+        return escape(_shown(text))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(piece) if place % 2 else piece for place, piece in enumerate(pieces)
+    )
 
 
 def _number(value: object, digits: int = 2) -> str:
@@ -172,11 +182,17 @@ def told(score: object, bar: object, is_open: bool | None = None) -> str:
     return f"score {_number(score)}, bar {_number(bar)}: {'open' if is_open else 'closed'}"
 
 
-_CURVE_W, _CURVE_H = 720.0, 220.0
+_WIDE, _NARROW = 720.0, 360.0
+_CURVE_H = 220.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 12.0, 10.0, 34.0
 
 
-def curve(points: Sequence[Mapping[str, Any]]) -> Markup:
+def curves(points: Sequence[Mapping[str, Any]]) -> Markup:
+    """Return `_curve` for wide and for narrow screens, of which the style shows one."""
+    return _curve(points, "wide", _WIDE) + _curve(points, "narrow", _NARROW)
+
+
+def _curve(points: Sequence[Mapping[str, Any]], name: str, whole_w: float) -> Markup:
     """Return the curve of scores against the bar: how many of the last prompts reach how much more than they had to.
 
     Below it each prompt is drawn where it fell: full when text was given, hollow when not, with a tick above for a mark
@@ -184,10 +200,12 @@ def curve(points: Sequence[Mapping[str, Any]]) -> Markup:
 
     Args:
         points: Of each prompt `margin` (its score less its bar), `is_injected`, and `mark` (good, noise or empty).
+        name: `wide` or `narrow`.
+        whole_w: Width of the drawing.
     """
     margins = sorted(float(point["margin"]) for point in points)
     low, high = min(-0.3, margins[0]) - 0.02, max(0.3, margins[-1]) + 0.02
-    inner_w, inner_h = _CURVE_W - _LEFT - _RIGHT, _CURVE_H - _TOP - _BOTTOM - 26
+    inner_w, inner_h = whole_w - _LEFT - _RIGHT, _CURVE_H - _TOP - _BOTTOM - 26
 
     def x(value: float) -> float:
         return _LEFT + (value - low) / (high - low) * inner_w
@@ -201,7 +219,7 @@ def curve(points: Sequence[Mapping[str, Any]]) -> Markup:
         steps += [f"H{x(margin):.1f}", f"V{y((n - place - 1) / n):.1f}"]
     steps.append(f"H{x(high):.1f}")
     above = sum(margin >= 0 for margin in margins)
-    parts = [_axes(low, high, x, y), f'<path class="curve" d="{" ".join(steps)}"></path>']
+    parts = [_axes((low, high), whole_w, x, y), f'<path class="curve" d="{" ".join(steps)}"></path>']
     parts += [f'<line class="limit" x1="{x(0):.1f}" x2="{x(0):.1f}" y1="{_TOP:g}" y2="{_CURVE_H - _BOTTOM:g}"></line>']
     base = _TOP + inner_h + 14
     for place, point in enumerate(points):
@@ -209,18 +227,19 @@ def curve(points: Sequence[Mapping[str, Any]]) -> Markup:
         parts.append(_dot(x(float(point["margin"])), base + spread, point))
     label = f"{above} of the last {n} prompts reached their bar"
     return Markup(
-        f'<svg class="gatecurve" role="img" aria-label="{label}" viewBox="0 0 {_CURVE_W:g} {_CURVE_H:g}">'
+        f'<svg class="gatecurve {name}" role="img" aria-label="{label}" viewBox="0 0 {whole_w:g} {_CURVE_H:g}">'
         f"{''.join(parts)}</svg>"
     )
 
 
-def _axes(low: float, high: float, x: Any, y: Any) -> str:
-    parts = [f'<line class="axis" x1="{_LEFT:g}" x2="{_CURVE_W - _RIGHT:g}" y1="{y(0):.1f}" y2="{y(0):.1f}"></line>']
+def _axes(ends: tuple[float, float], whole_w: float, x: Any, y: Any) -> str:
+    low, high = ends
+    parts = [f'<line class="axis" x1="{_LEFT:g}" x2="{whole_w - _RIGHT:g}" y1="{y(0):.1f}" y2="{y(0):.1f}"></line>']
     for share in (0.0, 0.5, 1.0):
-        at, right = f"{y(share):.1f}", f"{_CURVE_W - _RIGHT:g}"
+        at, right = f"{y(share):.1f}", f"{whole_w - _RIGHT:g}"
         parts.append(f'<text x="{_LEFT - 6:g}" y="{y(share) + 4:.1f}" text-anchor="end">{share:.0%}</text>')
         parts.append(f'<line class="grid" x1="{_LEFT:g}" x2="{right}" y1="{at}" y2="{at}"></line>')
-    step = 0.1 if high - low < 1.2 else 0.2
+    step = (0.1 if high - low < 1.2 else 0.2) * (1 if whole_w == _WIDE else 2)
     for count in range(math.ceil(low / step), math.floor(high / step) + 1):
         text = "bar" if count == 0 else f"{'+' if count > 0 else '−'}{abs(count * step):.1f}"
         parts.append(f'<text x="{x(count * step):.1f}" y="{_CURVE_H - 12:g}" text-anchor="middle">{text}</text>')

@@ -145,7 +145,7 @@ def _shoot(driver: Any, name: str) -> None:
 
 def _is_login(page: Served, message: str) -> bool:
     """Is it the browser's remark that the first page asked for a token?"""
-    return message.startswith(page.told["address"] + " ") and "401" in message
+    return message.startswith((page.told["address"] + " ", page.told["address"] + "#")) and "401" in message
 
 
 def _violations(driver: Any) -> list[str]:

@@ -92,8 +92,13 @@ def test_a_decision_says_what_explain_says(served: Served, browser: Browser) -> 
     told = json.loads(served.shop.out("explain", "0000040004", "--json"))
 
     assert told["advice"]
-    assert all(" ".join(hint.split()) in page for hint in told["advice"])
+    # What stands between back-ticks is set as code.
+    assert all(_letters(hint) in _letters(page) for hint in told["advice"])
     assert "score 0.12, opens above 0.31" in page
+
+
+def _letters(text: str) -> str:
+    return "".join(text.replace("`", "").split())
 
 
 def test_a_decision_that_is_gone_is_told(served: Served, browser: Browser) -> None:
@@ -185,7 +190,7 @@ def test_the_gate_draws_where_prompts_fell(served: Served, browser: Browser) -> 
     """A curve with a point for each compared prompt, and the bars in force."""
     page = browser.get(f"{served.base}/gate")
 
-    assert 'class="gatecurve"' in page.text
+    assert 'class="gatecurve wide"' in page.text
     assert page.text.count('class="silent"') >= 1
     assert page.text.count('class="given"') >= 3
     assert "bar for tasks of other projects" in page.words

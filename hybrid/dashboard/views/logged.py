@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from hybrid.base.errors import HybridError
-from hybrid.dashboard.rendering import curve
+from hybrid.dashboard.rendering import curves
 from hybrid.dashboard.service import PageError
 from hybrid.feedback.events import compared_in, is_decision
 from hybrid.feedback.log_index import COMPARED, INJECTED, PROMPT
@@ -227,7 +227,7 @@ def decision(asked: Asked) -> Response:
         rows=rows,
         parts=_parts(event),
         hints=_hints(event, _earlier(asked, event), settings),
-        best=_dict(event.get("best")),
+        best=_best(event),
         held_back=[
             (str(one.get("key", "")).rpartition(":")[0], str(one.get("reason")))
             for one in _dicts(event.get("held_back"))
@@ -235,6 +235,14 @@ def decision(asked: Asked) -> Response:
         facts=_facts(event),
         most_bm25=max((item["bm25"] or 0 for item in shown["items"]), default=0) or 1,
     )
+
+
+def _best(event: Event) -> Event:
+    """Return the best candidate of a silence: place, name and cosine; empty without one."""
+    best = _dict(event.get("best"))
+    path, start, end, _ = (*str(best.get("key") or "").rsplit(":", 3), "", "", "", "")[:4]
+    place = str(best.get("id") or "") or (f"{path}:{start}-{end}" if end else path)
+    return {"place": place, "name": str(best.get("name") or ""), "cosine": _real(best.get("cosine"))} if place else {}
 
 
 def _rows(make: Any) -> list[tuple[str, str]]:
@@ -315,7 +323,7 @@ def gate(asked: Asked) -> Response:
     return asked.page(
         "gate.html",
         points=points,
-        curve=curve(points) if points else "",
+        curve=curves(points) if points else "",
         events=[described(event, marks) for event in islice(events, _LISTED)],
         bars=bars,
         n_injected=sum(point["is_injected"] for point in points),
