@@ -5,8 +5,11 @@ Everything runs with the real programs and an environment of its own; `agents` a
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
 import time
@@ -128,5 +131,10 @@ def open_desk(folder: Path, api: MockApi, node: Path | None, files: Mapping[str,
 
 
 def close_desk(desk: Desk) -> None:
-    """Stop the service that hooks may have started."""
+    """Stop what hooks and the MCP server may have started: the service, and the worker, which else waits two minutes."""
     desk.hybrid("daemon", "stop", code=None)
+    path = desk.hybrid_home / "run" / "mcp"
+    found = re.match(r"pid (\d+)$", path.read_text("utf-8"), re.MULTILINE) if path.exists() else None
+    if found:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(found[1]), signal.SIGTERM)

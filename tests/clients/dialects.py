@@ -22,10 +22,17 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """An answer of the model that is one tool call."""
+    """An answer of the model that is one tool call.
+
+    Attributes:
+        tool: The tool, as the client offers it.
+        arguments: What it is called with.
+        namespace: The group of tools that it is offered in; only the Responses API has such groups.
+    """
 
     tool: str
     arguments: Mapping[str, Any]
+    namespace: str = ""
 
 
 Answer = Said | Called
@@ -96,15 +103,22 @@ class Anthropic:
 
     def stream(self, body: Body, answer: Answer) -> bytes:
         """See `Dialect`."""
+        # Claude Code joins answers of one id, and the results of their tools.
+        number = sum(1 for _ in strings_in(body["messages"]))
         if isinstance(answer, Said):
             block: Body = {"type": "text", "text": ""}
             delta: Body = {"type": "text_delta", "text": answer.text}
             reason = "end_turn"
         else:
-            block = {"type": "tool_use", "id": "toolu_mock", "name": answer.tool, "input": {}}
+            block = {"type": "tool_use", "id": f"toolu_{number}", "name": answer.tool, "input": {}}
             delta = {"type": "input_json_delta", "partial_json": json.dumps(dict(answer.arguments))}
             reason = "tool_use"
-        message: dict[str, Any] = {"id": "msg_mock", "type": "message", "role": "assistant", "model": body["model"]}
+        message: dict[str, Any] = {
+            "id": f"msg_{number}",
+            "type": "message",
+            "role": "assistant",
+            "model": body["model"],
+        }
         message |= {"content": [], "stop_reason": None, "stop_sequence": None}
         message["usage"] = {"input_tokens": 100, "output_tokens": 1}
         ending = {"stop_reason": reason, "stop_sequence": None}
@@ -146,9 +160,10 @@ class Responses:
             item = {
                 "type": "function_call",
                 "id": "item_mock",
-                "call_id": "call_mock",
+                "call_id": f"call_{len(body['input'])}",
                 "name": answer.tool,
                 "arguments": json.dumps(dict(answer.arguments)),
+                **({"namespace": answer.namespace} if answer.namespace else {}),
             }
         usage = {
             "input_tokens": 100,
@@ -178,7 +193,9 @@ class ChatCompletions:
         said: dict[str, Any] = {"role": "assistant", "content": answer.text if isinstance(answer, Said) else None}
         if isinstance(answer, Called):
             function = {"name": answer.tool, "arguments": json.dumps(dict(answer.arguments))}
-            said["tool_calls"] = [{"index": 0, "id": "call_mock", "type": "function", "function": function}]
+            said["tool_calls"] = [
+                {"index": 0, "id": f"call_{len(body['messages'])}", "type": "function", "function": function}
+            ]
         reason = "stop" if isinstance(answer, Said) else "tool_calls"
         usage = {"prompt_tokens": 100, "completion_tokens": 9, "total_tokens": 109}
         base = {"id": "chat_mock", "created": 1, "model": body.get("model", "mock")}

@@ -45,10 +45,17 @@ _DIALECTS: tuple[tuple[str, Dialect], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What the model answers when the newest message is a user's and holds a text."""
+    """What the model answers to a user's message that holds a text.
+
+    Attributes:
+        holds: The text.
+        answer: The answer to the message.
+        then: Answers to the results of tools that follow it, in order.
+    """
 
     holds: str
     answer: Answer
+    then: tuple[Answer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +115,20 @@ class MockApi:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def answer(self, request: Request) -> Answer:
-        """By the first rule that holds; a result of a tool is always taken with thanks."""
-        newest = request.newest
-        if newest.role != "tool" and request.has_tools:
+        """By the first rule that holds for the newest message of a user; results without an answer get thanks."""
+        if request.has_tools:
+            spoken = [message for message in request.messages if message.role in {"user", "tool"}]
             for rule in self.rules:
-                if rule.holds in newest.text:
-                    return rule.answer
+                asked = [
+                    at for at, message in enumerate(spoken) if message.role == "user" and rule.holds in message.text
+                ]
+                if not asked:
+                    continue
+                n_results = sum(message.role == "tool" for message in spoken[asked[-1] + 1 :])
+                answers = (rule.answer, *rule.then)
+                is_newest = n_results > 0 or request.newest is spoken[asked[-1]]
+                if is_newest and n_results < len(answers):
+                    return answers[n_results]
         return Said("Understood.")
 
     def asked(self, text: str) -> list[Request]:

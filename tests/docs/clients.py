@@ -20,37 +20,37 @@ class Known(NamedTuple):
     state: str
 
 
-_RUN = "run: a mock of its model gets our hooks, and calls our tools"
-_HOOKS_RUN = "run: a mock of its model gets our hooks"
+_RUN = "run: a mock of its model gets what our hooks add, and calls `search` and `read`"
 _LISTED = "its own `mcp list` names our entry"
+_CONNECTED = "its own `mcp list` says that our server is connected"
 _ADDED = "its own `mcp add` writes that form"
 _PAGES = "documented only"
 _PAGES_OF_NOVEMBER = "its pages, November 2026"
 
 KNOWN = {
-    "claude": Known("2.1.330", f"{_HOOKS_RUN}; {_ADDED}"),
-    "codex": Known("0.169.0", f"{_HOOKS_RUN}; {_ADDED}"),
-    "gemini": Known("0.61.0", f"{_HOOKS_RUN}; {_ADDED}"),
-    "qwen": Known("0.24.4", f"{_HOOKS_RUN}; {_ADDED}"),
-    "copilot": Known("1.0.102", f"{_HOOKS_RUN}; {_ADDED}"),
-    "opencode": Known("1.18.33", f"{_HOOKS_RUN}; the entry is documented only"),
+    "claude": Known("2.1.330", f"{_RUN}; {_ADDED}"),
+    "codex": Known("0.169.0", f"{_RUN}; {_ADDED}"),
+    "gemini": Known("0.61.0", f"{_RUN}; {_ADDED}"),
+    "qwen": Known("0.24.4", f"{_RUN}; {_ADDED}"),
+    "copilot": Known("1.0.102", f"{_RUN}; {_ADDED}"),
+    "opencode": Known("1.18.33", _RUN),
     "cursor": Known("pages of others, 2026", _PAGES),
     "windsurf": Known("its pages (rules) and those of others (server), 2026", _PAGES),
     "vscode": Known(_PAGES_OF_NOVEMBER, _PAGES),
     "cline": Known("its pages and those of others, 2026", _PAGES),
     "cline-cli": Known("3.0.65", _PAGES),
     "roo": Known("its pages, 2026; the product ended in May 2026", _PAGES),
-    "kilo": Known("7.7.9", _LISTED),
+    "kilo": Known("7.7.9", _CONNECTED),
     "zed": Known("its pages, 2026", _PAGES),
     "kiro": Known(_PAGES_OF_NOVEMBER, _PAGES),
-    "factory": Known("0.225.2", f"{_LISTED}, {_ADDED.removeprefix('its own ')}"),
-    "amp": Known("0.0.1790142911", f"{_LISTED}, {_ADDED.removeprefix('its own ')}"),
+    "factory": Known("0.225.2", f"{_CONNECTED}, {_ADDED}"),
+    "amp": Known("0.0.1790142911", f"{_LISTED}, {_ADDED}"),
     "goose": Known("its pages, 2026", _PAGES),
     "aider": Known("0.86.2", _PAGES),
     "junie": Known("its pages and those of others, 2026", _PAGES),
     "continue": Known("its pages, 2026", _PAGES),
     "crush": Known("0.96.1", _PAGES),
-    "auggie": Known("0.36.0", f"{_LISTED}, {_ADDED.removeprefix('its own ')}"),
+    "auggie": Known("0.36.0", f"{_LISTED}, {_ADDED}"),
 }
 
 _HEAD = """\

@@ -125,9 +125,10 @@ CODEX = Client(
     server=ServerPart(
         "codex",
         Files(_CODEX, {"user": "config.toml", "project": ".codex/config.toml"}),
-        servers.plain,
+        servers.codex,
         at=("mcp_servers",),
         form="toml",
+        remark="`codex exec` waits for a server only when its table says `required = true`",
         project_remark="Codex reads the settings of a project in trusted folders only",
     ),
     rules=RulesPart("codex", Files(_CODEX, {"user": "AGENTS.md", "project": "AGENTS.md"})),

@@ -262,6 +262,11 @@ def stdio(words: Sequence[str]) -> dict[str, Any]:
     return {"type": "stdio", **plain(words)}
 
 
+def codex(words: Sequence[str]) -> dict[str, Any]:
+    """Return the entry of Codex, which else keeps the variable that moves our home from the server."""
+    return {**plain(words), "env_vars": ["HYBRID_HOME"]}
+
+
 def copilot(words: Sequence[str]) -> dict[str, Any]:
     """Return the entry of Copilot CLI, with all tools."""
     return {"type": "local", **plain(words), "tools": ["*"]}
