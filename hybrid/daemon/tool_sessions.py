@@ -12,15 +12,17 @@ import json
 import threading
 import time
 from collections import deque
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from hybrid.feedback.events import newest_events
 from hybrid.operations.asking import CONNECTION
 from hybrid.session.ledger import Given, SessionKey
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from hybrid.operations.asking import Outcome
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 _MOST_WAITING = 200
 _WAIT_S = 900.0
 """Seconds after which an answer that no hook told of is forgotten."""
+_LIVE_S = 1800.0
+_LOG_BYTES = 200_000
 _SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "GEMINI_SESSION_ID", "QWEN_CODE_SESSION_ID")
 """Variables in which a client names its session to the programs that it starts."""
 
@@ -53,13 +57,11 @@ class ToolSessions:
         self._lock = threading.Lock()
 
     @staticmethod
-    def session_of(
-        heard: Mapping[tuple[str, str], float], client: str, environ: Mapping[str, str], connection: str
-    ) -> str:
+    def session_of(heard: Iterable[tuple[str, str]], client: str, environ: Mapping[str, str], connection: str) -> str:
         """Return the id of the session that asks; one that begins with `tool:` where only the connection is known.
 
         Args:
-            heard: Client and session → when a hook last told of it, of the tree's live sessions.
+            heard: Client and session of each live session of the tree.
             client: Name of the client that asks.
             environ: Variables of the client.
             connection: Id of the connection; empty for none.
@@ -133,6 +135,29 @@ class ToolSessions:
                     kept.append(one)
             self._waiting = deque(kept, maxlen=_MOST_WAITING)
         return found
+
+
+def logged_sessions(workspace: Workspace, now_s: float) -> list[tuple[str, str]]:
+    """Return client and session of the sessions that a hook answered in a tree within the last half hour.
+
+    A hook answers by itself before there is a service, which then has heard of no session.
+    """
+    root = str(workspace.require_project().root)
+    over: set[tuple[str, str]] = set()
+    found: dict[tuple[str, str], None] = {}
+    for event in newest_events(workspace.home / "log", max_bytes=_LOG_BYTES):
+        try:
+            age_s = now_s - datetime.fromisoformat(str(event.get("at"))).timestamp()
+        except ValueError:
+            continue
+        if age_s > _LIVE_S:
+            break
+        key = (str(event.get("client") or ""), str(event.get("session") or ""))
+        if event.get("event") == "SessionEnd":
+            over.add(key)
+        elif event.get("root") == root and all(key) and key not in over:
+            found[key] = None
+    return list(found)
 
 
 def _told(arguments: object) -> str:

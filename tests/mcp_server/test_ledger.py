@@ -58,6 +58,15 @@ def test_what_a_hook_gave_a_tool_marks(agent: Agent) -> None:
     assert "attempts" in full["text"]
 
 
+def test_a_session_whose_hook_answered_without_a_service_is_known_too(agent: Agent) -> None:
+    """A service that has heard of no session reads in the log which one a hook answered lately."""
+    assert SHOWN in agent.prompt(PROMPT).text
+    agent.shop.out("daemon", "stop", "--quiet")
+    agent.shop.out("daemon", "start", "--quiet")
+    with tools_of(agent.shop) as tools:
+        assert _first(tools)
+
+
 def test_what_a_tool_gave_a_hook_leaves_out(agent: Agent) -> None:
     """After a use that the client told of, the next prompt is not given the same again."""
     agent.prompt("thanks, go on please")  # The service has heard of the session.
