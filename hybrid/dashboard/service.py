@@ -18,6 +18,7 @@ from msgspec import Struct
 from hybrid.base.errors import HybridError
 from hybrid.hooks.service import MARKS
 from hybrid.ipc.control import ask, request
+from hybrid.ipc.endpoint import read_endpoint
 from hybrid.ipc.start import start_command, start_service
 from hybrid.operations.pages import PAGES
 
@@ -69,6 +70,11 @@ class Service:
         self._sent = {name: value for name, value in environ.items() if name.startswith("HYBRID_") or name in MARKS}
         self._reports: dict[tuple[str, ...], tuple[float, dict[str, Any]]] = {}
         self._reporting = threading.Lock()
+
+    @property
+    def is_there(self) -> bool:
+        """True if a service told where it listens; it is not asked whether it does."""
+        return read_endpoint(self._home) is not None
 
     def ask(self, name: str, root: str, arguments: Struct, result: type[_Result]) -> _Result:
         """Return the answer to an operation in a project.

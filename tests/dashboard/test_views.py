@@ -54,6 +54,17 @@ def test_now_tells_what_was_given_and_why_not(served: Served, browser: Browser) 
     assert "of another project" not in page.words
 
 
+def test_rows_of_the_memory_have_their_titles(served: Served, browser: Browser) -> None:
+    """The log keeps ids only; the page looks the titles up."""
+    item = {"kind": "observation", "id": "o1", "path": None, "name": None, "form": "full", "cosine": 0.4, "key": "o"}
+    write_log(served.shop, [event_line(500, key_of(served.shop), reason="named", items=[item])])
+    now = browser.get(f"{served.base}/now?reason=named").words
+    decision = browser.get(f"{served.base}/decision?id=0001f401f4").words
+
+    assert "full observation o1 Cap retry attempts at 5" in now
+    assert "observation o1 Cap retry attempts at 5" in decision
+
+
 def test_now_can_be_restricted(served: Served, browser: Browser) -> None:
     """By reason, and to what was given."""
     silent = browser.get(f"{served.base}/now?reason=gate").words

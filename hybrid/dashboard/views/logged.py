@@ -41,6 +41,8 @@ _BEAT_S = 15.0
 """Seconds after which something is sent in any case, so that a browser that is gone is noticed."""
 _CURVE = 200
 """Prompts of which the curve is drawn."""
+_MOST_NAMED = 200
+"""Rows of the memory whose titles are looked up for a page."""
 _LISTED = 40
 """Prompts below the curve."""
 
@@ -66,13 +68,12 @@ def now(asked: Asked) -> Response:
     log.refresh()
     show, reason = asked.query.get("show", ""), asked.query.get("reason", "")
     wanted = asked.log_filter(signs=SHOWN.get(show, 0), reason=reason)
-    before = asked.query.get("before", "")
+    before, marks = asked.query.get("before", ""), marks_of(asked)
     events, has_more = log.page(wanted, before=before, limit=_PAGE)
     newest = log.newest_id()
-    marks = marks_of(asked)
     return asked.page(
         "now.html",
-        events=[described(event, marks) for event in events],
+        events=_named(asked, [described(event, marks) for event in events]),
         newest=newest,
         next_before=events[-1].get("id") if has_more else "",
         before=before,
@@ -187,9 +188,10 @@ async def _following(asked: Asked, wanted: Any, after: str) -> AsyncIterator[str
         if await run_in_threadpool(log.refresh) or quiet_s == 0.0:
             events = await run_in_threadpool(log.newer, wanted, after, limit=_PAGE)
             marks = await run_in_threadpool(marks_of, asked) if events else {}
-            for event in reversed(events):
-                row = asked.part("_event.html", event=described(event, marks), is_new=True)
-                yield f"data: {json.dumps({'id': event.get('id'), 'row': row})}\n\n"
+            shown = [described(event, marks) for event in reversed(events)]
+            for event in await run_in_threadpool(_named, asked, shown):
+                row = asked.part("_event.html", event=event, is_new=True)
+                yield f"data: {json.dumps({'id': event['id'], 'row': row})}\n\n"
             after = log.newest_id() or after
         quiet_s += _LOOK_S
         if quiet_s >= _BEAT_S:
@@ -213,10 +215,7 @@ def decision(asked: Asked) -> Response:
     event = log.find(asked.query.get("id", ""))
     if event is None:
         raise PageError("the log holds no such event any more; it keeps a bounded number of lines", "usage")
-    shown = described(event, marks_of(asked))
-    titles = _titles(asked, [item["id"] for item in shown["items"] if item["kind"] in ("observation", "summary")])
-    for item in shown["items"]:
-        item["name"] = item["name"] or titles.get(item["id"], "")
+    [shown] = _named(asked, [described(event, marks_of(asked))])
     rows = [] if event.get("gate_kind") in shown["kinds"] else _rows(lambda: gate_rows(event))
     for kind, compared in shown["kinds"].items():
         rows += _rows(lambda kind=kind, compared=compared: kind_rows(kind, compared))
@@ -266,15 +265,16 @@ def _parts(event: Event) -> list[tuple[str, float]]:
     return [(name, value) for name, value in numbers if value is not None and round(value, 2)]
 
 
-def _titles(asked: Asked, ids: list[str]) -> dict[str, str]:
-    """Return id → title of rows of the memory, of which the log keeps none; empty when they cannot be had."""
-    names = [name for name in ids if name and parse_name(name)][:100]
-    if not names:
-        return {}
-    try:
-        return asked.ask("page_titles", PageTitlesArguments(ids=names), PageTitles).titles
-    except PageError:
-        return {}
+def _named(asked: Asked, events: list[Event]) -> list[Event]:
+    """Return events whose rows of the memory have their titles, of which the log keeps none, where they can be had."""
+    items = [item for event in events for item in event["items"] if item["kind"] in ("observation", "summary")]
+    names = list(dict.fromkeys(item["id"] for item in items if parse_name(item["id"])))[:_MOST_NAMED]
+    if names and asked.desk.service.is_there:
+        with contextlib.suppress(PageError):
+            titles = asked.ask("page_titles", PageTitlesArguments(ids=names), PageTitles).titles
+            for item in items:
+                item["name"] = item["name"] or titles.get(item["id"], "")
+    return events
 
 
 def _earlier(asked: Asked, event: Event) -> list[Event]:
