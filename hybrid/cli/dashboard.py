@@ -26,10 +26,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_common(parser, example="hybrid dashboard --port 8765 --no-open")
     parser.add_argument("--port", type=_port, metavar="N", help="the port; 0 takes one that is free (dashboard.port)")
-    browser = parser.add_mutually_exclusive_group()
     about = "open the browser, or leave that to you (on a terminal of a desktop, dashboard.open decides)"
-    browser.add_argument("--open", action="store_true", default=None, help=about)
-    browser.add_argument("--no-open", dest="open", action="store_false", help=argparse.SUPPRESS)
+    parser.add_argument("--open", action=argparse.BooleanOptionalAction, help=about)
 
 
 def _port(text: str) -> int:

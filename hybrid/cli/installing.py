@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 _VERSION_S = 15.0
 """Seconds that `claude --version` may take; its first start is slow."""
+_NO_MCP = "the MCP server needs one package more, and does not start without: install hybrid-retrieval[mcp]"
 
 
 def settings_roots_of(project: str | None, environ: Mapping[str, str]) -> SettingsRoots:
@@ -153,6 +155,7 @@ def _notes(client: Client, scope: Scope, changes: Sequence[FileChange]) -> list[
     if client.server is not None and "mcp" in kinds:
         remark = client.server.project_remark if scope == "project" else client.server.remark
         notes += [remark] if remark else []
+        notes += [] if find_spec("mcp") else [_NO_MCP]
     return notes
 
 

@@ -9,6 +9,7 @@ import pytest
 import tomli
 import yaml
 
+from hybrid.cli.main import run
 from hybrid.hooks.install.clients import CLIENTS, parts_of
 from hybrid.hooks.install.command import ENTRY
 from hybrid.hooks.install.jsonc import parse
@@ -199,6 +200,23 @@ def test_an_entry_of_an_older_program_is_told_and_replaced(desk: Desk, client: s
     assert [(False, "/gone/python")] == [(place["is_runnable"], place["program"]) for place in told]
     assert "updated" in [change["action"] for change in (mended, *mended["also"])]
     assert not path.exists()
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_server_that_cannot_start_is_told(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], is_there: bool
+) -> None:
+    """Without the extra the entry is written all the same, and a note says what is missing."""
+    monkeypatch.setenv("HOME", str(desk.user))
+    monkeypatch.setenv("HYBRID_HOME", str(desk.shop.home))
+    monkeypatch.setattr("hybrid.cli.installing.find_spec", lambda _: object() if is_there else None)
+
+    code = run(
+        ["hook", "install", "--client", "cursor", "--mcp", "--dry-run", "--project", str(desk.root)], started_s=0.0
+    )
+
+    assert 0 == code
+    assert is_there == ("install hybrid-retrieval[mcp]" not in capsys.readouterr().out)
 
 
 def test_a_dry_run_writes_no_part(desk: Desk) -> None:

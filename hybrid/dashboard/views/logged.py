@@ -18,7 +18,7 @@ from hybrid.dashboard.service import PageError
 from hybrid.feedback.events import compared_in, is_decision
 from hybrid.feedback.log_index import COMPARED, INJECTED, PROMPT
 from hybrid.feedback.marks import add_mark, read_marks, remove_marks
-from hybrid.feedback.reasons import REASONS, reason_of
+from hybrid.feedback.reasons import REASONS, STARTS, reason_of
 from hybrid.health.explaining import advice, item_place, learned_ids
 from hybrid.health.gate_words import gate_rows, kind_rows
 from hybrid.operations.page_types import PageTitles, PageTitlesArguments
@@ -116,7 +116,7 @@ def described(event: Event, marks: Mapping[str, str]) -> Event:
         "learned": learned_ids(event),
         "detail": str(event.get("error") or event.get("detail") or ""),
         "mark": marks.get(str(event.get("id")), ""),
-        "can_mark": is_decision(event) and bool(event.get("id")),
+        "can_mark": is_decision(event) and reason not in STARTS and bool(event.get("id")),
         "good_means": MEANINGS[reason == "injected", True],
         "noise_means": MEANINGS[reason == "injected", False],
     }
