@@ -37,7 +37,8 @@ _LAST_S = 10.0
 """Seconds for the answers to what a client asked before it closed its side; most clients end the relay earlier."""
 _LOOK_S = 0.01
 _MOST_STARTS = 5
-"""Workers that one session may lose, before it gives up."""
+"""Workers that one session may lose one soon after the other, before it gives up."""
+_SOON_S = 60.0
 _READ_BYTES = 1 << 16
 _LOST = -32000
 """Code of JSON-RPC for an error of the server's own."""
@@ -81,6 +82,7 @@ class _Session:
         }
         self._hello = json.dumps(hello).encode()
         self._greeting: list[bytes] = []
+        self._greeting_id = ""
         self._open: dict[str, Any] = {}
         self._lock = threading.Lock()
         self._socket: Any = None
@@ -95,7 +97,9 @@ class _Session:
 
     def serve(self) -> int:
         """Hand what the worker says to the client, until the client is gone."""
-        for _ in range(_MOST_STARTS):
+        n_lost = 0
+        while n_lost < _MOST_STARTS:
+            since_s = time.monotonic()
             try:
                 for line in _lines(self._socket):
                     self._note_answer(line)
@@ -105,6 +109,8 @@ class _Session:
                 pass
             if self._is_over:
                 return 0
+            # A client may run for weeks, and outlive the workers of many versions.
+            n_lost = n_lost + 1 if time.monotonic() - since_s < _SOON_S else 1
             try:
                 self._resume()
             except OSError as error:
@@ -127,12 +133,17 @@ class _Session:
         """Connect to another worker, greet it as the client greeted the one before, and settle what was under way."""
         with self._lock:
             self.connect()
-            lost, self._open = list(self._open.values()), {}
+            # A greeting that was not answered yet is answered by this one.
+            is_greeted = self._greeting_id not in self._open
+            lost = [one for key, one in self._open.items() if is_greeted or key != self._greeting_id]
+            self._open = {} if is_greeted else {self._greeting_id: self._open[self._greeting_id]}
+            self._socket.settimeout(_WORKER_S)
             for line in self._greeting:
                 self._socket.sendall(line)
-            if self._greeting:
+            if self._greeting and is_greeted:
                 # The client has its answer to the greeting.
                 next(_lines(self._socket, byte_by_byte=True), None)
+            self._socket.settimeout(None)
         for identity in lost:
             _answer_error(identity, "the MCP worker of hybrid was replaced; ask again")
 
@@ -154,14 +165,15 @@ class _Session:
         # The worker drops what it has not answered yet when it hears that the client is gone.
         while self._open and time.monotonic() < until_s:
             time.sleep(_LOOK_S)
-        with suppress(OSError):
+        # A worker that is just being connected to must hear it too: the lock waits for that.
+        with self._lock, suppress(OSError):
             self._socket.shutdown(1)  # SHUT_WR
 
     def _note_request(self, line: bytes) -> None:
         message = _parsed(line)
         method, identity = message.get("method"), message.get("id")
         if method == "initialize":
-            self._greeting = [line]
+            self._greeting, self._greeting_id = [line], json.dumps(identity)
         elif method == "notifications/initialized":
             self._greeting = [*self._greeting[:1], line]
         elif method == "notifications/cancelled":
