@@ -41,18 +41,19 @@ def build_http(home: Path, cwd: str, port: int) -> uvicorn.Server:
         cwd: A directory of the project that is asked about when a request names none.
         port: The port; 0 for one that is free.
     """
-    sessions: dict[str, Session] = {}
+    sessions: dict[str, tuple[str, Session]] = {}
+    """Id of a connection → the project that its requests name, and the session: a client may tell another folder."""
 
     def session_of(ctx: Any) -> Session:
         request = ctx.request
         project = request.query_params.get("project") or request.headers.get("x-hybrid-project") or cwd
         connection = request.headers.get("mcp-session-id") or ""
         client = request.headers.get("x-hybrid-client") or ""
-        found = sessions.get(connection)
-        if found is None or found.cwd != project:
+        named, found = sessions.get(connection, ("", None))
+        if found is None or named != project:
             found = Session(str(home), project, client, {}, connection)
             if connection:
-                sessions[connection] = found
+                sessions[connection] = project, found
                 while len(sessions) > _MOST_SESSIONS:
                     sessions.pop(next(iter(sessions)))
         return found

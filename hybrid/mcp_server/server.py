@@ -66,7 +66,6 @@ def build_server(session_of: Callable[[Context], Session]) -> Server[Any]:
 class _Handlers:
     def __init__(self, session_of: Callable[[Context], Session]) -> None:
         self._session_of = session_of
-        self._has_asked_roots = False
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         may_write = await anyio.to_thread.run_sync(_may_write, await self._session(ctx))
@@ -143,8 +142,8 @@ class _Handlers:
         if not session.client:
             info = ctx.session.client_params.client_info.name.lower() if ctx.session.client_params else ""
             session.client = next((name for begin, name in _CLIENTS.items() if info.startswith(begin)), "")
-        if not self._has_asked_roots and ctx.session.can_send_request:
-            self._has_asked_roots = True
+        if not session.has_asked_roots and ctx.session.can_send_request:
+            session.has_asked_roots = True
             if not await anyio.to_thread.run_sync(_is_in_project, session):
                 session.cwd = await _root(ctx) or session.cwd
         return session

@@ -49,6 +49,7 @@ class Session(Struct):
         client: Name of the client; empty until it is known.
         environ: Variables of the client that are meant for hybrid.
         session: Id of the connection, the same as long as the client runs.
+        has_asked_roots: The client was asked which folder it works in.
     """
 
     home: str
@@ -56,6 +57,7 @@ class Session(Struct):
     client: str = ""
     environ: dict[str, str] = {}
     session: str = ""
+    has_asked_roots: bool = False
 
     async def ask(self, name: str, arguments: dict[str, Any], progress: Progress | None = None) -> dict[str, Any]:
         """Return the answer of an operation: `result` and `text`.

@@ -10,9 +10,13 @@ import subprocess
 import threading
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import httpx2
 import pytest
+from mcp.client.session import ClientSession
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import ListRootsResult, Root
+from pydantic import FileUrl
 
 from hybrid.ipc.start import start_command
 from tests.support.agent import until
@@ -21,6 +25,7 @@ from tests.support.tool_client import environment, session_over
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Generator, Iterator
+    from pathlib import Path
 
     from tests.support.builders import Shop
 
@@ -86,6 +91,29 @@ def test_the_right_token_serves_the_official_client(shared: Shop, url: str) -> N
         assert tools.refs(query="how does the payment client retry", limit=1)[0].startswith("src/payments/client.py:")
         assert "no file or record" in tools.error("read", ref=".env")
         assert "documents indexed" in tools.ask("read_resource", "hybrid://orientation").contents[0].text
+
+
+def test_a_client_tells_its_folder_for_all_of_its_session(shared: Shop, tmp_path: Path) -> None:
+    """Where the server does not stand in a project, each client is asked, and what it says holds for later requests."""
+
+    async def roots(_: Any) -> ListRootsResult:
+        return ListRootsResult(roots=[Root(uri=FileUrl(shared.root.as_uri()))])
+
+    async def found(url: str) -> list[bool]:
+        errors: list[bool] = []
+        headers = {"Authorization": f"Bearer {_token(shared)}"}
+        for _ in range(2):
+            async with (
+                httpx2.AsyncClient(headers=headers, timeout=60) as client,
+                streamable_http_client(url, http_client=client) as streams,
+                ClientSession(*streams[:2], list_roots_callback=roots) as session,
+            ):
+                await session.initialize()
+                errors += [(await session.call_tool("read", {"ref": "README.md"})).is_error for _ in range(2)]
+        return errors
+
+    with _listening(shared, "--project", str(tmp_path)) as (url, _):
+        assert [False] * 4 == anyio.run(found, url)
 
 
 def test_the_right_token_is_let_through(shared: Shop, url: str) -> None:
