@@ -171,6 +171,10 @@ def read(asking: Asking, wanted: types.ReadArguments) -> Outcome:
 
 def _record(asking: Asking, ref: str) -> Record | None:
     known = asking.kinds.by_path(asking.workspace)
+    row = record_id(ref.lower())
+    if "/" in ref and "/" not in row:
+        # The path of a row in the index counts as the row's id: whose row it is, is looked at there.
+        return memory_record(asking, row)
     for path in dict.fromkeys((ref, ref.upper(), ref.lower())):
         if path in known:
             return known[path]

@@ -99,9 +99,12 @@ def decide(asking: Asking, wanted: types.DecideArguments) -> Outcome:
     """Write a decision down, with the client as its author.
 
     Raises:
+        OperationError: Lore is off.
         LoreError: A recent decision says nearly the same, or the file cannot be written.
     """
     workspace = asking.workspace
+    if not workspace.config.lore.enabled:
+        raise OperationError("lore is switched off here (`lore.enabled`)")
     project = workspace.require_project()
     shelf, commit = asking.kinds.stores.shelf(workspace), head_commit(project.root)
     draft = DecisionDraft(

@@ -11,6 +11,7 @@ from mcp.shared.exceptions import MCPError
 
 from tests.mcp_server.projects import SECRET
 from tests.support.builders import write_files
+from tests.support.memories import BLOG
 from tests.support.records import DECISION, RECORD_FILES
 from tests.support.tool_client import tools_of
 
@@ -337,7 +338,7 @@ def test_secrets_are_masked_everywhere(tools: Tools) -> None:
 
 
 def test_rows_of_other_projects_are_kept_apart_on_demand(own: Shop) -> None:
-    """With `memory.cross_project` off, a neighbour's row comes in no list and is not read by its number."""
+    """With `memory.cross_project` off, a neighbour's row comes in no list and is not read by its number or path."""
     with tools_of(own) as tools:
         before = [one.get("project", "") for one in tools.call("recall", query="cookie key")["records"]]
         own.out("config", "set", "memory.cross_project", "false", "--user")
@@ -346,6 +347,9 @@ def test_rows_of_other_projects_are_kept_apart_on_demand(own: Shop) -> None:
             tools.result("recall", limit=50, detail="full"),
             tools.result("recall", around="3", detail="full"),
             tools.result("read", ref="3"),
+            # A path of the index, as `read` has taken it for any record.
+            tools.result("read", ref=f"o3/{BLOG.key}"),
+            tools.result("read", ref=f"O3/{BLOG.key.upper()}"),
             tools.result("search", query="sign the cookie with a new key", kinds=["observation"]),
             tools.result("recall", files=["src/users/store.py"], detail="full"),
         ]

@@ -87,6 +87,16 @@ def test_the_user_takes_the_writing_tools_away(own: Shop) -> None:
     assert not own.json("lore", "list")["records"] or "nightly" not in own.out("lore", "list")
 
 
+def test_nothing_is_written_down_where_it_would_not_be_read(own: Shop) -> None:
+    """With lore, lessons or the memory off, what would go there is refused with the name of the setting."""
+    for section in ("lore", "lessons", "memory"):
+        own.out("config", "set", f"{section}.enabled", "false", "--user")
+    with tools_of(own) as tools:
+        assert "lore.enabled" in tools.error("decide", **DECISION)
+        assert "lessons.enabled" in tools.error("remember", kind="lesson", title="x")
+        assert "memory.enabled" in tools.error("remember", title="x")
+
+
 def test_a_project_cannot_switch_writing_on(own: Shop) -> None:
     """What the user took away stays away, whatever the project's own settings and the client's variables say."""
     own.out("config", "set", "mcp.write", "false", "--user")
