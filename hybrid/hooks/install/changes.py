@@ -24,12 +24,14 @@ from hybrid.hooks.install.merge import commands, may_hold_ours, read
 from hybrid.hooks.install.parts import SettingsError, label_of
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from hybrid.hooks.install.client import Client
     from hybrid.hooks.install.parts import Part, Scope, SettingsRoots, Wanted
 
 _LOCK_S = 10.0
+_TRIES = 5
+"""Times that settings are read and written: a client that runs may write its own between the two."""
 
 
 class Target(Struct, frozen=True):
@@ -141,18 +143,34 @@ def install(target: Target, wanted: Wanted, *, home: Path, is_dry_run: bool = Fa
         OSError: The file cannot be written; it is as it was.
     """
     with _held(home, is_dry_run=is_dry_run) as journal:
-        path, name = target.real, str(target.path)
-        data = files.read_bytes(path)
-        text = files.decoded(data, target.path)
-        had = target.hold_in(text)
-        new = text
-        for part in target.parts:
-            new = part.with_us(new, wanted, name=name)
-        action = "unchanged" if new == text else "updated" if had else "installed"
-        if new != text and not is_dry_run:
-            record, original = _record(target, path, data, journal, had=had)
-            _write(target, replace(record, written=digest_of(new.encode())), original, new.encode(), journal)
-        return _change(target, action, diff(text, new, name))
+        return _again(lambda: _installed(target, wanted, journal, is_dry_run=is_dry_run))
+
+
+def _again(change: Callable[[], FileChange]) -> FileChange:
+    """Return what a change of a file gives; it is made anew when another program wrote the file meanwhile.
+
+    Raises:
+        ChangedError: One wrote it each time.
+    """
+    for _ in range(_TRIES - 1):
+        with contextlib.suppress(files.ChangedError):
+            return change()
+    return change()
+
+
+def _installed(target: Target, wanted: Wanted, journal: InstallJournal, *, is_dry_run: bool) -> FileChange:
+    path, name = target.real, str(target.path)
+    data = files.read_bytes(path)
+    text = files.decoded(data, target.path)
+    had = target.hold_in(text)
+    new = text
+    for part in target.parts:
+        new = part.with_us(new, wanted, name=name)
+    action = "unchanged" if new == text else "updated" if had else "installed"
+    if new != text and not is_dry_run:
+        record, original = _record(target, path, data, journal, had=had)
+        _write(target, replace(record, written=digest_of(new.encode())), original, (data, new.encode()), journal)
+    return _change(target, action, diff(text, new, name))
 
 
 def uninstall(target: Target, *, home: Path, is_dry_run: bool = False) -> FileChange:
@@ -169,7 +187,7 @@ def uninstall(target: Target, *, home: Path, is_dry_run: bool = False) -> FileCh
     """
     absent = _change(target, "absent")
     try:
-        path, name = target.real, str(target.path)
+        path = target.real
     except ProjectError:
         if may_hold_ours((files.read_bytes(target.path) or b"").decode("utf-8", "replace")):
             raise
@@ -177,28 +195,33 @@ def uninstall(target: Target, *, home: Path, is_dry_run: bool = False) -> FileCh
     if not path.exists() and InstallJournal(home).get(path) is None:
         return absent
     with _held(home, is_dry_run=is_dry_run) as journal:
-        if not is_dry_run:
-            files.sweep(path)
-        data = files.read_bytes(path)
-        known = journal.get(path)
-        left = _left_parts(target, known[0]) if known else ()
-        action, text, new = _without(target, data, known, left, name)
-        if not is_dry_run:
-            if action == "deleted":
-                files.remove(path, known[0].folders if known else ())
-            elif action in ("removed", "restored"):
-                files.write(path, new, is_shared=target.scope != "user")
-            is_there = data is not None and action in ("removed", "absent")
-            _note_removal(target, path, journal, left if is_there else (), data, new)
-            if known and action == "deleted":
-                journal.hand_on(known[0].folders)
-        shown = "" if action == "absent" else diff(text, new.decode("utf-8", "replace"), name)
-        has_hooks = any(part.kind == "hooks" for part in target.parts)
-        missing = _missing(known[0], new.decode("utf-8", "replace")) if known and has_hooks else ()
-        if known and has_hooks and not missing and not is_dry_run:
-            journal.drop_copies(known[0])
-        copies = known[0].copies if known and missing else ()
-        return replace(_change(target, action, shown), missing=missing, copies=copies)
+        return _again(lambda: _uninstalled(target, path, journal, is_dry_run=is_dry_run))
+
+
+def _uninstalled(target: Target, path: Path, journal: InstallJournal, *, is_dry_run: bool) -> FileChange:
+    if not is_dry_run:
+        files.sweep(path)
+    data = files.read_bytes(path)
+    known = journal.get(path)
+    left = _left_parts(target, known[0]) if known else ()
+    action, text, new = _without(target, data, known, left, str(target.path))
+    if not is_dry_run:
+        if action == "deleted":
+            files.require_as_before(path, data)
+            files.remove(path, known[0].folders if known else ())
+        elif action in ("removed", "restored"):
+            files.write(path, new, before=data, is_shared=target.scope != "user")
+        is_there = data is not None and action in ("removed", "absent")
+        _note_removal(target, path, journal, left if is_there else (), data, new)
+        if known and action == "deleted":
+            journal.hand_on(known[0].folders)
+    shown = "" if action == "absent" else diff(text, new.decode("utf-8", "replace"), str(target.path))
+    has_hooks = any(part.kind == "hooks" for part in target.parts)
+    missing = _missing(known[0], new.decode("utf-8", "replace")) if known and has_hooks else ()
+    if known and has_hooks and not missing and not is_dry_run:
+        journal.drop_copies(known[0])
+    copies = known[0].copies if known and missing else ()
+    return replace(_change(target, action, shown), missing=missing, copies=copies)
 
 
 def _change(target: Target, action: str, shown: str = "") -> FileChange:
@@ -256,7 +279,7 @@ def take_out(removal: Removal, copy: Path, *, home: Path) -> None:
             taken=(*record.taken, *removal.taken),
             copies=(*record.copies, str(copy)),
         )
-        _write(target, record, original, new, journal)
+        _write(target, record, original, (data, new), journal)
 
 
 def _missing(record: InstallRecord, text: str) -> tuple[str, ...]:
@@ -352,13 +375,24 @@ def _record(
     return replace(fresh, existed=not is_empty, folders=known[0].folders if known else ()), text.encode()
 
 
-def _write(target: Target, record: InstallRecord, original: bytes, new: bytes, journal: InstallJournal) -> None:
-    """Write the record, then the file; a file that cannot be written takes its record back."""
+def _write(
+    target: Target, record: InstallRecord, original: bytes, change: tuple[bytes | None, bytes], journal: InstallJournal
+) -> None:
+    """Write the record, then the file; a file that cannot be written takes its record back.
+
+    Args:
+        target: The file.
+        record: Its record.
+        original: The bytes from before us.
+        change: The bytes that the file has, None for no file, and those that it gets.
+        journal: The records.
+    """
+    data, new = change
     path = Path(record.path)
     before = journal.get(path)
     journal.put(record, original)
     try:
-        files.write(path, new, is_shared=target.scope != "user")
+        files.write(path, new, before=data, is_shared=target.scope != "user")
     except BaseException:
         if before is None:
             journal.drop(path)

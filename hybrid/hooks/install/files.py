@@ -19,7 +19,7 @@ from msgspec import Struct, convert
 from msgspec.structs import asdict, replace
 
 from hybrid.base.atomic import read_regular, write_atomic
-from hybrid.base.errors import ProjectError
+from hybrid.base.errors import BusyError, ProjectError
 from hybrid.hooks.install.parts import Scope, SettingsError
 
 if TYPE_CHECKING:
@@ -81,15 +81,39 @@ def decoded(data: bytes | None, path: Path) -> str:
         raise SettingsError(f"{path} is not changed, for it is not UTF-8 ({error.reason}): repair it first") from error
 
 
-def write(path: Path, data: bytes, *, is_shared: bool) -> None:
-    """Replace a file in one step; its rights stay, and a new file of a project gets the usual rights there."""
+class ChangedError(BusyError):
+    """A client wrote its settings while ours were made of them; they are left as the client wrote them."""
+
+
+def write(path: Path, data: bytes, *, before: bytes | None, is_shared: bool) -> None:
+    """Replace a file in one step; its rights stay, and a new file of a project gets the usual rights there.
+
+    Args:
+        path: The file.
+        data: Its new bytes.
+        before: The bytes that it had when the new ones were made; None for no file.
+        is_shared: It is a file of a project.
+
+    Raises:
+        ChangedError: It has other bytes by now; they stay.
+    """
     is_new = not path.exists()
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, data)
+    write_atomic(path, data, before_replace=lambda: require_as_before(path, before))
     if is_new and is_shared:
         mask = os.umask(0)
         os.umask(mask)
         path.chmod(0o666 & ~mask)
+
+
+def require_as_before(path: Path, before: bytes | None) -> None:
+    """Do nothing when a file still has these bytes.
+
+    Raises:
+        ChangedError: It has others.
+    """
+    if read_bytes(path) != before:
+        raise ChangedError(f"{path} was written by another program meanwhile: end the client, and try again")
 
 
 def sweep(path: Path) -> None:

@@ -43,7 +43,8 @@ def forget_trust(roots: SettingsRoots, *, cleaned: Collection[Path], is_dry_run:
     if user is None:
         return None
     path = user.with_name("trusted_hooks.json")
-    old = (files.read_bytes(path) or b"").decode("utf-8", "replace")
+    data = files.read_bytes(path)
+    old = (data or b"").decode("utf-8", "replace")
     try:
         new = _without(old, cleaned)
     except JsoncError:
@@ -57,7 +58,7 @@ def forget_trust(roots: SettingsRoots, *, cleaned: Collection[Path], is_dry_run:
         if is_deleted:
             path.unlink()
         else:
-            files.write(files.real_path(path, "user", None), new.encode(), is_shared=False)
+            files.write(files.real_path(path, "user", None), new.encode(), before=data, is_shared=False)
     return FileChange(
         GEMINI.name, ("hooks",), "user", path, "deleted" if is_deleted else "removed", diff(old, new, str(path))
     )

@@ -1,0 +1,70 @@
+"""Settings that a client writes while `hybrid hook install` and `uninstall` make theirs of them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hybrid.hooks.install import files
+from hybrid.hooks.install.changes import Target, install, uninstall
+from hybrid.hooks.install.clients import CLIENTS
+from hybrid.hooks.install.command import Launcher
+from hybrid.hooks.install.parts import Wanted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WANTED = Wanted(Launcher(("hybrid",)))
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Path:
+    """The file in which Claude Code keeps its servers, and what it knows of projects."""
+    path = tmp_path / "claude.json"
+    path.write_text(json.dumps({"projects": {}}))
+    return path
+
+
+def _target(path: Path) -> Target:
+    server = CLIENTS["claude"].server
+    assert server
+    return Target((server,), "user", path, None)
+
+
+def _writing_client(monkeypatch: pytest.MonkeyPatch, path: Path, times: int) -> None:
+    """Have a client write its file so many times, each right before we replace it."""
+    replace, written = files.write_atomic, []
+
+    def write_atomic(target: Path, data: bytes, **options: Any) -> None:
+        if target == path and len(written) < times:
+            written.append(1)
+            known = json.loads(path.read_bytes())
+            path.write_text(json.dumps(known | {"projects": {"/p": {"history": 10 * times + len(written)}}}))
+        replace(target, data, **options)
+
+    monkeypatch.setattr(files, "write_atomic", write_atomic)
+
+
+def test_what_a_client_writes_meanwhile_stays(settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Installing and uninstalling begin anew with what the client wrote."""
+    _writing_client(monkeypatch, settings, 1)
+    install(_target(settings), WANTED, home=tmp_path / "home")
+    with_us = json.loads(settings.read_bytes())
+    _writing_client(monkeypatch, settings, 2)
+    uninstall(_target(settings), home=tmp_path / "home")
+
+    assert {"history": 11} == with_us["projects"]["/p"]
+    assert "hybrid" in with_us["mcpServers"]
+    assert {"projects": {"/p": {"history": 22}}} == json.loads(settings.read_bytes())
+
+
+def test_a_client_that_never_stops_is_named(settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of ours is written then, and no record is left."""
+    _writing_client(monkeypatch, settings, 1000)
+    with pytest.raises(files.ChangedError, match="end the client"):
+        install(_target(settings), WANTED, home=tmp_path / "home")
+
+    assert "hybrid" not in settings.read_text()
+    assert not files.InstallJournal(tmp_path / "home").all()
