@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from http.client import HTTPConnection, HTTPResponse
 from typing import TYPE_CHECKING
 
 import pytest
@@ -125,27 +126,32 @@ def test_a_damaged_line_is_shown_as_far_as_it_goes(served: Served, browser: Brow
     assert 200 == browser.get(f"{served.base}/decision?id=0000070007").status
 
 
-def test_the_log_is_followed(served: Served, browser: Browser) -> None:
-    """What is written to the log arrives as an event of the stream, with the row that shows it."""
-    import http.client
-
-    browser.get(f"{served.base}/now")
-    connection = http.client.HTTPConnection("127.0.0.1", browser.port, timeout=30)
-    cookies = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+def test_the_log_is_followed_by_each_page(served: Served, browser: Browser) -> None:
+    """What is written to the log arrives as an event of each stream, with the row that shows it."""
     newest = browser.get(f"{served.base}/now").text.partition('data-newest="')[2].partition('"')[0]
+    streams = [_followed(served, browser, newest) for _ in range(3)]
+    write_log(served.shop, [event_line(300, key_of(served.shop), prompt="followed <b>")])
+    for connection, answer in streams:
+        lines: list[bytes] = []
+        while not (lines and lines[-1].startswith(b"data:")):
+            lines.append(answer.readline())
+            assert lines[-1], lines
+        answer.close()
+        connection.close()
+        told = json.loads(lines[-1].removeprefix(b"data:"))
+        assert "text/event-stream" in answer.headers["content-type"]
+        assert "00012c012c" == told["id"]
+        assert "followed &lt;b&gt;" in told["row"]
+
+
+def _followed(served: Served, browser: Browser, newest: str) -> tuple[HTTPConnection, HTTPResponse]:
+    """A stream of the log from an event on, of which the first line was read."""
+    connection = HTTPConnection("127.0.0.1", browser.port, timeout=10)
+    cookies = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
     connection.request("GET", f"{served.base}/now/events?&after={newest}", headers={"Cookie": cookies})
     answer = connection.getresponse()
-    write_log(served.shop, [event_line(300, key_of(served.shop), prompt="followed <b>")])
-    lines: list[bytes] = []
-    while not (lines and lines[-1].startswith(b"data:")):
-        lines.append(answer.readline())
-        assert lines[-1], lines
-    connection.close()
-    told = json.loads(lines[-1].removeprefix(b"data:"))
-
-    assert "text/event-stream" in answer.headers["content-type"]
-    assert "00012c012c" == told["id"]
-    assert "followed &lt;b&gt;" in told["row"]
+    assert answer.readline()
+    return connection, answer
 
 
 def test_a_decision_is_marked_as_the_command_marks_it(served: Served, browser: Browser) -> None:

@@ -182,17 +182,21 @@ def follow(asked: Asked) -> Response:
 
 
 async def _following(asked: Asked, wanted: Any, after: str) -> AsyncIterator[str]:
-    log, quiet_s = asked.desk.log, 0.0
+    log, quiet_s, seen = asked.desk.log, 0.0, None
     yield "retry: 2000\n\n"
     while not asked.desk.stopping.is_set():
-        if await run_in_threadpool(log.refresh) or quiet_s == 0.0:
+        # Several pages share the index: another one may have taken in what is new to this one.
+        await run_in_threadpool(log.refresh)
+        newest = log.newest_id()
+        if newest != seen:
+            seen = newest
             events = await run_in_threadpool(log.newer, wanted, after, limit=_PAGE)
             marks = await run_in_threadpool(marks_of, asked) if events else {}
             shown = [described(event, marks) for event in reversed(events)]
             for event in await run_in_threadpool(_named, asked, shown):
                 row = asked.part("_event.html", event=event, is_new=True)
                 yield f"data: {json.dumps({'id': event['id'], 'row': row})}\n\n"
-            after = log.newest_id() or after
+            after = newest or after
         quiet_s += _LOOK_S
         if quiet_s >= _BEAT_S:
             quiet_s = _LOOK_S
