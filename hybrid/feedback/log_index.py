@@ -26,6 +26,8 @@ DECISION, PROMPT, INJECTED, ERROR, COMPARED = 1, 2, 4, 8, 16
 
 _NO_ID = 0
 _NAME = "events.jsonl"
+_HEAD_BYTES = 256
+"""Bytes at the beginning of a file by which it is known again: its first line has an id of its own."""
 
 
 class _Line(Struct, frozen=True):
@@ -71,6 +73,7 @@ class _Part:
     def __init__(self, stamp: tuple[int, int]) -> None:
         self.stamp = stamp
         self.path = Path()
+        self.head = b""
         self.end = 0
         self.starts = array("q")
         self.ends = array("q")
@@ -110,8 +113,9 @@ class LogIndex:
                     if any(part.stamp == stamp for part in parts):
                         continue  # It was renamed between two looks.
                     part = known.get(stamp)
-                    # A file that became shorter, or another one, was written anew.
-                    part = _Part(stamp) if part is None or status.st_size < part.end else part
+                    # A file that became shorter was written anew; one that was deleted leaves its number to another.
+                    if part is None or status.st_size < part.end or file.read(len(part.head)) != part.head:
+                        part = _Part(stamp)
                     part.path = path
                     n += self._read(part, file)
                     parts.append(part)
@@ -128,6 +132,9 @@ class LogIndex:
             with contextlib.suppress(msgspec.DecodeError, RecursionError):
                 self._add(part, _DECODER.decode(line), start)
                 n += 1
+        if not part.head:
+            file.seek(0)
+            part.head = file.read(min(part.end, _HEAD_BYTES))
         return n
 
     def _add(self, part: _Part, line: _Line, start: int) -> None:

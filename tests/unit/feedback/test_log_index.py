@@ -97,6 +97,19 @@ def test_a_file_that_was_written_anew_is_read_anew(index: LogIndex, tmp_path: Pa
     assert [77] == _numbers(index.page(HERE, limit=5)[0])
 
 
+def test_a_new_file_with_the_number_of_a_deleted_one_is_read_anew(tmp_path: Path) -> None:
+    """File systems give the number of a deleted file away again; here the very file is written anew, and longer."""
+    path = tmp_path / "events.jsonl"
+    _write(path, _line(1))
+    index = LogIndex(tmp_path, keep=KEEP)
+    index.refresh()
+    path.write_bytes(b"")
+    _write(path, *map(_line, range(20, 30)))
+    index.refresh()
+
+    assert list(range(29, 19, -1)) == _numbers(index.page(HERE, limit=50)[0])
+
+
 def test_lines_that_are_none_are_passed_over(tmp_path: Path) -> None:
     """Bytes, other JSON and values of any type end nothing."""
     odd = _line(3, session=[1], reason={"a": 1}, error=[], score="x", event=7, cwd=4)
