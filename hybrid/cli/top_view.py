@@ -41,7 +41,7 @@ def frame(live: Live, project: str, *, width: int, n_events: int, is_paused: boo
     """
     heads = [_title(project, width, is_paused=is_paused), *_service(live.service), *_builds(live), *_figures(live)]
     events = live.newest(n_events)
-    rows = [_row(event, width, has_project=not project) for event in events]
+    rows = [_row_of_any(event, width, has_project=not project) for event in events]
     hint = Text("`hybrid explain ID` says why in full, `hybrid mark ID good` or `noise` judges it.", "dim")
     if width < _NARROW:
         hint = Text("`hybrid explain` says why of the last one.", "dim")
@@ -146,6 +146,14 @@ def _columns(width: int) -> Text:
 def _prompt_width(width: int) -> int:
     taken = sum(size + 2 for size in _widths(width).values())
     return (width - taken - 2) // 2
+
+
+def _row_of_any(event: dict[str, Any], width: int, *, has_project: bool) -> Text:
+    """Return an event as a line; of a damaged one, whose values have other types, that it is one."""
+    try:
+        return _row(event, width, has_project=has_project)
+    except (TypeError, ValueError, KeyError, AttributeError):
+        return Text("a damaged line of the log", "dim")
 
 
 def _row(event: dict[str, Any], width: int, *, has_project: bool) -> Text:

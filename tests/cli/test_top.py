@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import sys
@@ -154,3 +155,18 @@ def test_a_small_screen_shows_what_fits(used: Shop) -> None:
         terminal.type("q")
 
         assert 0 == terminal.code()
+
+
+def test_a_damaged_line_hides_no_others(tmp_path: Path) -> None:
+    """Values of other types than ours are said to be damaged, and the rest is shown."""
+    shop = new_shop(tmp_path)
+    shop.hook("how does the payment client retry?")
+    lines = [{"items": 5}, {"items": ["a"]}, {"score": "a", "threshold": {}, "at": 7}, {"kinds": 3, "latency_ms": "x"}]
+    with (shop.home / "log" / "events.jsonl").open("a", encoding="utf-8") as file:
+        file.writelines(
+            json.dumps({"event": "UserPromptSubmit", "cwd": str(shop.root), **line}) + "\n" for line in lines
+        )
+    frame = "\n".join(_frame(shop))
+
+    assert "gave" in frame
+    assert "a damaged line of the log" in frame
