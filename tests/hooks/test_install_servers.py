@@ -209,7 +209,7 @@ def test_a_server_that_cannot_start_is_told(
     """Without the extra the entry is written all the same, and a note says what is missing."""
     monkeypatch.setenv("HOME", str(desk.user))
     monkeypatch.setenv("HYBRID_HOME", str(desk.shop.home))
-    monkeypatch.setattr("hybrid.cli.installing.find_spec", lambda _: object() if is_there else None)
+    monkeypatch.setattr("hybrid.cli.installing.find_spec", {"mcp": is_there}.get)
 
     code = run(
         ["hook", "install", "--client", "cursor", "--mcp", "--dry-run", "--project", str(desk.root)], started_s=0.0
