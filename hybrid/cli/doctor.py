@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -231,6 +232,9 @@ def check_hooks(workspace: Workspace, client: str | None) -> Iterator[Finding]:
     if not installs:
         which = client or "claude"
         yield Finding("warning", "hooks", "no client calls hybrid", f"hybrid hook install --client {which}")
+    if any(install.kind == "mcp" for install in installs) and find_spec("mcp") is None:
+        what = "the MCP server is registered, and the package that it needs is not installed: it does not start"
+        yield Finding("problem", "hooks", what, "install hybrid-retrieval[mcp], or `hybrid hook uninstall --mcp`")
     for double in doubled(installs):
         yield Finding("problem", "hooks", double.what, double.remedy)
     if any(install.client == "claude" for install in installs):

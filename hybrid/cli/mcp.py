@@ -67,8 +67,9 @@ def _serve_http(args: argparse.Namespace, home: str, cwd: str) -> int:
             say(f"{url} for {cwd}, until Ctrl-C")
             say(f"A client sends `Authorization: Bearer TOKEN` with the token of {file}.")
         sys.stdout.flush()  # Whoever reads a pipe waits for the address.
-        while sock.recv(1):
-            pass
+        with contextlib.suppress(KeyboardInterrupt):  # Which is how it is ended.
+            while sock.recv(1):
+                pass
     return 0
 
 

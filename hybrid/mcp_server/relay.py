@@ -240,6 +240,20 @@ def ask_worker(home: str, what: bytes, hello: bytes) -> Any:
         time.sleep(_LOOK_S)
 
 
+def rest_worker(home: str) -> None:
+    """Have a worker that serves nobody end at once; one that serves sessions goes on for them."""
+    endpoint = read_endpoint(home, NAME)
+    if endpoint is None:
+        return
+    with suppress(WireError):
+        connection = connect(endpoint, timeout_s=_STEP_S)
+        try:
+            connection.receive(timeout_s=_STEP_S)
+            connection.send(b"rest", timeout_s=_STEP_S)
+        finally:
+            connection.close()
+
+
 def _connected(home: str, what: bytes, hello: bytes) -> Any:
     """Return a socket on which the worker does what it was asked for.
 

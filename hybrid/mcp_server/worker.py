@@ -146,9 +146,10 @@ class _Worker:
             greeting = (str(PROTOCOL), hybrid.__version__, str(os.getpid()))
             connection.send(*(part.encode() for part in greeting), timeout_s=_STEP_S)
             message = connection.receive(timeout_s=_STEP_S)
-            if message[0] == b"stop":
+            if message[0] in (b"stop", b"rest"):
                 connection.close()
-                loop.call_soon_threadsafe(self._over.set)
+                if message[0] == b"stop" or not self._sessions:
+                    loop.call_soon_threadsafe(self._over.set)
                 return
             hello = json.loads(message[1])
             serve = self._serve_http if message[0] == b"http" else self._serve

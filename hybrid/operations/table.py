@@ -5,6 +5,7 @@ Importing this costs no more than the types: what does the work is imported when
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -98,5 +99,18 @@ def perform(name: str, asking: Asking, arguments: Mapping[str, object]) -> Outco
     try:
         wanted = msgspec.convert(dict(arguments), operation.arguments)
     except msgspec.ValidationError as error:
-        raise OperationError(f"{name}: {error}") from error
+        raise OperationError(f"{name}: {_in_words(str(error), operation.arguments)}") from error
     return operation.run(asking, wanted)
+
+
+_MISSING = re.compile(r"Object missing required field `([^`]*)`")
+_UNKNOWN = re.compile(r"Object contains unknown field `([^`]*)`")
+
+
+def _in_words(message: str, arguments: type[Struct]) -> str:
+    """Return what is wrong with arguments as an agent understands it, with the names that there are."""
+    names = ", ".join(field.encode_name for field in msgspec.structs.fields(arguments))
+    message = _MISSING.sub(r"`\1` is missing", message)
+    return _UNKNOWN.sub(rf"there is no argument `\1`; there are {names or 'none'}", message).replace(
+        " - at `$.", " at `"
+    )

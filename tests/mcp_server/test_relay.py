@@ -127,6 +127,23 @@ def test_a_worker_that_nobody_needs_ends(fresh: Shop) -> None:
     assert read_endpoint(str(fresh.home), NAME) is None
 
 
+def test_a_stopped_service_takes_an_idle_worker_with_it(fresh: Shop) -> None:
+    """`hybrid daemon stop` ends a worker without a session; one that serves a session goes on."""
+    with tools_of(fresh) as tools:
+        tools.call("read", ref="README.md")
+        first = worker_pid(fresh.home)
+        fresh.out("daemon", "stop", "--quiet")
+
+        assert first == worker_pid(fresh.home)
+        assert tools.call("read", ref="README.md")["text"].startswith("# Shop")
+
+    def stopped() -> bool:
+        fresh.out("daemon", "stop", "--quiet")
+        return worker_pid(fresh.home) == 0
+
+    until(stopped)
+
+
 def test_a_worker_of_an_older_version_is_replaced(fresh: Shop) -> None:
     """A relay tells an older worker to end, and starts its fresh."""
     script = """

@@ -215,8 +215,8 @@ def test_prompts_ask_for_a_handoff_and_for_lessons(tools: Tools) -> None:
     [
         ("search", {"query": "x", "cursor": "abc"}, "next_cursor"),
         ("search", {"query": "x", "cursor": "-1"}, "next_cursor"),
-        ("search", {"query": "x", "colour": "red"}, "unknown field `colour`"),
-        ("search", {}, "missing required field `query`"),
+        ("search", {"query": "x", "colour": "red"}, "there is no argument `colour`; there are query"),
+        ("search", {}, "search: `query` is missing"),
         ("search", {"query": ""}, "length >= 1"),
         ("search", {"query": "x", "limit": 0}, ">= 1"),
         ("search", {"query": "x", "kinds": ["song"]}, "song"),
