@@ -36,9 +36,9 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
         yield shop
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def tools(shared: Shop) -> Iterator[Tools]:
-    """A session in it."""
+    """A session in it, which was given nothing yet."""
     with tools_of(shared) as found:
         yield found
 
