@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.errors import HybridError
 from hybrid.cli.common import add_common, print_done, workspace_of
+from hybrid.hooks.names import SESSION_VARIABLES
 from hybrid.render.visible import visible_line
 from hybrid.session.pauses import Pause, pause, pauses, resume
 
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.workspace import Workspace
-
-_SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "GEMINI_SESSION_ID", "QWEN_CODE_SESSION_ID")
-"""Environment variables in which a client names its session to the commands it runs."""
 
 _UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _LONGEST_S = 3650 * 86_400
@@ -77,7 +75,7 @@ def session_id(named: str) -> str:
     Raises:
         HybridError: No session is given and the environment names none.
     """
-    session = named or next(filter(None, map(os.environ.get, _SESSION_VARIABLES)), "")
+    session = named or next(filter(None, map(os.environ.get, SESSION_VARIABLES)), "")
     if not session:
         raise HybridError("`--session` needs an ID here: no agent session runs this command; `hybrid log` shows ids")
     from hybrid.hooks.event import bounded_id

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from hybrid.feedback.events import newest_events
+from hybrid.hooks.names import SESSION_VARIABLES
 from hybrid.operations.asking import CONNECTION
 from hybrid.session.ledger import Given, SessionKey
 
@@ -34,8 +35,6 @@ _WAIT_S = 900.0
 """Seconds after which an answer that no hook told of is forgotten."""
 _LIVE_S = 1800.0
 _LOG_BYTES = 200_000
-_SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "GEMINI_SESSION_ID", "QWEN_CODE_SESSION_ID")
-"""Variables in which a client names its session to the programs that it starts."""
 
 
 class _Waiting(Struct, frozen=True):
@@ -70,7 +69,7 @@ class ToolSessions:
         if len(live) == 1:
             return live[0]
         # A variable is as old as the client's process: a session that began since has another id.
-        named = next((environ[name] for name in _SESSION_VARIABLES if environ.get(name)), "")
+        named = next((environ[name] for name in SESSION_VARIABLES if environ.get(name)), "")
         if named and (not live or named in live):
             return named
         return f"{CONNECTION}{connection}" if connection else ""

@@ -27,3 +27,7 @@ _CANONICAL = {name.lower(): event for event, names in EVENTS.items() for name in
 def event_of(name: str) -> str | None:
     """Return our word for an event from any client's word for it; None for an event that is not known."""
     return _CANONICAL.get(name.lower())
+
+
+SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "GEMINI_SESSION_ID", "QWEN_CODE_SESSION_ID")
+"""Environment variables in which a client names its session to the programs that it starts."""

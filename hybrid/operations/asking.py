@@ -5,7 +5,8 @@ Pure values; `table` names the operations, the service performs them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
@@ -13,7 +14,7 @@ from hybrid.base.errors import HybridError
 from hybrid.session.ledger import Ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.types import Hit
@@ -74,3 +75,28 @@ class Outcome(Struct, frozen=True):
     value: Struct
     text: str = ""
     shown: tuple[Shown, ...] = ()
+
+
+class Operation(Struct, frozen=True):
+    """An operation.
+
+    Attributes:
+        arguments: Type of its arguments.
+        result: Type of its result.
+        run: Does it.
+        is_writing: It changes lessons, lore, memory, marks or settings.
+    """
+
+    arguments: type[Struct]
+    result: type[Struct]
+    run: Callable[[Asking, Any], Outcome]
+    is_writing: bool = False
+
+
+def done_in(module: str, name: str) -> Callable[[Asking, Any], Outcome]:
+    """Return a function of a module of this package, which is imported when it is first called."""
+
+    def run(asking: Asking, arguments: Any) -> Outcome:
+        return getattr(import_module(f"hybrid.operations.{module}"), name)(asking, arguments)
+
+    return run

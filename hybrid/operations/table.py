@@ -6,77 +6,34 @@ Importing this costs no more than the types: what does the work is imported when
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
 from hybrid.operations import types
-from hybrid.operations.asking import OperationError
+from hybrid.operations.asking import Operation, OperationError, done_in
 from hybrid.operations.pages import PAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from hybrid.operations.asking import Asking, Outcome
 
 
-class Operation(Struct, frozen=True):
-    """An operation.
-
-    Attributes:
-        arguments: Type of its arguments.
-        result: Type of its result.
-        run: Does it.
-        is_writing: It changes lessons, lore, memory, marks or settings.
-    """
-
-    arguments: type[Struct]
-    result: type[Struct]
-    run: Callable[[Asking, Any], Outcome]
-    is_writing: bool = False
-
-
-def _of_code(name: str) -> Callable[[Asking, Any], Outcome]:
-    def run(asking: Asking, arguments: Any) -> Outcome:
-        from hybrid.operations import code
-
-        return getattr(code, name)(asking, arguments)
-
-    return run
-
-
-def _of_records(name: str) -> Callable[[Asking, Any], Outcome]:
-    def run(asking: Asking, arguments: Any) -> Outcome:
-        from hybrid.operations import records
-
-        return getattr(records, name)(asking, arguments)
-
-    return run
-
-
-def _of_briefs(name: str) -> Callable[[Asking, Any], Outcome]:
-    def run(asking: Asking, arguments: Any) -> Outcome:
-        from hybrid.operations import briefs
-
-        return getattr(briefs, name)(asking, arguments)
-
-    return run
-
-
 OPERATIONS: Mapping[str, Operation] = {
-    "search": Operation(types.SearchArguments, types.SearchResult, _of_code("search")),
-    "read": Operation(types.ReadArguments, types.ReadResult, _of_code("read")),
-    "context": Operation(types.ContextArguments, types.ContextResult, _of_code("context")),
-    "related": Operation(types.RelatedArguments, types.RelatedResult, _of_code("related")),
-    "lessons": Operation(types.LessonsArguments, types.LessonsResult, _of_records("lessons")),
-    "decide": Operation(types.DecideArguments, types.Written, _of_records("decide"), is_writing=True),
-    "remember": Operation(types.RememberArguments, types.Written, _of_records("remember"), is_writing=True),
-    "recall": Operation(types.RecallArguments, types.RecallResult, _of_records("recall")),
-    "orientation": Operation(types.Nothing, types.TextResult, _of_briefs("orientation")),
-    "hot_topics": Operation(types.Nothing, types.TextResult, _of_briefs("hot_topics")),
-    "hand_over": Operation(types.Nothing, types.TextResult, _of_briefs("hand_over")),
-    "learned": Operation(types.Nothing, types.TextResult, _of_briefs("learned")),
+    "search": Operation(types.SearchArguments, types.SearchResult, done_in("code", "search")),
+    "read": Operation(types.ReadArguments, types.ReadResult, done_in("code", "read")),
+    "context": Operation(types.ContextArguments, types.ContextResult, done_in("code", "context")),
+    "related": Operation(types.RelatedArguments, types.RelatedResult, done_in("code", "related")),
+    "lessons": Operation(types.LessonsArguments, types.LessonsResult, done_in("records", "lessons")),
+    "decide": Operation(types.DecideArguments, types.Written, done_in("records", "decide"), is_writing=True),
+    "remember": Operation(types.RememberArguments, types.Written, done_in("records", "remember"), is_writing=True),
+    "recall": Operation(types.RecallArguments, types.RecallResult, done_in("records", "recall")),
+    "orientation": Operation(types.Nothing, types.TextResult, done_in("briefs", "orientation")),
+    "hot_topics": Operation(types.Nothing, types.TextResult, done_in("briefs", "hot_topics")),
+    "hand_over": Operation(types.Nothing, types.TextResult, done_in("briefs", "hand_over")),
+    "learned": Operation(types.Nothing, types.TextResult, done_in("briefs", "learned")),
 }
 """Name → operation; those of the page stand in `pages`, so that no agent is offered them."""
 
