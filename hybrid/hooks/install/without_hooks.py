@@ -21,12 +21,22 @@ AGENTS = "AGENTS.md"
 
 _CONFIG = Folder("XDG_CONFIG_HOME", ".config")
 _CODE = Folder("", ".config/Code/User", mac="Library/Application Support/Code/User", windows="Code/User")
-_NOWHERE = Folder()
+_GOOSE = Folder("", ".config/goose", windows="Block/goose/config")
 
 
 def _files(home: str, user: str, project: str) -> Files:
     """Return the files below a folder of the user's home and below the root of a project."""
     return Files(Folder("", home), {"user": user, "project": project})
+
+
+def _in_both(folder: str, name: str) -> Files:
+    """Return the file of a folder that has the same name in the user's home and in the root of a project."""
+    return _files(folder, name, f"{folder}/{name}")
+
+
+def _in_project(path: str) -> Files:
+    """Return a file below the root of a project, where the user has none."""
+    return Files(Folder(), {"project": path})
 
 
 # --- forms of an entry ------------------------------------------------------------------------------------
@@ -53,10 +63,10 @@ def _goose(words: Sequence[str]) -> dict[str, Any]:
 CURSOR = Client(
     name="cursor",
     label="Cursor",
-    server=ServerPart("cursor", _files(".cursor", "mcp.json", ".cursor/mcp.json"), servers.stdio),
+    server=ServerPart("cursor", _in_both(".cursor", "mcp.json"), servers.stdio),
     rules=RulesPart(
         "cursor",
-        Files(_NOWHERE, {"project": ".cursor/rules/hybrid.mdc"}),
+        _in_project(".cursor/rules/hybrid.mdc"),
         head="---\ndescription: When to use the tools of hybrid\nalwaysApply: true\n---\n\n",
         has_own_file=True,
     ),
@@ -75,7 +85,7 @@ VSCODE = Client(
     server=ServerPart(
         "vscode", Files(_CODE, {"user": "mcp.json", "project": ".vscode/mcp.json"}), servers.stdio, at=("servers",)
     ),
-    rules=RulesPart("vscode", Files(_NOWHERE, {"project": AGENTS})),
+    rules=RulesPart("vscode", _in_project(AGENTS)),
 )
 
 CLINE = Client(
@@ -86,7 +96,7 @@ CLINE = Client(
         Files(_CODE, {"user": "globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"}),
         servers.plain,
     ),
-    rules=RulesPart("cline", Files(_NOWHERE, {"project": AGENTS})),
+    rules=RulesPart("cline", _in_project(AGENTS)),
 )
 
 CLINE_CLI = Client(
@@ -95,7 +105,7 @@ CLINE_CLI = Client(
     server=ServerPart(
         "cline-cli", Files(Folder("", ".cline"), {"user": "data/settings/cline_mcp_settings.json"}), servers.plain
     ),
-    rules=RulesPart("cline-cli", Files(_NOWHERE, {"project": AGENTS})),
+    rules=RulesPart("cline-cli", _in_project(AGENTS)),
 )
 
 ROO = Client(
@@ -105,14 +115,11 @@ ROO = Client(
         "roo",
         Files(
             _CODE,
-            {
-                "user": "globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
-                "project": ".roo/mcp.json",
-            },
+            {"user": "globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json", "project": ".roo/mcp.json"},
         ),
         servers.plain,
     ),
-    rules=RulesPart("roo", _files(".roo", "rules/hybrid.md", ".roo/rules/hybrid.md"), has_own_file=True),
+    rules=RulesPart("roo", _in_both(".roo", "rules/hybrid.md"), has_own_file=True),
 )
 
 KILO = Client(
@@ -125,7 +132,7 @@ KILO = Client(
         at=("mcp",),
         stamps=("$schema",),
     ),
-    rules=RulesPart("kilo", Files(_NOWHERE, {"project": AGENTS})),
+    rules=RulesPart("kilo", _in_project(AGENTS)),
 )
 
 ZED = Client(
@@ -140,28 +147,20 @@ ZED = Client(
         _zed,
         at=("context_servers",),
     ),
-    rules=RulesPart("zed", Files(_NOWHERE, {"project": AGENTS})),
+    rules=RulesPart("zed", _in_project(AGENTS)),
 )
 
 KIRO = Client(
     name="kiro",
     label="Kiro",
-    server=ServerPart(
-        "kiro",
-        _files(".kiro", "settings/mcp.json", ".kiro/settings/mcp.json"),
-        servers.plain,
-    ),
-    rules=RulesPart(
-        "kiro",
-        _files(".kiro", "steering/hybrid.md", ".kiro/steering/hybrid.md"),
-        has_own_file=True,
-    ),
+    server=ServerPart("kiro", _in_both(".kiro", "settings/mcp.json"), servers.plain),
+    rules=RulesPart("kiro", _in_both(".kiro", "steering/hybrid.md"), has_own_file=True),
 )
 
 FACTORY = Client(
     name="factory",
     label="Factory Droid",
-    server=ServerPart("factory", _files(".factory", "mcp.json", ".factory/mcp.json"), _droid),
+    server=ServerPart("factory", _in_both(".factory", "mcp.json"), _droid),
     rules=RulesPart("factory", _files(".factory", AGENTS, AGENTS)),
 )
 
@@ -181,26 +180,14 @@ AMP = Client(
 GOOSE = Client(
     name="goose",
     label="Goose",
-    server=ServerPart(
-        "goose",
-        Files(Folder("", ".config/goose", windows="Block/goose/config"), {"user": "config.yaml"}),
-        _goose,
-        at=("extensions",),
-        form="yaml",
-    ),
-    rules=RulesPart(
-        "goose",
-        Files(
-            Folder("", ".config/goose", windows="Block/goose/config"),
-            {"user": ".goosehints", "project": AGENTS},
-        ),
-    ),
+    server=ServerPart("goose", Files(_GOOSE, {"user": "config.yaml"}), _goose, at=("extensions",), form="yaml"),
+    rules=RulesPart("goose", Files(_GOOSE, {"user": ".goosehints", "project": AGENTS})),
 )
 
 AIDER = Client(
     name="aider",
     label="Aider",
-    rules=RulesPart("aider", Files(_NOWHERE, {"project": "CONVENTIONS.md"}), body=COMMANDS),
+    rules=RulesPart("aider", _in_project("CONVENTIONS.md"), body=COMMANDS),
     project_remark="aider reads the file with --read CONVENTIONS.md, or `read: CONVENTIONS.md` in .aider.conf.yml",
 )
 """Reads no MCP; it may ask for a command to be run."""
@@ -208,24 +195,15 @@ AIDER = Client(
 JUNIE = Client(
     name="junie",
     label="Junie",
-    server=ServerPart("junie", _files(".junie", "mcp/mcp.json", ".junie/mcp/mcp.json"), servers.plain),
-    rules=RulesPart("junie", Files(_NOWHERE, {"project": f".junie/{AGENTS}"})),
+    server=ServerPart("junie", _in_both(".junie", "mcp/mcp.json"), servers.plain),
+    rules=RulesPart("junie", _in_project(f".junie/{AGENTS}")),
 )
 
 CONTINUE = Client(
     name="continue",
     label="Continue",
-    server=ServerPart(
-        "continue",
-        _files(".continue", "mcpServers/hybrid.json", ".continue/mcpServers/hybrid.json"),
-        servers.plain,
-        has_own_file=True,
-    ),
-    rules=RulesPart(
-        "continue",
-        _files(".continue", "rules/hybrid.md", ".continue/rules/hybrid.md"),
-        has_own_file=True,
-    ),
+    server=ServerPart("continue", _in_both(".continue", "mcpServers/hybrid.json"), servers.plain, has_own_file=True),
+    rules=RulesPart("continue", _in_both(".continue", "rules/hybrid.md"), has_own_file=True),
 )
 """Reads files of servers in the form of other clients from a folder of its own."""
 
@@ -245,12 +223,8 @@ CRUSH = Client(
 AUGGIE = Client(
     name="auggie",
     label="Auggie",
-    server=ServerPart(
-        "auggie",
-        _files(".augment", "settings.json", ".augment/settings.json"),
-        servers.stdio,
-    ),
-    rules=RulesPart("auggie", Files(_NOWHERE, {"project": AGENTS})),
+    server=ServerPart("auggie", _in_both(".augment", "settings.json"), servers.stdio),
+    rules=RulesPart("auggie", _in_project(AGENTS)),
 )
 
 WITHOUT_HOOKS = (
