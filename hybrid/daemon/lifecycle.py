@@ -152,7 +152,7 @@ def _serve(home: Path, environ: Mapping[str, str], *, project: str, is_tcp: bool
     listener = Listener(home, environ, is_tcp=is_tcp)
     with contextlib.suppress(OSError):
         Path(starting_mark(str(home))).unlink()
-    service = Service(home, environ, listener.is_reachable)
+    service = Service(home, environ, listener.is_current)
     try:
         server = Server(listener, service)
         for name in ("SIGTERM", "SIGINT", "SIGHUP"):

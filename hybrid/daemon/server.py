@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hybrid import __version__
+import hybrid
 from hybrid.base.atomic import write_atomic
 from hybrid.ipc.endpoint import SERVICE, endpoint_path, run_folder
 from hybrid.ipc.wire import LARGE_BYTES, PROTOCOL, Connection, WireError, pairs, proof
@@ -60,6 +60,7 @@ class Listener:
         self._token = ""
         self._path: Path | None = None
         self._announcement = b""
+        self._code = _code_stamp()
         # Newer versions of Windows have such sockets too, but no rights of files that would guard them.
         is_tcp = is_tcp or sys.platform == "win32" or not hasattr(socket, "AF_UNIX")
         self.socket = self._bound(environ, is_tcp=is_tcp)
@@ -71,8 +72,10 @@ class Listener:
             self.close()
             raise
 
-    def is_reachable(self) -> bool:
-        """Return whether the socket and the file that announces it still stand as they were made."""
+    def is_current(self) -> bool:
+        """Return whether socket and file stand as they were made, and the version that runs is the one installed."""
+        if _code_stamp() != self._code:
+            return False
         path = Path(endpoint_path(str(self._home), self._name))
         try:
             return path.read_bytes() == self._announcement and (self._path is None or self._path.is_socket())
@@ -148,7 +151,7 @@ class Listener:
         where = {"socket": str(self._path)} if self._path else {"port": str(self.socket.getsockname()[1])}
         if self._token:
             where["token"] = self._token
-        data = pairs({"pid": str(os.getpid()), "protocol": str(PROTOCOL), "version": __version__, **where})
+        data = pairs({"pid": str(os.getpid()), "protocol": str(PROTOCOL), "version": hybrid.__version__, **where})
         path = Path(endpoint_path(str(self._home), self._name))
         # A file that is replaced keeps its rights, and those may have let others write it.
         path.unlink(missing_ok=True)
@@ -161,6 +164,15 @@ def keep_port(sock: socket.socket) -> None:
     option: int | None = getattr(socket, "SO_EXCLUSIVEADDRUSE", None)
     if option is not None:
         sock.setsockopt(socket.SOL_SOCKET, option, 1)
+
+
+def _code_stamp() -> tuple[int, int]:
+    """Return values that change when another version is installed, whose modules would not fit the loaded ones."""
+    try:
+        status = Path(hybrid.__file__).stat()
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_ino
 
 
 def _folders(home: Path, environ: Mapping[str, str]) -> Iterator[Path]:
@@ -252,7 +264,7 @@ class Server:
         self._busy = threading.Condition()
         self._large = threading.Lock()
         self._is_stopping = False
-        self._greeting = [str(PROTOCOL).encode(), __version__.encode(), str(os.getpid()).encode()]
+        self._greeting = [str(PROTOCOL).encode(), hybrid.__version__.encode(), str(os.getpid()).encode()]
         self._operations: dict[bytes, Callable[[list[bytes], Connection], None]] = {
             b"event": service.event,
             b"perform": service.perform,

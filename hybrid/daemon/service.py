@@ -131,21 +131,20 @@ class Service:
     Args:
         home: `$HYBRID_HOME`.
         environ: Environment of the process, of which only a part is used: clients are not to get the rest.
-        is_reachable: Whether hooks can find the service; when its socket was deleted it ends, and the next hook starts
-            another one.
+        is_current: Whether hooks can find the service and its version is the one installed (`Listener.is_current`);
+            otherwise it ends, and the next hook starts another one.
     """
 
-    def __init__(self, home: Path, environ: Mapping[str, str], is_reachable: Callable[[], bool]) -> None:
+    def __init__(self, home: Path, environ: Mapping[str, str], is_current: Callable[[], bool]) -> None:
         self._home = home
         self._environ = kept_environment(environ, str(home))
-        self._is_reachable = is_reachable
+        self._is_current = is_current
         self._files = OpenFiles(wait_s=LOAD_WAIT_S)
         self._kinds: dict[str, OpenKinds] = {}
         self._freshness = Freshness(home)
         self._cleaner = Cleaner(home, self._environ)
         self._reader = RecordsReader()
         self._engine = threading.BoundedSemaphore(max(os.cpu_count() or 1, 2))
-        self._code = _code_stamp()
         self._active_s = time.monotonic()
         self._cleaned_s = time.monotonic()
         self._idle_s = self._own_workspace().config.daemon.idle_minutes * 60
@@ -302,7 +301,7 @@ class Service:
             self._expect_stored()
         if now_s - self._active_s > self._idle_s and not self._freshness.is_building:
             return False
-        return self._is_reachable() and _code_stamp() == self._code
+        return self._is_current()
 
     def close(self) -> None:
         """Stop watching, building, cleaning and answering over HTTP."""
@@ -450,15 +449,6 @@ class _Request:
             EventError: The parts hold no event.
         """
         return event_of_parts(self.parts, self.key)[0]
-
-
-def _code_stamp() -> tuple[int, int]:
-    """Return values that change when another version is installed, whose modules would not fit the loaded ones."""
-    try:
-        status = Path(hybrid.__file__).stat()
-    except OSError:
-        return 0, 0
-    return status.st_mtime_ns, status.st_ino
 
 
 def _rss_bytes() -> int | None:

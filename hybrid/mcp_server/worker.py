@@ -97,7 +97,6 @@ class _Worker:
         self._home = home
         self._idle_s = idle_s
         self._listener = Listener(home, environ, name=NAME)
-        self._code = _code_stamp()
         self._sessions: set[asyncio.Task[None]] = set()
         self._idle_since_s = time.monotonic()
         self._over = asyncio.Event()
@@ -125,7 +124,7 @@ class _Worker:
         if self._sessions:
             self._idle_since_s = time.monotonic()
         is_idle = time.monotonic() - self._idle_since_s > self._idle_s
-        return is_idle or not self._listener.is_reachable() or _code_stamp() != self._code
+        return is_idle or not self._listener.is_current()
 
     # --- connections, on a thread of their own -------------------------------------------------------------
 
@@ -282,12 +281,3 @@ class _Answers:
     async def flush(self) -> None:
         with contextlib.suppress(ConnectionError):
             await self._writer.drain()
-
-
-def _code_stamp() -> tuple[int, int]:
-    """Return values that change when another version is installed."""
-    try:
-        status = Path(hybrid.__file__).stat()
-    except OSError:
-        return 0, 0
-    return status.st_mtime_ns, status.st_ino
