@@ -31,7 +31,7 @@ from hybrid.knowledge.lessons_intake import is_capturing, without_captures
 from hybrid.knowledge.record_files import record_paths
 from hybrid.models.registry import embedder_info, present_name
 from hybrid.prompting.clean import clean
-from hybrid.prompting.query import make_query
+from hybrid.prompting.query import make_query, query_digest
 from hybrid.prompting.rules import looks_back, prompt_verdict, refers_back
 from hybrid.records.lessons.reranking import reranker
 from hybrid.render.frame import Footer
@@ -305,7 +305,9 @@ class _Injection:
             return replace(base, reason=nothing)
         is_same_topic = self._hooks.dedup_enabled and topic == self._ledger.last_topic_id
         for selection in chosen:
-            selection.drop_known(self._ledger, self._hooks, is_same_topic=is_same_topic)
+            selection.drop_known(
+                self._ledger, self._hooks, is_same_topic=is_same_topic, is_same_query=self._is_same_query
+            )
             if self._lookup.need:
                 self._drop_seen(selection)
             elif self._hooks.skip_read:
@@ -323,6 +325,11 @@ class _Injection:
         left = "all_seen" if self._lookup.need else "budget"
         reason = "injected" if items else left if is_any_left else nothing
         return replace(base, reason=reason, items=items, text=text, withheld=_all_withheld(chosen))
+
+    @cached_property
+    def _is_same_query(self) -> bool:
+        """True when the session was given something for these very words, since its last reset."""
+        return bool(self._ledger.asked) and query_digest(self._query.text) in self._ledger.asked
 
     def _drop_seen(self, selection: Selection) -> None:
         """Withhold files that the agent has seen lines of, which it knows; of a failure all that it does not name."""

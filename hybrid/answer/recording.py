@@ -23,6 +23,7 @@ from hybrid.feedback.state import InjectedChunk, count_injection, is_hot_topics_
 from hybrid.knowledge.lessons_intake import note_given
 from hybrid.project.find import marks_of
 from hybrid.project.registry import is_forgotten
+from hybrid.prompting.query import query_digest
 from hybrid.redact import redact
 from hybrid.session.ledger import Given
 from hybrid.sources.records import record_id
@@ -76,6 +77,7 @@ def _note_in_ledger(turn: Turn, decision: Decision) -> None:
         # First lines answer no question: a file that is given by them counts as named.
         [(digest, "pointer" if is_unasked and form == "preview" else form) for digest, form in forms],
         decision.topic_id if decision.is_injected else None,
+        asked=query_digest(decision.query) if decision.is_injected else "",
         hits=() if decision.reason == "given_back" else shown,
         again=again,
         start=start,

@@ -113,13 +113,20 @@ class Selection(Struct):
             return True
         return any(self.collection.says(hit, name) for name in query.identifiers)
 
-    def drop_known(self, ledger: Ledger, hooks: HooksConfig, *, is_same_topic: bool) -> None:
+    def drop_known(
+        self, ledger: Ledger, hooks: HooksConfig, *, is_same_topic: bool, is_same_query: bool = False
+    ) -> None:
         """Withhold hits that the session was given, as `seen`.
 
         When the topic is the same or the best hits were given, no hit is left: the others are withheld as `topic`.
+        When the query is the same, the first hit of each of the best files suffices: an index that changed a little
+        meanwhile brings other parts of these files.
         """
         given, mode = ledger.given, self.mode(hooks)
-        if is_same_topic or self._has_the_best(ledger, hooks.known_best, _KNOWN_FORM[mode]):
+        best = self.hits[: hooks.known_best]
+        if is_same_query and mode == "adaptive":  # Elsewhere each hit is given by itself.
+            best = [hit for n, hit in enumerate(best) if all(hit.path != other.path for other in best[:n])]
+        if is_same_topic or self._has_the(best, ledger, _KNOWN_FORM[mode]):
             self.keep("seen", lambda hit: hit.digest.hex() not in given)
             self.keep("topic", lambda _: False)
             return
@@ -176,12 +183,11 @@ class Selection(Struct):
             return text
         return without_lines(text, {n - hit.start_line for n in known}, hit.signature)
 
-    def _has_the_best(self, ledger: Ledger, n_best: int, known_form: Form) -> bool:
+    def _has_the(self, best: Sequence[Hit], ledger: Ledger, known_form: Form) -> bool:
         """Return whether the session has what fits best, the first in this form at least: the rest is second choice.
 
         Always False for records: each of them is worth giving by itself.
         """
-        best = self.hits[:n_best]
         is_known = self.is_files and bool(best) and all(hit.digest.hex() in ledger.given for hit in best)
         return is_known and not ledger.allows(best[0].digest, known_form)
 

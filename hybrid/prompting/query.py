@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from functools import cache, lru_cache
 from itertools import groupby
@@ -16,6 +17,7 @@ from hybrid.base.tokens import query_tokens
 from hybrid.prompting import symbols, traces
 from hybrid.prompting.lexicon import in_english
 from hybrid.prompting.traces import SourceLine
+from hybrid.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -332,6 +334,11 @@ def make_query(cleaned_text: str, limit_chars: int = 5_000) -> Query:
         _title(text, parts),
         in_english(text),
     )
+
+
+def query_digest(text: str) -> str:
+    """Return 16 hex digits of the SHA-256 of a query, its secrets replaced first: a digest could be guessed."""
+    return hashlib.sha256(redact(text).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def said_in_english(query: Query) -> Query:

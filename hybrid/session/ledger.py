@@ -124,6 +124,7 @@ class Ledger(Struct):
         helped_with: Paths of files that it was helped with last, until a tool shows or edits one of them.
         n_unused: Turns in a row that ended with the help unused.
         n_passed: Needs that were passed over since the last help.
+        asked: Digests of the queries that something was given for, since the last reset.
     """
 
     given: dict[str, str] = field(default_factory=dict[str, str])
@@ -143,6 +144,7 @@ class Ledger(Struct):
     helped_with: tuple[str, ...] = ()
     n_unused: int = 0
     n_passed: int = 0
+    asked: set[str] = field(default_factory=set[str])
 
     @property
     def is_in_need(self) -> bool:
@@ -178,7 +180,7 @@ class Ledger(Struct):
 
     def _take_in(self, entry: dict[str, Any], *, is_remembering: bool) -> None:
         if (why := entry.get("reset")) is not None:
-            self.given, self.last_topic_id, self.lines_read, self.mentioned = {}, "", {}, {}
+            self.given, self.last_topic_id, self.lines_read, self.mentioned, self.asked = {}, "", {}, {}, set()
             self.remembered = {} if why == "clear" else self.remembered
         if prompt := entry.get("prompt"):
             self.n_prompts = 0 if prompt == "reminded" else self.n_prompts + 1
@@ -190,6 +192,8 @@ class Ledger(Struct):
             self.lines_read[path] = f"{self.lines_read[path]} {ranges}" if path in self.lines_read else str(ranges)
         self._take_in_need(entry)
         self.last_topic_id = str(entry.get("topic", self.last_topic_id))
+        if "asked" in entry:
+            self.asked.add(str(entry["asked"]))
         self.read_to = int(entry.get("read_to", self.read_to))
         self.untold = (*self.untold[int(entry.get("told", 0)) :], *map(str, entry.get("untold", ())))
         about, again = entry.get("about", {}), entry.get("again", ())
@@ -244,6 +248,7 @@ class Given(Struct, frozen=True):
     Attributes:
         records: Digest and form of each record.
         topic: Topic id of the injection; None leaves the last one.
+        asked: Digest of the query that it was given for; empty for none.
         hits: Those of the records that fitted a prompt now, to be remembered.
         again: Digests that fitted and were held back because the session has them.
         start: The session start that was answered; empty for none.
@@ -251,6 +256,7 @@ class Given(Struct, frozen=True):
 
     records: Iterable[tuple[bytes, str]] = ()
     topic: str | None = None
+    asked: str = ""
     hits: Iterable[Hit] = ()
     again: Iterable[bytes] = ()
     start: str = ""
@@ -290,6 +296,7 @@ class LedgerStore:
         """
         parts = {
             "topic": given.topic,
+            "asked": given.asked or None,
             "about": {hit.digest.hex(): {name: getattr(hit, name) for name in _ABOUT} for hit in given.hits} or None,
             "again": [digest.hex() for digest in given.again] or None,
             "start": given.start or None,

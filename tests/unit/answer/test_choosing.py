@@ -247,6 +247,22 @@ def test_each_record_is_another_matter() -> None:
     assert [] == [one.path for one in files.hits]
 
 
+def test_the_same_query_brings_no_other_part_of_a_known_file() -> None:
+    """Other parts of the best files are another matter for another query only; a better file is one for the same too."""
+    hooks = default_config_hooks()
+    known = Ledger({chunk_digest("a.py").hex(): "full"})
+
+    def left(*paths: str, is_same_query: bool) -> list[str]:
+        selection = Pile("files", dict.fromkeys(paths, "x")).selection()
+        selection.hits = [replace(hit, path=hit.path.removesuffix("#2")) for hit in selection.hits]
+        selection.drop_known(known, hooks, is_same_topic=False, is_same_query=is_same_query)
+        return [one.path for one in selection.hits]
+
+    assert ["a.py"] == left("a.py", "a.py#2", is_same_query=False)
+    assert [] == left("a.py", "a.py#2", is_same_query=True)
+    assert ["b.py"] == left("a.py", "b.py", is_same_query=True)
+
+
 def default_config_hooks() -> HooksConfig:
     """The shipped settings of hooks, with two best hits that a session must have."""
     return default_config(Path("/nowhere"), hooks_known_best=2).hooks

@@ -303,6 +303,24 @@ def test_an_old_question_brings_no_second_choice(tmp_path: Path) -> None:
     assert "injected" == rest.reason
 
 
+def test_a_changed_index_brings_no_other_part_for_the_same_words(session: Session) -> None:
+    """Once further files are indexed, another part of the same file fits; asked with other words it is given."""
+    model: dict[str, object] = {"model_name": "static-v1", "hooks_gate_threshold": "auto"}
+    charge = "How does the payment client retry a charge after a timeout of the provider?"
+    reindex(session.workspace(**model))
+    first = session.ask(charge, **model)
+    write_files(session.root, {"a.json": '{"hooks": {"timeout": 5}}', "b.json": '{"hooks": {"timeout": 9}}'})
+    reindex(session.workspace(**model))
+    other = replace(session, session_id="s2").decide(charge, **model)
+    again = session.ask(charge, **model)
+    differently = session.decide("how long does the payment client wait before it retries a charge?", **model)
+
+    assert (["src/payments/client.py"], 0) == (_paths(first), len(first.items[0].others))
+    assert 1 == len(other.items[0].others)
+    assert ("all_seen", 1) == (again.reason, again.topic_id != first.topic_id)
+    assert ["wait_before_retry"] == [item.hit.name.split(", ")[-1] for item in differently.items]
+
+
 def test_identical_chunks_are_given_once(tmp_path: Path) -> None:
     """Copies of a chunk in several files are one chunk to the reader."""
     body = PAYMENTS["src/payments/client.py"]
