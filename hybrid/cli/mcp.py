@@ -48,7 +48,7 @@ def _serve_http(args: argparse.Namespace, home: str, cwd: str) -> int:
     Raises:
         HybridError: There is no worker, no token, or the port is taken.
     """
-    from hybrid.ipc.endpoint import run_folder
+    from hybrid.ipc.loopback import HOST, token_file
     from hybrid.ipc.wire import WireError
     from hybrid.mcp_server.relay import ask_worker
 
@@ -60,7 +60,7 @@ def _serve_http(args: argparse.Namespace, home: str, cwd: str) -> int:
         answer = json.loads(_line(sock) or b"{}")
         if "port" not in answer:
             raise HybridError(answer.get("error") or "the MCP worker ended")
-        url, file = f"http://127.0.0.1:{answer['port']}/mcp", Path(run_folder(home)) / "http.json"
+        url, file = f"http://{HOST}:{answer['port']}/mcp", token_file(home)
         if args.json:
             print_json({"url": url, "token_file": str(file), "project": cwd})
         else:

@@ -1,43 +1,44 @@
 """The service's HTTP interface: on loopback, read only, for its owner's own programs; `http_routes` finds the answers.
 
-A request must carry the token, which only the owner can read and which is made at each start. A page in a browser has
-no token, and is refused before that for its `Host` or `Origin`. Every connection carries one request, is bounded in
-bytes and in time, and is cut off when the service ends.
+A request must come from where `loopback` allows, and carry the token, which is made at each start and which only the
+owner can read. Every connection carries one request, is bounded in bytes and in time, and is cut off at the end.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hmac
 import json
 import os
 import selectors
 import socket
-import socketserver
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
 from urllib.parse import parse_qs, urlsplit
 
 from hybrid import __version__
 from hybrid.base.atomic import write_atomic
-from hybrid.ipc.endpoint import run_folder
+from hybrid.ipc.loopback import (
+    CHALLENGE,
+    HOST,
+    LOOK_S,
+    MOST_HEAD,
+    SILENT_S,
+    grouped,
+    listening,
+    place_problem,
+    token_file,
+    token_problem,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-
-HOST = "127.0.0.1"
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
 
 _TOKEN_BYTES = 32
 _MOST_CONNECTIONS = 16
 """Connections at a time, a thread each: few programs ask, and prompts come first."""
-_ALL_S = 15.0
-"""Seconds after which a connection is cut off, also while it sends: one byte a second is no reason to wait."""
-_LOOK_S = 1.0
-"""Seconds between two looks at connections that take too long."""
 _BACKLOG = 16
 
 
@@ -48,14 +49,17 @@ class HttpInterface:
         home: `$HYBRID_HOME`.
         port: 0 for one that is free.
         answers: Answer the requests.
+        clock: Gives monotonic seconds.
 
     Raises:
         OSError: The port is taken, or the home is read-only.
     """
 
-    def __init__(self, home: Path, port: int, answers: RequestAnswerer) -> None:
-        self._path = Path(run_folder(str(home))) / NAME
-        self._server = _Server(port, answers)
+    def __init__(
+        self, home: Path, port: int, answers: RequestAnswerer, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._path = token_file(home)
+        self._server = _Server(port, answers, clock)
         self._wake, self._waker = socket.socketpair()
         self._is_stopping = False
         try:
@@ -79,7 +83,7 @@ class HttpInterface:
                 self._path.unlink()
         with contextlib.suppress(OSError):
             self._waker.send(b"x")
-        self._thread.join(_LOOK_S)
+        self._thread.join(LOOK_S)
         self._server.server_close()
         self._server.cut_off(older_than_s=0.0)
         self._wake.close()
@@ -94,15 +98,15 @@ class HttpInterface:
         return data
 
     def _serve(self) -> None:
-        """Accept connections until closed, and cut off those that take longer than `_ALL_S`."""
+        """Accept connections until closed, and cut off those that take `SILENT_S` or longer: also while one sends."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._server, selectors.EVENT_READ)
             selector.register(self._wake, selectors.EVENT_READ)
             while not self._is_stopping:
-                ready = selector.select(_LOOK_S if self._server.is_busy else None)
+                ready = selector.select(LOOK_S if self._server.is_busy else None)
                 if any(key.fileobj is self._server for key, _ in ready) and not self._is_stopping:
                     self._server.handle_request()
-                self._server.cut_off(older_than_s=_ALL_S)
+                self._server.cut_off(older_than_s=SILENT_S)
 
 
 class _Server(ThreadingHTTPServer):
@@ -111,32 +115,23 @@ class _Server(ThreadingHTTPServer):
     Attributes:
         answers: Answers the requests.
         token: The token that a request must carry.
-        hosts: Values that `Host` may have.
-        origins: Values that `Origin` may have.
     """
 
     timeout = 0
-    request_queue_size = _BACKLOG
     daemon_threads = True
     block_on_close = False
-    # On Windows, that would let another program take the port over.
-    allow_reuse_address = os.name == "posix"
 
-    def __init__(self, port: int, answers: RequestAnswerer) -> None:
+    def __init__(self, port: int, answers: RequestAnswerer, clock: Callable[[], float]) -> None:
         self.answers = answers
         self.token = os.urandom(_TOKEN_BYTES).hex()
         self._open: dict[socket.socket, float] = {}
         self._lock = threading.Lock()
-        super().__init__((HOST, port), Handler)
-
-    def server_bind(self) -> None:
-        if hasattr(socket, "SO_EXCLUSIVEADDRUSE"):  # Windows lets others bind a port, too, unless it is asked.
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
-        # That of the base class asks the network for the name of this machine.
-        socketserver.TCPServer.server_bind(self)
-        self.server_name, self.server_port = HOST, int(self.server_address[1])
-        self.hosts = [f"{name}:{self.server_port}" for name in (HOST, "localhost", "[::1]")]
-        self.origins = [f"http://{host}" for host in self.hosts]
+        self._clock = clock
+        # The base class would ask the network for the name of this machine.
+        super().__init__((HOST, port), Handler, bind_and_activate=False)
+        self.socket.close()
+        self.socket = listening(port, _BACKLOG)
+        self.server_name, self.server_port = HOST, int(self.socket.getsockname()[1])
 
     @property
     def is_busy(self) -> bool:
@@ -144,7 +139,7 @@ class _Server(ThreadingHTTPServer):
 
     def cut_off(self, *, older_than_s: float) -> None:
         """Shut down connections that are at least so many seconds old; their threads then end by themselves."""
-        limit_s = time.monotonic() - older_than_s
+        limit_s = self._clock() - older_than_s
         with self._lock:
             late = [sock for sock, since_s in self._open.items() if since_s <= limit_s]
         for sock in late:
@@ -155,7 +150,7 @@ class _Server(ThreadingHTTPServer):
         with self._lock:
             is_full = len(self._open) >= _MOST_CONNECTIONS
             if not is_full:
-                self._open[request] = time.monotonic()
+                self._open[request] = self._clock()
         if is_full:
             self.shutdown_request(request)
             return
@@ -179,12 +174,7 @@ class _Server(ThreadingHTTPServer):
 _JSON = "application/json"
 
 
-NAME = "http.json"
-"""Name of the file that holds port, token and process id."""
-
 _MOST_LINE = 8_192
-_MOST_BYTES = 32_768
-"""Bytes of request line and headers together."""
 _MOST_FIELDS = 100
 _READ_S = 5.0
 """Seconds that a client may take for each part of its request."""
@@ -219,7 +209,7 @@ class RequestAnswerer(Protocol):
 
 
 class _TooLongError(Exception):
-    """Request line and headers have more than `_MOST_BYTES` bytes."""
+    """Request line and headers have more than `MOST_HEAD` bytes."""
 
 
 class _Limited:
@@ -254,7 +244,7 @@ class Handler(BaseHTTPRequestHandler):
         self._server = cast("_Server", self.server)
         self.close_connection = True
         self.command, self.requestline, self.request_version = "", "", "HTTP/1.1"
-        self.rfile = cast("Any", _Limited(cast("BinaryIO", self.rfile), _MOST_BYTES))
+        self.rfile = cast("Any", _Limited(cast("BinaryIO", self.rfile), MOST_HEAD))
         try:
             self._handle()
             self.wfile.flush()
@@ -271,7 +261,7 @@ class Handler(BaseHTTPRequestHandler):
             if not self.raw_requestline or not self.parse_request():
                 return
         except _TooLongError:
-            self._refuse(431, f"request line and headers have more than {_MOST_BYTES:,} bytes")
+            self._refuse(431, f"request line and headers have more than {MOST_HEAD:,} bytes")
             return
         self.close_connection = True
         try:
@@ -284,7 +274,9 @@ class Handler(BaseHTTPRequestHandler):
             self._send(200, answer)
 
     def _answered(self) -> dict[str, Any] | str:
-        self._check_place()
+        headers = grouped(self.headers.items())
+        if problem := place_problem(headers, self._server.server_port):
+            raise RouteError(403, problem)
         if self.command not in ("GET", "HEAD"):
             raise RouteError(405, f"{self.command} is not possible: nothing is changed here", {"Allow": "GET, HEAD"})
         if not self.path.startswith("/"):
@@ -292,35 +284,14 @@ class Handler(BaseHTTPRequestHandler):
         target = urlsplit(self.path)
         if target.path == "/health":
             return {"status": "ok", "version": __version__}
-        self._check_token()
+        if problem := token_problem(headers, self._server.token):
+            raise RouteError(401, problem, CHALLENGE)
         self._server.answers.asked()
         try:
             values = parse_qs(target.query, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
         except ValueError as error:
             raise RouteError(400, f"the parameters cannot be read: {error}") from error
         return self._server.answers.answer(target.path, values)
-
-    def _check_place(self) -> None:
-        """Raise a `RouteError` for a request not addressed to this port of loopback, or from a page of another origin.
-
-        A name that leads here (DNS rebinding) stands in `Host`; a page says where it comes from.
-        """
-        hosts = self.headers.get_all("Host") or []
-        if len(hosts) != 1 or hosts[0].strip().lower() not in self._server.hosts:
-            raise RouteError(403, "the Host must be 127.0.0.1, localhost or [::1], with the port")
-        if any(origin.strip().lower() not in self._server.origins for origin in self.headers.get_all("Origin") or []):
-            raise RouteError(403, "pages of other origins get nothing")
-        if self.headers.get("Sec-Fetch-Site", "none").strip().lower() not in ("none", "same-origin"):
-            raise RouteError(403, "pages of other origins get nothing")
-
-    def _check_token(self) -> None:
-        headers = self.headers.get_all("Authorization") or [""]
-        scheme, _, token = headers[0].strip().partition(" ")
-        # Compared whatever the scheme: how long it takes tells nothing.
-        is_right = hmac.compare_digest(token.strip().encode("utf-8", "replace"), self._server.token.encode())
-        if not is_right or scheme.lower() != "bearer" or len(headers) != 1:
-            message = f"a token is needed: `Authorization: Bearer TOKEN`, with the token of run/{NAME} in HYBRID_HOME"
-            raise RouteError(401, message, {"WWW-Authenticate": 'Bearer realm="hybrid"'})
 
     def _refuse(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         self._send(status, {"error": message, "status": status}, headers)

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import hybrid
 from hybrid.base.atomic import write_atomic
 from hybrid.ipc.endpoint import SERVICE, endpoint_path, run_folder
+from hybrid.ipc.loopback import listening
 from hybrid.ipc.wire import LARGE_BYTES, PROTOCOL, Connection, WireError, pairs, proof
 
 if TYPE_CHECKING:
@@ -130,10 +131,7 @@ class Listener:
                     if len(os.fsencode(path)) <= _PATH_BYTES and _is_private(folder):
                         return self._bound_to(path)
         self._token = os.urandom(32).hex()
-        sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        keep_port(sock)
-        sock.bind(("127.0.0.1", 0))
-        return sock
+        return listening(0, _BACKLOG)
 
     def _bound_to(self, path: Path) -> socket.socket:
         with contextlib.suppress(FileNotFoundError):
@@ -157,13 +155,6 @@ class Listener:
         path.unlink(missing_ok=True)
         write_atomic(path, data, durable=False)
         return data
-
-
-def keep_port(sock: socket.socket) -> None:
-    """Let no other program bind the port of a socket that is bound next: Windows allows that unless it is asked."""
-    option: int | None = getattr(socket, "SO_EXCLUSIVEADDRUSE", None)
-    if option is not None:
-        sock.setsockopt(socket.SOL_SOCKET, option, 1)
 
 
 def _code_stamp() -> tuple[int, int]:

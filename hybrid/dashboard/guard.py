@@ -1,13 +1,12 @@
 """Lets nobody else in: checks where each request comes from, the session, and of a change its anti-forgery token.
 
-A browser sends requests of any page to loopback, so every one is checked for `Host` (a name that leads here), `Origin`
-and `Sec-Fetch-Site` (another page), the cookie of a session, and a change for a token that only our own pages hold. The
-first login needs a token that is printed on the terminal, works once and for a short time. Secrets stay in memory.
+Every request is held against the rules of `loopback`, needs the cookie of a session, and a change a token that only our
+own pages hold. The first login needs a token that is printed on the terminal, works once and for a short time. Secrets
+stay in memory.
 """
 
 from __future__ import annotations
 
-import hmac
 import secrets
 import time
 from http.cookies import CookieError, SimpleCookie
@@ -16,13 +15,13 @@ from urllib.parse import parse_qs
 
 from starlette.responses import PlainTextResponse
 
+from hybrid.ipc.loopback import MOST_HEAD, grouped, host_problem, is_same, page_problem
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-HOST = "127.0.0.1"
 
 TOKEN_S = 600.0
 """Seconds for which the printed token may be exchanged."""
@@ -31,8 +30,6 @@ _MOST_WRONG = 20
 """Wrong tokens after which the printed one is void: who starts the page again gets another."""
 _MOST_SESSIONS = 16
 """Sessions at a time; the oldest ends first."""
-MOST_HEAD = 32_768
-"""Bytes of the request line and headers together."""
 _MOST_BODY = 262_144
 """Bytes of the body of a change."""
 _MOST_FIELDS = 1_000
@@ -94,8 +91,7 @@ class Sessions:
 
     def redeem(self, token: str) -> str | None:
         """Return the secret of a new session for the right token, which is void from then on; None for any other."""
-        is_right = hmac.compare_digest(token.encode("utf-8", "replace"), self._token.encode())
-        if not self._token or not is_right or self._clock() > self._until_s:
+        if not is_same(token, self._token) or self._clock() > self._until_s:
             self._n_wrong += 1
             if self._n_wrong >= _MOST_WRONG:
                 self._token = ""
@@ -109,8 +105,7 @@ class Sessions:
 
     def of(self, secret: str) -> Session | None:
         """Return the session with a secret; None without one."""
-        data = secret.encode("utf-8", "replace")
-        found = [one for known, one in self._sessions.items() if hmac.compare_digest(known.encode(), data)]
+        found = [one for known, one in self._sessions.items() if is_same(secret, known)]
         return found[0] if found else None
 
     def end(self, secret: str) -> None:
@@ -138,7 +133,7 @@ class Guard:
         self._sessions = sessions
         self._login = login
         self._asked = asked
-        self._hosts = {f"{name}:{port}": f"http://{name}:{port}" for name in (HOST, "localhost")}
+        self._port = port
         self.cookie = f"hybrid-{port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -153,7 +148,7 @@ class Guard:
         n_bytes = len(scope["raw_path"]) + len(scope["query_string"])
         if n_bytes + sum(len(name) + len(value) for name, value in scope["headers"]) > MOST_HEAD:
             return PlainTextResponse(f"request line and headers have more than {MOST_HEAD:,} bytes\n", 431)
-        headers = _headers(scope)
+        headers = grouped(scope["headers"])
         if (refusal := self._place_problem(scope["method"], scope["path"], headers)) is not None:
             return refusal
         if scope["method"] in ("GET", "HEAD") and scope["path"].startswith(_PUBLIC):
@@ -167,9 +162,7 @@ class Guard:
         session = self._sessions.of(secret) if secret else None
         if session is None:
             return self._login("")
-        if scope["method"] == "POST" and not hmac.compare_digest(
-            form.pop("forgery", "").encode("utf-8", "replace"), session.forgery_token.encode()
-        ):
+        if scope["method"] == "POST" and not is_same(form.pop("forgery", ""), session.forgery_token):
             return PlainTextResponse("this form is not of this session: load its page again\n", 403)
         self._asked()
         if scope["path"] == "/logout" and scope["method"] == "POST":
@@ -180,23 +173,15 @@ class Guard:
 
     def _place_problem(self, method: str, path: str, headers: Mapping[str, list[str]]) -> Response | None:
         """Return a refusal for a request to another host, from another page, or of another method."""
-        hosts = [host.strip().lower() for host in headers.get("host", [])]
-        if len(hosts) != 1 or hosts[0] not in self._hosts:
-            return PlainTextResponse("the Host must be this page's own\n", 403)
+        if problem := host_problem(headers, self._port):
+            return PlainTextResponse(f"{problem}\n", 403)
         if method not in ("GET", "HEAD", "POST"):
             return PlainTextResponse("only GET, HEAD and POST are answered\n", 405, {"allow": "GET, HEAD, POST"})
-        sites = headers.get("sec-fetch-site", [])
-        if any(site.strip().lower() not in ("none", "same-origin") for site in sites):
+        if problem := page_problem(headers, is_form=method == "POST"):
             # The file that opens the browser leads here, as may any link: that gets the empty login, whoever comes.
             is_led = (method, path, headers.get("sec-fetch-mode")) == ("GET", "/", ["navigate"])
-            return self._login("") if is_led else PlainTextResponse("other pages get nothing\n", 403)
-        origins = [origin.strip().lower() for origin in headers.get("origin", [])]
-        own = self._hosts[hosts[0]]
-        # A form of a page that sends no referrer has the origin `null`; the browser vouches for it in another header.
-        is_vouched = origins == ["null"] and [site.strip().lower() for site in sites] == ["same-origin"]
-        if any(origin != own for origin in origins) and not (method == "POST" and is_vouched):
-            return PlainTextResponse("other pages get nothing\n", 403)
-        if method == "POST" and not origins:
+            return self._login("") if is_led else PlainTextResponse(f"{problem}\n", 403)
+        if method == "POST" and "origin" not in headers:
             return PlainTextResponse("a change must name its Origin\n", 403)
         return None
 
@@ -217,13 +202,6 @@ class Guard:
             if found is not None:
                 return found.value
         return ""
-
-
-def _headers(scope: Scope) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for name, value in scope["headers"]:
-        found.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
-    return found
 
 
 async def _form(headers: Mapping[str, list[str]], receive: Receive) -> dict[str, str] | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 import threading
 import time
 from html import escape
@@ -14,8 +13,9 @@ import uvicorn
 
 from hybrid.base.atomic import make_private_folder, write_atomic
 from hybrid.dashboard.app import application
-from hybrid.dashboard.guard import HOST, MOST_HEAD, Sessions
+from hybrid.dashboard.guard import Sessions
 from hybrid.ipc.endpoint import run_folder
+from hybrid.ipc.loopback import HOST, LOOK_S, MOST_HEAD, cutting_off, listening
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _BACKLOG = 32
 _MOST_REQUESTS = 64
-_LOOK_S = 1.0
 _END_S = 2.0
 """Seconds for requests that are being answered when the page ends."""
 
@@ -37,16 +36,18 @@ class Dashboard:
         desk: The parts that every view has.
         port: 0 for one that is free.
         idle_s: Seconds without any request after which it ends.
+        clock: Gives monotonic seconds.
 
     Raises:
         OSError: The port is taken.
     """
 
-    def __init__(self, desk: Desk, port: int, idle_s: float) -> None:
+    def __init__(self, desk: Desk, port: int, idle_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._desk = desk
         self._idle_s = idle_s
-        self._asked_s = time.monotonic()
-        self._socket = _listening(port)
+        self._clock = clock
+        self._asked_s = clock()
+        self._socket = listening(port, _BACKLOG)
         self.port: int = self._socket.getsockname()[1]
         self.sessions = Sessions()
         app = application(desk, self.sessions, self.port, self._asked)
@@ -63,8 +64,10 @@ class Dashboard:
             limit_concurrency=_MOST_REQUESTS,
             h11_max_incomplete_event_size=MOST_HEAD,
             timeout_graceful_shutdown=int(_END_S),
+            timeout_notify=int(LOOK_S),
         )
         self._server = uvicorn.Server(config)
+        config.callback_notify = cutting_off(self._server.server_state.connections, clock)
         desk.heard = self._asked
 
     @property
@@ -88,27 +91,13 @@ class Dashboard:
         self._server.should_exit = True
 
     def _asked(self) -> None:
-        self._asked_s = time.monotonic()
+        self._asked_s = self._clock()
 
     def _watch(self) -> None:
         """End the page when nobody has asked for long, and live rows as soon as it is to end."""
-        while not self._desk.stopping.wait(_LOOK_S):
-            if self._server.should_exit or time.monotonic() - self._asked_s > self._idle_s:
+        while not self._desk.stopping.wait(LOOK_S):
+            if self._server.should_exit or self._clock() - self._asked_s > self._idle_s:
                 self.end()
-
-
-def _listening(port: int) -> socket.socket:
-    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        # On Windows, reuse would let another program take the port over.
-        if os.name == "posix":
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind((HOST, port))
-        sock.listen(_BACKLOG)
-    except BaseException:
-        sock.close()
-        raise
-    return sock
 
 
 @contextlib.contextmanager

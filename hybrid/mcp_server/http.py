@@ -1,45 +1,54 @@
 """MCP over streamable HTTP on loopback, for clients that start no program: with the token of the service.
 
-A page in a browser gets nothing: it has no token, and its `Host` or `Origin` is refused before that.
+Who gets something is the business of `loopback`; a page in a browser gets nothing.
 """
 
 from __future__ import annotations
 
-import contextlib
-import hmac
 import json
-from pathlib import Path
+import time
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
-from hybrid.ipc.endpoint import run_folder
+from hybrid.ipc.loopback import (
+    CHALLENGE,
+    HOST,
+    LOOK_S,
+    MOST_HEAD,
+    cutting_off,
+    grouped,
+    place_problem,
+    token_of,
+    token_problem,
+)
 from hybrid.mcp_server.server import build_server
 from hybrid.mcp_server.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
+    from pathlib import Path
 
     Scope = MutableMapping[str, Any]
     Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
     Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
     App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-HOST = "127.0.0.1"
 PATH = "/mcp"
-_NAMES = (HOST, "localhost", "[::1]")
-_LOCAL = ("http://127.0.0.1", "http://localhost", "http://[::1]")
 _MOST_SESSIONS = 256
+_MOST_CONNECTIONS = 512
+"""Connections at a time; those beyond get status 503. A client keeps one to listen, and asks on others."""
 _GRACE_S = 1
 
 
-def build_http(home: Path, cwd: str, port: int) -> uvicorn.Server:
+def build_http(home: Path, cwd: str, port: int, clock: Callable[[], float] = time.monotonic) -> uvicorn.Server:
     """Return a server that is not started yet.
 
     Args:
         home: `$HYBRID_HOME`, where the service keeps its token.
         cwd: A directory of the project that is asked about when a request names none.
-        port: The port; 0 for one that is free.
+        port: The port that it is to listen on.
+        clock: Gives monotonic seconds.
     """
     sessions: dict[str, tuple[str, Session]] = {}
     """Id of a connection → the project that its requests name, and the session: a client may tell another folder."""
@@ -60,63 +69,41 @@ def build_http(home: Path, cwd: str, port: int) -> uvicorn.Server:
 
     app = build_server(session_of).streamable_http_app(streamable_http_path=PATH, host=HOST)
     config = uvicorn.Config(
-        _Guard(app, home),
-        host=HOST,
-        port=port,
+        _Guard(app, home, port),
+        http="h11",
         log_config=None,
         access_log=False,
         server_header=False,
         ws="none",
+        limit_concurrency=_MOST_CONNECTIONS,
+        h11_max_incomplete_event_size=MOST_HEAD,
         timeout_graceful_shutdown=_GRACE_S,
+        timeout_notify=int(LOOK_S),
     )
-    return uvicorn.Server(config)
-
-
-def token_of(home: Path) -> str:
-    """Return the token of the service; empty when there is none, or HTTP is switched off."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        return str(json.loads((Path(run_folder(str(home))) / "http.json").read_bytes()).get("token") or "")
-    return ""
+    serving = uvicorn.Server(config)
+    config.callback_notify = cutting_off(serving.server_state.connections, clock)
+    return serving
 
 
 class _Guard:
     """Lets through what comes to this port of loopback, from no page of another origin, with the token."""
 
-    def __init__(self, app: App, home: Path) -> None:
+    def __init__(self, app: App, home: Path, port: int) -> None:
         self._app = app
         self._home = home
+        self._port = port
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            refusal = self._refusal(scope)
-            if refusal is not None:
-                await _refuse(send, *refusal)
-                return
-        await self._app(scope, receive, send)
+        status, problem = self._refusal(scope) if scope["type"] == "http" else (0, "")
+        await (_refuse(send, status, problem) if problem else self._app(scope, receive, send))
 
-    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
-        headers: dict[str, list[str]] = {}
-        for name, value in scope["headers"]:
-            headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1").strip())
-        port = scope["server"][1]
-        hosts = headers.get("host", [])
-        if len(hosts) != 1 or hosts[0].lower() not in [f"{name}:{port}" for name in _NAMES]:
-            return 403, "the Host must be 127.0.0.1, localhost or [::1], with the port"
-        if any(origin.lower() not in [f"{one}:{port}" for one in _LOCAL] for origin in headers.get("origin", [])):
-            return 403, "pages of other origins get nothing"
-        if any(site not in ("none", "same-origin") for site in headers.get("sec-fetch-site", [])):
-            return 403, "pages of other origins get nothing"
-        given = headers.get("authorization", [])
-        scheme, _, token = (given[0] if len(given) == 1 else "").partition(" ")
+    def _refusal(self, scope: Scope) -> tuple[int, str]:
+        """Return a status, and why nothing is given out; empty when something is."""
+        headers = grouped(scope["headers"])
+        if problem := place_problem(headers, self._port):
+            return 403, problem
         # Read anew: the service makes one at each start.
-        own = token_of(self._home)
-        is_right = hmac.compare_digest(token.strip().encode(), own.encode()) and bool(own)
-        if not is_right or scheme.lower() != "bearer":
-            return (
-                401,
-                "a token is needed: `Authorization: Bearer TOKEN`, with that of run/http.json in HYBRID_HOME",
-            )
-        return None
+        return 401, token_problem(headers, token_of(self._home))
 
 
 async def _refuse(send: Send, status: int, message: str) -> None:
@@ -125,7 +112,7 @@ async def _refuse(send: Send, status: int, message: str) -> None:
         (b"content-type", b"application/json"),
         (b"content-length", str(len(body)).encode()),
         (b"cache-control", b"no-store"),
-        *([(b"www-authenticate", b'Bearer realm="hybrid"')] if status == 401 else []),
+        *((name.lower().encode(), value.encode()) for name, value in (CHALLENGE if status == 401 else {}).items()),
     ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -25,6 +25,7 @@ from hybrid.base.home import home_path
 from hybrid.daemon.lifecycle import detach_from_caller
 from hybrid.daemon.server import Listener
 from hybrid.ipc.endpoint import read_endpoint, run_folder
+from hybrid.ipc.loopback import listening, token_of
 from hybrid.ipc.start import start_service
 from hybrid.ipc.wire import PROTOCOL, Connection, WireError
 from hybrid.mcp_server.relay import NAME, failure_path
@@ -44,6 +45,7 @@ _LINE_BYTES = 16_000_000
 _TOKEN_S = 10.0
 """Seconds in which the service has a token that was started now."""
 _LOOK_S = 0.05
+_BACKLOG = 128
 
 
 def main() -> int:
@@ -194,17 +196,20 @@ class _Worker:
         sock.setblocking(False)
         reader, writer = await asyncio.open_connection(sock=sock)
         serving: asyncio.Task[None] | None = None
+        port = int(hello.get("port") or 0)
         try:
             try:
                 await self._wait_for_token(str(hello["cwd"]))
-                listening = _bound(int(hello.get("port") or 0))
+                own = listening(port, _BACKLOG)  # Whoever is told the port may connect at once.
             except OSError as error:
-                writer.write(json.dumps({"error": str(error)}).encode() + b"\n")
+                problem = f"port {port} cannot be had: {error}" if error.errno else str(error)
+                writer.write(json.dumps({"error": problem}).encode() + b"\n")
                 await writer.drain()
                 return
-            server = build_http(self._home, str(hello["cwd"]), listening.getsockname()[1])
-            serving = asyncio.ensure_future(server.serve(sockets=[listening]))
-            writer.write(json.dumps({"port": listening.getsockname()[1]}).encode() + b"\n")
+            port = own.getsockname()[1]
+            server = build_http(self._home, str(hello["cwd"]), port)
+            serving = asyncio.ensure_future(server.serve(sockets=[own]))
+            writer.write(json.dumps({"port": port}).encode() + b"\n")
             await writer.drain()
             await reader.read()
             server.should_exit = True
@@ -222,32 +227,12 @@ class _Worker:
         Raises:
             OSError: It does not.
         """
-        from hybrid.mcp_server.http import token_of
-
         start_service(str(self._home), os.environ, cwd=cwd)
         until_s = time.monotonic() + _TOKEN_S
         while not token_of(self._home):
             if time.monotonic() > until_s:
                 raise OSError("the service does not listen on HTTP; is `daemon.http` switched off?")
             await asyncio.sleep(_LOOK_S)
-
-
-def _bound(port: int) -> socket.socket:
-    """Return a socket on a port of loopback.
-
-    Raises:
-        OSError: The port is taken.
-    """
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        if os.name == "posix":  # On Windows, that would let another program take the port over.
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(("127.0.0.1", port))
-        listening.listen()  # Whoever is told the port may connect at once.
-    except OSError as error:
-        listening.close()
-        raise OSError(f"port {port} cannot be had: {error}") from error
-    return listening
 
 
 class _Lines:

@@ -4,7 +4,6 @@ import contextlib
 import json
 import socket
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -152,11 +151,12 @@ def test_a_page_of_another_origin_is_refused(raw: Raw, origin: str) -> None:
 
 
 def test_a_page_that_hides_its_origin_is_refused(raw: Raw) -> None:
-    """Browsers say that a request crosses sites; a loopback origin is our own."""
+    """Browsers say that a request crosses sites; the origin of the address that is asked is our own."""
     for site in ("cross-site", "same-site"):
         assert 403 == raw.status("GET /context HTTP/1.1", raw.bearer, f"Sec-Fetch-Site: {site}")
     for name in ("127.0.0.1", "localhost", "[::1]"):
-        assert 200 == raw.status("GET /context HTTP/1.1", raw.bearer, f"Origin: http://{name}:{raw.port}")
+        host = f"{name}:{raw.port}"
+        assert 200 == raw.status("GET /context HTTP/1.1", raw.bearer, f"Origin: http://{host}", host=host)
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "get", "BREW"])
@@ -226,26 +226,6 @@ def test_one_connection_carries_one_request(raw: Raw) -> None:
     one = f"GET /health HTTP/1.1\r\nHost: {raw.host}\r\nConnection: keep-alive\r\n\r\n".encode()
 
     assert 1 == raw.say(one + one).count(b"HTTP/1.1 200 OK")
-
-
-@pytest.mark.slow
-def test_a_slow_client_is_cut_off(raw: Raw) -> None:
-    """One that says nothing, and one that says a byte now and then; others are answered meanwhile."""
-    started_s = time.monotonic()
-    with raw.connected() as silent, raw.connected() as slow:
-        slow.settimeout(1.0)
-        is_open = True
-        while is_open and time.monotonic() - started_s < 120:
-            with contextlib.suppress(TimeoutError):
-                try:
-                    slow.sendall(b"G" if time.monotonic() - started_s < 1 else b"E")
-                    is_open = slow.recv(10) != b""
-                except (ConnectionError, BrokenPipeError):
-                    is_open = False
-            assert 200 == raw.status("GET /health HTTP/1.1")
-        assert b"" == _everything(silent)
-
-    assert not is_open
 
 
 def test_many_connections_do_not_stop_others_for_long(raw: Raw) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.daemon.server import Listener, keep_port
+from hybrid.daemon.server import Listener
+from hybrid.ipc.loopback import keep_port
 
 if TYPE_CHECKING:
     from pathlib import Path

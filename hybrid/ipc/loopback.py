@@ -1,0 +1,185 @@
+"""The rules of the HTTP servers of hybrid: the service, `hybrid mcp --http`, and the page of `hybrid dashboard`.
+
+They listen on loopback, where other users of the machine and every page in a browser reach them too. A name that leads
+here (DNS rebinding) stands in `Host`, another page in `Origin` or `Sec-Fetch-Site`; a program proves by a token that it
+may read the owner's files. A problem is a sentence, and empty when there is none. Standard library only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import json
+import os
+import socket
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from hybrid.ipc.endpoint import run_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+
+    Headers = Mapping[str, Sequence[str]]
+
+HOST = "127.0.0.1"
+NAMES = (HOST, "localhost", "[::1]")
+"""The names of loopback that a request may ask for; with the port."""
+
+MOST_HEAD = 32_768
+"""Bytes of request line and headers together."""
+SILENT_S = 15.0
+"""Seconds after which a connection is cut off on which no request came, or not to its end."""
+MOST_SILENT = 32
+"""Such connections at a time: beyond that those are cut off that were silent longest."""
+LOOK_S = 1.0
+"""Seconds between two looks at connections that take too long."""
+
+CHALLENGE = {"WWW-Authenticate": 'Bearer realm="hybrid"'}
+"""The header that goes with status 401."""
+
+_Connection = TypeVar("_Connection")
+
+
+# --- who asks ---------------------------------------------------------------------------------------------
+
+
+def grouped(pairs: Iterable[tuple[str, str] | tuple[bytes, bytes]]) -> dict[str, list[str]]:
+    """Return the headers of a request: each name in lower case → its values in order, without space around them."""
+    found: dict[str, list[str]] = {}
+    for pair in pairs:
+        name, value = (part.decode("latin-1") if isinstance(part, bytes) else part for part in pair)
+        found.setdefault(name.lower(), []).append(value.strip())
+    return found
+
+
+def host_problem(headers: Headers, port: int) -> str:
+    """Return why a request is not addressed to this port of loopback."""
+    hosts = headers.get("host", ())
+    if len(hosts) == 1 and hosts[0].lower() in [f"{name}:{port}" for name in NAMES]:
+        return ""
+    return "the Host must be 127.0.0.1, localhost or [::1], with the port"
+
+
+def page_problem(headers: Headers, *, is_form: bool = False) -> str:
+    """Return why a request, whose `Host` is right, comes from a page of another origin.
+
+    Args:
+        headers: Its headers.
+        is_form: It is a form of the page: without a referrer that has the origin `null`, and the browser vouches for it
+            in `Sec-Fetch-Site`.
+    """
+    sites = {site.lower() for site in headers.get("sec-fetch-site", ())}
+    origins = {origin.lower() for origin in headers.get("origin", ())}
+    own = {"null"} if is_form and sites == {"same-origin"} else set[str]()
+    is_own = origins <= own | {f"http://{headers['host'][0].lower()}"}
+    return "" if is_own and sites <= {"none", "same-origin"} else "pages of other origins get nothing"
+
+
+def place_problem(headers: Headers, port: int) -> str:
+    """Return why a request gets nothing for where it goes to or comes from, whoever sends it."""
+    return host_problem(headers, port) or page_problem(headers)
+
+
+# --- the token --------------------------------------------------------------------------------------------
+
+
+def token_file(home: str | Path) -> Path:
+    """Return the file in which the service tells its owner the `port`, `token` and `pid` of its HTTP interface."""
+    return Path(run_folder(str(home))) / "http.json"
+
+
+def token_of(home: str | Path) -> str:
+    """Return the token of the service, made at each start; empty when there is none, or HTTP is switched off."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        return str(json.loads(token_file(home).read_bytes()).get("token") or "")
+    return ""
+
+
+def token_problem(headers: Headers, token: str) -> str:
+    """Return why a request does not carry the token; none is right when `token` is empty."""
+    given = headers.get("authorization", ())
+    scheme, _, secret = (given[0] if len(given) == 1 else "").partition(" ")
+    # Compared whatever the scheme: how long it takes tells nothing.
+    if is_same(secret.strip(), token) and scheme.lower() == "bearer":
+        return ""
+    return "a token is needed: `Authorization: Bearer TOKEN`, with the token of run/http.json in HYBRID_HOME"
+
+
+def is_same(given: str, secret: str) -> bool:
+    """Return whether a text is a secret, in a time that does not tell how much of it is right; never when empty."""
+    is_right = hmac.compare_digest(given.encode("utf-8", "replace"), secret.encode("utf-8", "replace"))
+    return is_right and bool(secret)
+
+
+# --- the port and its connections -------------------------------------------------------------------------
+
+
+def keep_port(sock: socket.socket) -> None:
+    """Let no other program bind the port of a socket that is bound next: Windows allows that unless it is asked."""
+    option: int | None = getattr(socket, "SO_EXCLUSIVEADDRUSE", None)
+    if option is not None:
+        sock.setsockopt(socket.SOL_SOCKET, option, 1)
+
+
+def listening(port: int, backlog: int) -> socket.socket:
+    """Return a socket that listens on a port of loopback, 0 for one that is free.
+
+    Raises:
+        OSError: The port is taken.
+    """
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if os.name == "posix":  # Where it means: though old connections linger. On Windows others could take the port.
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        keep_port(sock)
+        sock.bind((HOST, port))
+        sock.listen(backlog)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+class Silence(Generic[_Connection]):
+    """Knows since when connections are silent.
+
+    Args:
+        clock: Gives monotonic seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._since_s: dict[_Connection, float] = {}
+
+    def late(self, silent: Iterable[_Connection]) -> list[_Connection]:
+        """Return which of the connections that are silent now are to be cut off, the longest silent ones first.
+
+        One counts as silent from the first call that names it, and anew after a call that does not.
+        """
+        now_s = self._clock()
+        self._since_s = {one: self._since_s.get(one, now_s) for one in silent}
+        by_age = sorted(self._since_s, key=lambda one: self._since_s[one])
+        n_beyond = max(len(by_age) - MOST_SILENT, 0)
+        return [one for at, one in enumerate(by_age) if at < n_beyond or now_s - self._since_s[one] >= SILENT_S]
+
+
+def cutting_off(connections: Iterable[Any], clock: Callable[[], float]) -> Callable[[], Awaitable[None]]:
+    """Return what uvicorn calls each `LOOK_S` (`callback_notify`): it cuts off silent connections.
+
+    Args:
+        connections: The connections of the server: each has a `transport`, and as `cycle` its last request.
+        clock: Gives monotonic seconds.
+    """
+    silence: Silence[Any] = Silence(clock)
+
+    async def cut_off() -> None:
+        for connection in silence.late([one for one in connections if _is_silent(one.cycle)]):
+            connection.transport.abort()
+
+    return cut_off
+
+
+def _is_silent(cycle: Any) -> bool:
+    return cycle is None or cycle.response_complete or cycle.more_body

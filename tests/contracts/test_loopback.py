@@ -1,0 +1,274 @@
+"""What the three HTTP servers refuse: each case against each, so that no one has rules of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import threading
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from hybrid.daemon.http import HttpInterface
+from hybrid.dashboard.desk import Desk
+from hybrid.dashboard.serving import Dashboard
+from hybrid.ipc.loopback import MOST_SILENT, SILENT_S, Silence, listening, token_of
+from hybrid.mcp_server.http import build_http
+from tests.support.agent import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping
+    from pathlib import Path
+
+SECRET = "what only the owner may read"
+
+
+class Clock:
+    """Seconds that pass when a test says so.
+
+    Attributes:
+        now_s: The time.
+        step_s: Seconds that pass with each look at it.
+    """
+
+    now_s = 0.0
+    step_s = 0.0
+
+    def __call__(self) -> float:
+        """The time."""
+        self.now_s += self.step_s
+        return self.now_s
+
+    @contextlib.contextmanager
+    def running(self) -> Generator[None]:
+        """Have the time of silent connections pass with each look."""
+        self.step_s = SILENT_S
+        yield
+        self.step_s = 0.0
+
+
+class Server(NamedTuple):
+    """A server that listens.
+
+    Attributes:
+        port: Its port.
+        path: A path that needs the token, or a session of the page.
+        key: Headers that open it, but for those of the place.
+        clock: The clock of its limits.
+    """
+
+    port: int
+    path: str
+    key: dict[str, str]
+    clock: Clock
+
+    def connected(self) -> socket.socket:
+        """A connection on which nothing was said."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=60)
+
+    def ask(self, *headers: str, method: str = "GET", path: str = "") -> tuple[int, str]:
+        """The status and the text of an answer to a request with exactly these headers."""
+        lines = [f"{method} {path or self.path} HTTP/1.1", *headers, "Connection: close", "", ""]
+        with self.connected() as sock:
+            sock.sendall("\r\n".join(lines).format(port=self.port).encode("latin-1"))
+            text = b"".join(iter(lambda: sock.recv(65_536), b"")).decode()
+        return int(text.split()[1]), text
+
+    @property
+    def opened(self) -> list[str]:
+        """The lines of `key`."""
+        return [f"{name}: {value}" for name, value in self.key.items()]
+
+
+class _Answers:
+    def answer(self, path: str, values: Mapping[str, list[str]]) -> dict[str, str]:
+        return {"answer": SECRET, "path": path}
+
+    def asked(self) -> None:
+        pass
+
+
+@contextlib.contextmanager
+def _service(home: Path) -> Generator[Server]:
+    clock = Clock()
+    interface = HttpInterface(home, 0, _Answers(), clock)
+    try:
+        key = {"Authorization": f"Bearer {token_of(home)}"}
+        yield Server(interface.port, "/context", key, clock)
+    finally:
+        interface.close()
+
+
+@contextlib.contextmanager
+def _tools(home: Path) -> Generator[Server]:
+    clock = Clock()
+    sock = listening(0, 16)
+    port = sock.getsockname()[1]
+    serving = build_http(home, str(home), port, clock)
+    with _service(home), _running(lambda: serving.run([sock]), lambda: setattr(serving, "should_exit", True)):
+        key = {"Authorization": f"Bearer {token_of(home)}", "Accept": "text/html"}
+        yield Server(port, "/mcp", key, clock)
+
+
+@contextlib.contextmanager
+def _page(home: Path) -> Generator[Server]:
+    clock = Clock()
+    desk = Desk(home, {"HYBRID_HOME": str(home), "HOME": str(home)}, home)
+    page = Dashboard(desk, 0, 1e9, clock)
+    secret = page.sessions.redeem(page.sessions.offer())
+    with _running(page.run, page.end):
+        yield Server(page.port, "/none", {"Cookie": f"hybrid-{page.port}={secret}"}, clock)
+
+
+@contextlib.contextmanager
+def _running(run: Callable[[], None], end: Callable[[], None]) -> Generator[None]:
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        end()
+        thread.join(60)
+
+
+@pytest.fixture(params=[_service, _tools, _page], scope="module")
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[Server]:
+    """Each of the three."""
+    with request.param(tmp_path_factory.mktemp("home")) as found:
+        yield found
+
+
+OURS = "Host: 127.0.0.1:{port}"
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        ["Host: evil.example"],
+        ["Host: evil.example:{port}"],
+        ["Host: 127.0.0.1"],
+        ["Host: 127.0.0.1:1"],
+        ["Host: localhost"],
+        ["Host: 127.0.0.1.evil.example:{port}"],
+        ["Host: 0.0.0.0:{port}"],
+        ["Host: user@127.0.0.1:{port}"],
+        ["Host: 127.1:{port}"],
+        ["Host: [::]:{port}"],
+        [OURS, "Origin: http://evil.example"],
+        [OURS, "Origin: https://127.0.0.1:{port}"],
+        [OURS, "Origin: http://127.0.0.1"],
+        [OURS, "Origin: http://127.0.0.1:1"],
+        [OURS, "Origin: http://localhost:{port}"],
+        [OURS, "Origin: http://localhost:{port}.evil.example"],
+        [OURS, "Origin: http://[::1]:{port}"],
+        [OURS, "Origin: http://127.0.0.1:{port}", "Origin: http://evil.example"],
+        [OURS, "Origin: file://"],
+        [OURS, "Origin: null"],
+        [OURS, "Origin: null", "Sec-Fetch-Site: none"],
+        [OURS, "Origin: "],
+        [OURS, "Sec-Fetch-Site: cross-site"],
+        [OURS, "Sec-Fetch-Site: same-site"],
+        [OURS, "Sec-Fetch-Site: same-origin", "Sec-Fetch-Site: cross-site"],
+    ],
+    ids=" ".join,
+)
+def test_other_places_get_nothing(server: Server, place: list[str]) -> None:
+    """A name that leads here and a page of another origin are refused, also with the token or the cookie."""
+    for method in ("GET", "POST"):
+        status, text = server.ask(*place, *server.opened, method=method)
+
+        assert 403 == status
+        assert SECRET not in text
+
+
+@pytest.mark.parametrize("place", [[], [OURS, "Host: evil.example"]], ids=["no host", "two hosts"])
+def test_a_request_has_one_host(server: Server, place: list[str]) -> None:
+    """Whether that is none of HTTP, or not allowed, is for each to say."""
+    assert server.ask(*place, *server.opened)[0] in (400, 403)
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "localhost", "LOCALHOST", "[::1]"])
+def test_the_names_of_loopback_are_answered(server: Server, name: str) -> None:
+    """With the port, and with an origin that is the same."""
+    host, same = f"Host: {name}:{{port}}", [f"Origin: http://{name}:{{port}}", "Sec-Fetch-Site: same-origin"]
+
+    assert {401, 403}.isdisjoint(server.ask(host, *more, *server.opened)[0] for more in ([], same))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "",
+        "Authorization: Bearer",
+        "Authorization: Bearer wrong",
+        "Authorization: Bearer {key}0",
+        "Authorization: Bearer {short}",
+        "Authorization: Basic {key}",
+        "Authorization: {key}",
+        "Authorization: Bearer {key}\r\nAuthorization: Bearer wrong",
+        "Authorization: Bearer \xfc\xfc",
+        "Cookie: token={key}",
+        "Cookie: hybrid-{port}={short}",
+        "Cookie: hybrid-1={key}",
+    ],
+)
+def test_without_what_opens_it_nothing_is_answered(server: Server, given: str) -> None:
+    """401 without the token, with a wrong one, or where it does not belong; the page counts a cookie alone."""
+    key = next(iter(server.key.values())).split("=")[-1].split(" ")[-1]
+    headers = [given.format(key=key, short=key[:-1], port=server.port)] if given else []
+    status, text = server.ask(OURS, *headers)
+
+    assert 401 == status
+    assert SECRET not in text
+    assert key not in text
+
+
+def test_a_silent_connection_is_cut_off(server: Server) -> None:
+    """One that says nothing, one that stops in its head and one that stops in its body: when their time is over."""
+    head = f"POST {server.path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nContent-Length: 9\r\n"
+    with server.connected() as silent, server.connected() as half, server.connected() as bodiless:
+        half.sendall(head.encode())
+        bodiless.sendall(f"{head}\r\nxx".encode())
+        assert 401 == server.ask(OURS)[0]
+        with server.clock.running():
+            closed = [_rest(sock) for sock in (silent, half, bodiless)]
+
+    assert [b"", b""] == closed[:2]
+    assert SECRET.encode() not in closed[2]
+
+
+def test_few_connections_may_be_silent(server: Server) -> None:
+    """Beyond a number some are cut off before their time is over, and others are answered."""
+    with contextlib.ExitStack() as stack:
+        held = [stack.enter_context(server.connected()) for _ in range(MOST_SILENT + 8)]
+        closed, _, _ = select.select(held, [], [], 60)
+        assert {b""} == {_rest(sock) for sock in closed}
+    until(lambda: _is_answered(server))
+
+
+def test_the_longest_silent_are_cut_off_first() -> None:
+    """Those beyond the number, then all whose time is over; what was not silent meanwhile begins anew."""
+    clock = Clock()
+    silence = Silence[int](clock)
+    assert [] == silence.late([1])
+    clock.now_s = 1.0
+    assert [1] == silence.late(range(1, MOST_SILENT + 2))
+    assert [] == silence.late([1, 3])
+    clock.now_s = SILENT_S
+    assert [1] == silence.late([1, 2, 3])
+    clock.now_s = SILENT_S + 1.0
+    assert [1, 3] == silence.late([1, 2, 3])
+
+
+def _is_answered(server: Server) -> bool:
+    with contextlib.suppress(OSError, IndexError):  # One beyond the number is closed without an answer.
+        return server.ask(OURS)[0] == 401
+    return False
+
+
+def _rest(sock: socket.socket) -> bytes:
+    """What still comes until the other side ends the connection."""
+    with contextlib.suppress(ConnectionResetError):
+        return b"".join(iter(lambda: sock.recv(65_536), b""))
+    return b""
