@@ -125,7 +125,7 @@ def search(
 
     wanted, present, limit = request.wanted, request.present, request.limit
     try:
-        view = kinds.memory_view(workspace)
+        view = kinds.memory_view(workspace, waits=True)
     except (OSError, ValueError) as error:
         raise HybridError(f"memory: {error}") from error
     if view is None:

@@ -196,7 +196,7 @@ def _all_records(
     views, problems = kinds.views(workspace) if {*names} - {"memory"} else ((), ())
     collections: list[Collection] = [RecordCollection(view, workspace.config) for view in views if view.kind in names]
     if "memory" in names:
-        memory, told = kinds.memory(workspace)
+        memory, told = kinds.memory(workspace, waits=True)
         problems = [*problems, *told]
         if memory is not None:
             collections.append(memory_collection(workspace, memory))

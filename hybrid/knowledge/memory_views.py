@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 _MOST_OPEN = 8
 _CHANGES_KEPT = 10_000
 """Changes that the log of the store keeps after a build, for other indexes, which may lag behind."""
+_FEW_NEW = 500
+"""Changes that a search waits for: about a third of a second."""
 _AS_IT_IS = -2
 """The number of the last change of an open index of another model, which serves as it is."""
 _SEEN = "seen.json"
@@ -137,10 +139,14 @@ class MemoryViews:
         self._readings: dict[Hashable, tuple[tuple[int, int], MemoryReader | None]] = {}
         self._lock = threading.Lock()
 
-    def open(self, workspace: Workspace) -> MemoryView | None:
+    def open(self, workspace: Workspace, *, waits: bool = False) -> MemoryView | None:
         """Return the memory, open for searching; None when it is switched off or holds nothing for the project.
 
         With `is_lagging`, or while the index cannot be written, the newest rows may be missing.
+
+        Args:
+            workspace: The workspace whose memory it is.
+            waits: Have up to 500 new rows indexed first, also with `is_lagging`: who asks has just written them, maybe.
 
         Raises:
             HybridError: The index of the memory cannot be used or made, or another thread makes it for too long.
@@ -162,7 +168,8 @@ class MemoryViews:
             return self._opened(index, store, newest)
 
         found = self._open.get(key) or self._as_it_is(key, index)
-        if self._is_lagging and (found.seen != newest if found else index.has_other_model()):
+        is_soon = waits and found is not None and max(0, newest - _FEW_NEW) <= found.seen <= newest
+        if self._is_lagging and not is_soon and (found.seen != newest if found else index.has_other_model()):
             self._catch_up(key, newest, opened)
             if found is None:
                 raise BusyError("the memory is being embedded anew")

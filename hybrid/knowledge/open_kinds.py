@@ -330,21 +330,25 @@ class OpenKinds:
             )
         return self._views
 
-    def memory(self, workspace: Workspace) -> tuple[MemoryView | None, Sequence[str]]:
-        """Return the memory, open for searching, and a sentence when that failed; None too when it is off or empty."""
+    def memory(self, workspace: Workspace, *, waits: bool = False) -> tuple[MemoryView | None, Sequence[str]]:
+        """Return the memory, open for searching, and a sentence when that failed; as `memory_view` otherwise."""
         try:
-            return self.memory_view(workspace), ()
+            return self.memory_view(workspace, waits=waits), ()
         except (HybridError, OSError, ValueError) as error:
             return None, (f"memory: {error}",)
 
-    def memory_view(self, workspace: Workspace) -> MemoryView | None:
+    def memory_view(self, workspace: Workspace, *, waits: bool = False) -> MemoryView | None:
         """Return the memory, open for searching; None when it is off or empty.
+
+        Args:
+            workspace: The workspace whose memory it is.
+            waits: Have the newest rows indexed first; a prompt does not wait for them.
 
         Raises:
             BusyError: It is being indexed.
             HybridError: It cannot be opened.
         """
-        return self._memory_views().open(workspace)
+        return self._memory_views().open(workspace, waits=waits)
 
     def _memory_views(self) -> MemoryViews:
         from hybrid.knowledge.memory_views import MemoryViews

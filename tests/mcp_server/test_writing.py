@@ -9,7 +9,6 @@ import pytest
 
 from hybrid.records.lessons.types import AI_MARK
 from tests.mcp_server.projects import SECRET
-from tests.support.agent import until
 from tests.support.tool_client import text_of, tools_of
 
 if TYPE_CHECKING:
@@ -65,13 +64,7 @@ def test_an_observation_says_who_noted_it(own: Shop) -> None:
             files=["src/settings.py"],
         )
         again = tools.call("remember", title="The forge answers 503 on Sundays", files=["src/settings.py"])
-        found: list[dict[str, Any]] = []
-
-        def is_indexed() -> bool:
-            found[:] = tools.call("recall", query="forge answers on Sundays", detail="full")["records"]
-            return written["ref"] in [row["ref"] for row in found]
-
-        until(is_indexed)  # The service brings the index of the memory up to date behind its answers.
+        found = tools.call("recall", query="forge answers on Sundays", detail="full")["records"]
 
     shown = own.out("memory", "show", written["ref"])
     assert "noted by claude" in shown
