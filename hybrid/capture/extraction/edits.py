@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from difflib import SequenceMatcher
-from posixpath import commonprefix
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -165,8 +164,8 @@ def _swaps(old: list[str], new: list[str]) -> list[Swap]:
     if len(old) == len(new) and 1 < len(old) <= 12:
         return [swap for one, other in zip(old, new, strict=True) if one != other for swap in _swaps([one], [other])]
     a, b = _PIECE.findall(_flat(old)[:2_000]), _PIECE.findall(_flat(new)[:2_000])
-    start = len(commonprefix([a, b]))
-    end = len(commonprefix([a[start:][::-1], b[start:][::-1]]))
+    start = _n_same(a, b)
+    end = _n_same(a[start:][::-1], b[start:][::-1])
     while True:  # Brackets are taken in whole.
         depths = _open_brackets(a[start : len(a) - end]), _open_brackets(b[start : len(b) - end])
         if start and min(depths) < 0:
@@ -185,6 +184,11 @@ def _swaps(old: list[str], new: list[str]) -> list[Swap]:
         known = _ASSIGNED.search("".join(a[:start]))
         name = known[1].strip("\"'") if known else ""
     return [Swap(one_line(was), one_line(now), name)]
+
+
+def _n_same(a: list[str], b: list[str]) -> int:
+    """Return with how many equal pieces both begin."""
+    return next((n for n, (one, other) in enumerate(zip(a, b, strict=False)) if one != other), min(len(a), len(b)))
 
 
 def _open_brackets(pieces: list[str]) -> int:
