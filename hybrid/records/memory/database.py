@@ -29,6 +29,10 @@ _REPAIR_LOCK_S = 30.0
 _CACHE_KIB = 16_000
 _CHECKPOINT_PAGES = 4_000
 """Pages of 4 KiB in the log after which it is copied into the file, which takes some ten milliseconds."""
+_DAMAGED = (11, 26)
+"""SQLITE_CORRUPT and SQLITE_NOTADB; `sqlite3` names them since Python 3.11."""
+_DAMAGED_WORDS = ("malformed", "not a database", "corruption found")
+"""What SQLite says of them; of a damaged full text it says other words since 3.53."""
 
 
 class Database:
@@ -229,22 +233,29 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:
-    return "malformed" in str(error) or "not a database" in str(error)
+    """Return whether the file or its full text is damaged: by the code of SQLite (since Python 3.11), or its words."""
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    if code is not None:
+        return code & 0xFF in _DAMAGED  # The bits above tell which kind of damage it is.
+    return any(words in str(error) for words in _DAMAGED_WORDS)
 
 
 def _is_whole(path: Path) -> bool:
-    """Return whether the tables are sound, and make the full text anew from them; a busy file counts as sound."""
+    """Return whether the tables are sound, and make the full text anew from them; a busy file counts as sound.
+
+    The full text comes first: from SQLite 3.44 on, a damaged one counts as damage of the file. A file whose tables are
+    not sound stays as it was.
+    """
     try:
         connection = _open(path)
     except MemoryDatabaseError:
         return False
     try:
-        if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
-            return False
         connection.execute("BEGIN IMMEDIATE")
         for table in FULL_TEXT_TABLES:
             connection.execute(f"INSERT INTO {table}({table}) VALUES('rebuild')")
-        connection.execute("COMMIT")
+        is_sound = connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
+        connection.execute("COMMIT" if is_sound else "ROLLBACK")
     except sqlite3.OperationalError as error:
         # Busy or full is not damage.
         return not _is_damage(error)
@@ -252,4 +263,4 @@ def _is_whole(path: Path) -> bool:
         return False
     finally:
         connection.close()
-    return True
+    return is_sound

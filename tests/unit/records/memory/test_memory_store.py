@@ -259,6 +259,25 @@ def test_damaged_full_text_is_made_anew(store: MemoryStore) -> None:
     assert () == store.set_aside
 
 
+@pytest.mark.parametrize("code", [None, 267], ids=["by words", "by code"])
+def test_damage_is_known_whatever_the_version_says(store: MemoryStore, code: int | None) -> None:
+    """SQLite 3.53 words a damaged full text in another way; Python 3.10 gives no code with it."""
+    store.add_observation(HERE, told("kept"), NOW_MS)
+    damage = sqlite3.DatabaseError('fts5: corruption found reading blob 1 from table "observations_fts"')
+    if code is not None:
+        damage = sqlite3.DatabaseError("words of a version to come")
+        damage.sqlite_errorcode = code  # pyright: ignore[reportAttributeAccessIssue] - Python 3.11 sets it
+    tries = iter([damage, None])
+
+    def work(db: sqlite3.Connection) -> list[tuple[str]]:
+        if error := next(tries):
+            raise error
+        return db.execute("SELECT title FROM observations").fetchall()
+
+    assert [("kept",)] == store.database.read(work, [])
+    assert () == store.set_aside
+
+
 def test_a_file_that_was_replaced_is_opened_anew(store: MemoryStore, tmp_path: Path) -> None:
     """What is stored after somebody moved the file away is not written into the moved one."""
     store.add_observation(HERE, told("before"), NOW_MS)
