@@ -153,8 +153,8 @@ def _serve(home: Path, environ: Mapping[str, str], *, project: str, is_tcp: bool
     with contextlib.suppress(OSError):
         Path(starting_mark(str(home))).unlink()
     service = Service(home, environ, listener.is_current)
+    server = Server(listener, service)
     try:
-        server = Server(listener, service)
         for name in ("SIGTERM", "SIGINT", "SIGHUP"):
             if hasattr(signal, name):
                 signal.signal(getattr(signal, name), lambda _number, _frame: server.stop())
@@ -164,6 +164,7 @@ def _serve(home: Path, environ: Mapping[str, str], *, project: str, is_tcp: bool
         server.wait_for_answers(_ANSWERS_S)
     finally:
         listener.close()
+        server.close()
         service.close()
 
 

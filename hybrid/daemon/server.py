@@ -269,6 +269,11 @@ class Server:
         with contextlib.suppress(OSError):
             self._waker.send(b"x")
 
+    def close(self) -> None:
+        """Release what `stop` wakes the loop with; afterwards `stop` does nothing."""
+        self._wake.close()
+        self._waker.close()
+
     def serve(self) -> None:
         """Accept connections until `stop` is called or the service's `tick` returns False."""
         threading.stack_size(_STACK_BYTES)
