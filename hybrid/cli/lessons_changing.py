@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid.answer.recording import record_cited
-from hybrid.base.errors import ProjectError
 from hybrid.base.home import expanded
 from hybrid.cli.common import print_done, print_found, print_json, say
 from hybrid.cli.lessons_reading import open_lessons
@@ -46,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _add(args: argparse.Namespace, stores: Stores) -> int:
-    store = stores.system if args.system else _project(stores)
+    store = stores.system if args.system else stores.of_project()
     _require_content(args.content)
     draft = Draft(args.title, args.content, args.category, type=args.type, triggers=_triggers(args.trigger))
     added = store.add(draft, today=_today(), is_forced=args.force)
@@ -61,7 +60,7 @@ def _add(args: argparse.Namespace, stores: Stores) -> int:
 
 
 def _edit(args: argparse.Namespace, stores: Stores) -> int:
-    name, store = _named(args.id, stores)
+    name, store = stores.named(args.id)
     promotable = None if args.promotable is None else args.promotable == "yes"
     triggers = None if args.trigger is None else _triggers(args.trigger)
     _require_content(args.content)
@@ -93,20 +92,16 @@ def _cite(args: argparse.Namespace, workspace: Workspace, stores: Stores) -> int
 
 
 def _supersede(args: argparse.Namespace, stores: Stores) -> int:
-    old, store = _named(args.old, stores)
-    new, other = _named(args.new, stores)
-    if not other.find(new).is_active:
-        raise LessonsError(f"{new} is superseded itself; name an active lesson")
-    return _changed(args, store.supersede(old, new), "superseded")
+    return _changed(args, stores.supersede(args.old, args.new), "superseded")
 
 
 def _delete(args: argparse.Namespace, stores: Stores) -> int:
-    name, store = _named(args.id, stores)
+    name, store = stores.named(args.id)
     return _changed(args, store.delete(name), "deleted")
 
 
 def _renumber(args: argparse.Namespace, stores: Stores) -> int:
-    name, store = _named(args.id, stores)
+    name, store = stores.named(args.id)
     fresh = store.renumber(name)
     form = {"id": name, "new_ids": list(fresh)}
     if not fresh:
@@ -116,7 +111,7 @@ def _renumber(args: argparse.Namespace, stores: Stores) -> int:
 
 
 def _promote(args: argparse.Namespace, stores: Stores) -> int:
-    name, store = _named(args.id, stores)
+    name, store = stores.named(args.id)
     if store is stores.system:
         raise LessonsError(f"{name} is a lesson for all projects already")
     copy = store.promote(name, stores.system, _today())
@@ -188,23 +183,6 @@ def _say_import(args: argparse.Namespace, report: ImportReport) -> None:
         *([f"{len(report.inactive)} superseded or deleted left there"] if report.inactive else []),
     ]
     say(", ".join(counts))
-
-
-def _named(lesson_id: str, stores: Stores) -> tuple[str, LessonStore]:
-    """Return a lesson's id in upper case, and the store that holds that lesson.
-
-    Raises:
-        LessonsError: The text is no id.
-        ProjectError: The id is of a project's lesson, and there is no project here.
-    """
-    name = id_form(lesson_id)
-    return name, stores.of(name) or _project(stores)
-
-
-def _project(stores: Stores) -> LessonStore:
-    if stores.project is None:
-        raise ProjectError("there is no project here: go to one, use --project, or --system for all projects")
-    return stores.project
 
 
 def _changed(args: argparse.Namespace, lesson: Lesson, verb: str) -> int:

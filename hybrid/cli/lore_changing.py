@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ from hybrid.records.lore.files import LoreFolder
 from hybrid.records.lore.handoffs import GitState, HandoffDraft
 from hybrid.records.lore.importing import KINDS, import_folder
 from hybrid.records.lore.patterns import AntiPatternDraft, PatternDraft
-from hybrid.records.lore.writing import LoreWriter, Moment, git_state, head_commit
+from hybrid.records.lore.writing import git_state, head_commit, new_writer
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 
     from hybrid.cli.lore_reading import OpenLore
     from hybrid.records.lore.importing import ImportReport
-    from hybrid.records.lore.writing import LoreDraft
+    from hybrid.records.lore.writing import LoreDraft, LoreWriter
 
 
 def add_pattern(args: argparse.Namespace) -> int:
@@ -118,7 +117,7 @@ def _add(args: argparse.Namespace, lore: OpenLore, draft: LoreDraft) -> int:
 
 def _writer(lore: OpenLore) -> LoreWriter:
     """Return a writer of lore for this project, which dates its records now."""
-    return LoreWriter(lore.shelf, lore.target, lore.names.name, Moment(time.time(), lambda: secrets.token_hex(4)))
+    return new_writer(lore.shelf, lore.names.name, time.time())
 
 
 def _written(args: argparse.Namespace, lore: OpenLore, identity: str, what: str = "written") -> int:

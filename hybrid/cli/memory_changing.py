@@ -21,7 +21,7 @@ from hybrid.health.memory_figures import rows_in_words
 from hybrid.project.registry import load_registry
 from hybrid.records.memory.importing import MAX_LINE_CHARS
 from hybrid.records.memory.showing import index_line
-from hybrid.records.memory.types import MEMORY_KINDS, ForgetReport, Owner
+from hybrid.records.memory.types import ForgetReport, Owner
 from hybrid.render.marks import neutralise_line
 from hybrid.render.numbers import amount
 from hybrid.render.visible import json_escaped
@@ -139,8 +139,7 @@ def _forget(args: argparse.Namespace, memory: OpenMemory, ids: list[tuple[Memory
         return store.forget_project(project_named(args.project_data, memory.workspace.home, store)[0])
     if args.session:
         return store.forget_session(args.session)
-    done = [store.forget(kind, [number for one, number in ids if one == kind]) for kind in MEMORY_KINDS]
-    return ForgetReport(sum(one.n for one in done), all(one.is_wiped for one in done))
+    return store.forget_rows(ids)
 
 
 def _forgot(args: argparse.Namespace, forgotten: ForgetReport, problems: tuple[str, ...], memory: OpenMemory) -> int:

@@ -15,10 +15,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hybrid.base.digest import sha256_hex
+from hybrid.base.errors import ProjectError
 from hybrid.project.find import FOLDER_NAME
 from hybrid.project.places import project_folder
 from hybrid.project.trust import is_accepted
+from hybrid.records.errors import LessonsError
 from hybrid.records.lessons.store import LessonStore
+from hybrid.records.lessons.texts import id_form
 from hybrid.records.lore.files import LoreFolder, personal_folder
 
 if TYPE_CHECKING:
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.project.find import Project
+    from hybrid.records.lessons.types import Lesson
     from hybrid.workspace import Workspace
 
 
@@ -57,6 +61,38 @@ class Stores(Struct, frozen=True):
     def of(self, lesson_id: str) -> LessonStore | None:
         """Return the store of an id: the system's for `S…`, the project's for all others, None outside any project."""
         return self.system if lesson_id[:1].upper() == "S" else self.project
+
+    def of_project(self) -> LessonStore:
+        """Return the store of the project.
+
+        Raises:
+            ProjectError: There is no project here.
+        """
+        if self.project is None:
+            raise ProjectError("there is no project here: go to one, use --project, or --system for all projects")
+        return self.project
+
+    def named(self, lesson_id: str) -> tuple[str, LessonStore]:
+        """Return a lesson's id in upper case, and the store that holds that lesson.
+
+        Raises:
+            LessonsError: The text is no id.
+            ProjectError: The id is of a project's lesson, and there is no project here.
+        """
+        name = id_form(lesson_id)
+        return name, self.of(name) or self.of_project()
+
+    def supersede(self, old: str, new: str) -> Lesson:
+        """Mark a lesson as superseded by another one, and return it.
+
+        Raises:
+            LessonsError: A text is no id, one of them is not there, or the other one is superseded itself.
+            ProjectError: One is of a project, and there is none here.
+        """
+        (old, store), (new, other) = self.named(old), self.named(new)
+        if not other.find(new).is_active:
+            raise LessonsError(f"{new} is superseded itself; name an active lesson")
+        return store.supersede(old, new)
 
 
 def open_stores(workspace: Workspace, *, lock_s: float = _LOCK_S) -> Stores:

@@ -5,6 +5,7 @@ Pure values; `table` names the operations, the service performs them.
 
 from __future__ import annotations
 
+from datetime import datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from hybrid.session.ledger import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from datetime import date
 
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.types import Hit
@@ -49,6 +51,11 @@ class Asking(Struct, frozen=True):
     session_id: str
     now_ms: int
     ledger: Ledger = field(default_factory=Ledger)
+
+    @property
+    def today(self) -> date:
+        """The day of that time, here."""
+        return datetime.fromtimestamp(self.now_ms / 1000).date()
 
 
 class Shown(Struct, frozen=True):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from hybrid.ask.memory_filters import Filters, MemoryScope, project_named, project_paths, require_ids, rows_of
 from hybrid.ask.memory_lookup import OpenMemory
 from hybrid.ask.memory_lookup import search as search_memory
@@ -20,7 +22,7 @@ from hybrid.records.memory.showing import (
     type_of,
 )
 from hybrid.records.memory.texts import iso
-from hybrid.records.memory.types import MEMORY_KINDS, ForgetReport, Observation
+from hybrid.records.memory.types import Observation
 from hybrid.redact import redact
 from hybrid.render.numbers import amount
 from hybrid.upkeep.cleaning_indexes import purge_index
@@ -28,7 +30,7 @@ from hybrid.upkeep.cleaning_indexes import purge_index
 if TYPE_CHECKING:
     from hybrid.operations.asking import Asking
     from hybrid.records.memory.store import MemoryStore
-    from hybrid.records.memory.types import MemoryKind, MemoryStats, Row, RowFilter
+    from hybrid.records.memory.types import MemoryStats, Row, RowFilter
     from hybrid.types import HookEvent
     from hybrid.workspace import Workspace
 
@@ -94,8 +96,6 @@ def _found(asking: Asking, opened: OpenMemory, wanted: types.PageMemoryArguments
     files = project_paths([wanted.file], None, own.root if own else None) if wanted.file.strip() else ()
     only = opened.scope.wanted(Filters(wanted.limit, wanted.since, tuple(wanted.types), files), opened.now_ms)
     if wanted.session:
-        from msgspec.structs import replace
-
         only = replace(only, session_id=wanted.session)
     if wanted.query.strip():
         request = opened.request(only, min(wanted.limit, _MOST_FOUND))
@@ -172,7 +172,7 @@ def forget(asking: Asking, wanted: types.PageForgetArguments) -> Outcome:
         raise OperationError("name rows, or one session")
     store = asking.kinds.stores.memory(asking.workspace)
     n_waiting = _forget_waiting(asking, wanted.session) if wanted.session else 0
-    done = store.forget_session(wanted.session) if wanted.session else _forget_rows(store, ids)
+    done = store.forget_session(wanted.session) if wanted.session else store.forget_rows(ids)
     n = done.n + n_waiting
     if not n:
         return Outcome(types.PageDone(message="Nothing to forget: it is gone already", is_done=False))
@@ -184,11 +184,6 @@ def forget(asking: Asking, wanted: types.PageForgetArguments) -> Outcome:
         message = f"Forgot {amount(n, 'row')}, but an index still holds it: {redact('; '.join(problems))}; "
         message += "`hybrid memory prune` tries again"
     return Outcome(types.PageDone(message=message))
-
-
-def _forget_rows(store: MemoryStore, ids: list[tuple[MemoryKind, int]]) -> ForgetReport:
-    done = [store.forget(kind, [number for one, number in ids if one == kind]) for kind in MEMORY_KINDS]
-    return ForgetReport(sum(one.n for one in done), all(one.is_wiped for one in done))
 
 
 def _forget_waiting(asking: Asking, session: str) -> int:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import secrets
-from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hybrid.base.errors import HybridError, ProjectError
+from hybrid.base.errors import HybridError
 from hybrid.base.text import one_line
 from hybrid.knowledge.record_files import open_stores
 from hybrid.knowledge.stores import names_of
@@ -19,19 +17,17 @@ from hybrid.records.lessons.texts import id_form
 from hybrid.records.lessons.types import AI, CATEGORIES, TYPES, Draft, LessonEdit
 from hybrid.records.lore.eligible import best_matches, listed
 from hybrid.records.lore.showing import shown_fields
-from hybrid.records.lore.writing import LoreWriter, Moment
+from hybrid.records.lore.writing import new_writer
 from hybrid.records.scoring import LessonScorer
 from hybrid.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import date
 
-    from hybrid.knowledge.record_files import Stores
     from hybrid.operations.asking import Asking
-    from hybrid.records.lessons.store import LessonStore
     from hybrid.records.lessons.types import Lesson
     from hybrid.records.lore.eligible import Listed
+    from hybrid.records.lore.writing import LoreWriter
 
 
 # --- lessons ----------------------------------------------------------------------------------------------
@@ -105,10 +101,10 @@ def add_lesson(asking: Asking, wanted: types.PageLessonAddArguments) -> Outcome:
         HybridError: There is no project here, or the file cannot be written.
     """
     stores = open_stores(asking.workspace)
-    store = stores.system if wanted.is_system else _project(stores)
+    store = stores.system if wanted.is_system else stores.of_project()
     _require(wanted.content)
     draft = Draft(wanted.title, wanted.content, wanted.category, type=wanted.type, triggers=tuple(wanted.triggers))
-    added = store.add(draft, today=_today(asking), is_forced=wanted.is_forced)
+    added = store.add(draft, today=asking.today, is_forced=wanted.is_forced)
     if added.lesson is not None:
         return _done(f"Added {index_line(added.lesson)}", added.lesson.id)
     twin = index_line(added.duplicate_of) if added.duplicate_of else "another lesson"
@@ -121,7 +117,7 @@ def edit_lesson(asking: Asking, wanted: types.PageLessonEditArguments) -> Outcom
     Raises:
         HybridError: There is no such lesson, or a value cannot stand in one.
     """
-    name, store = _named(wanted.id, open_stores(asking.workspace))
+    name, store = open_stores(asking.workspace).named(wanted.id)
     _require(wanted.content)
     before = shown(store.find(name))
     triggers = tuple(wanted.triggers)
@@ -150,11 +146,7 @@ def supersede_lesson(asking: Asking, wanted: types.PageReplaceArguments) -> Outc
         HybridError: One of them is not there, or the other one is superseded itself.
     """
     stores = open_stores(asking.workspace)
-    old, store = _named(wanted.old, stores)
-    new, other = _named(wanted.new, stores)
-    if not other.find(new).is_active:
-        raise LessonsError(f"{new} is superseded itself; name an active lesson")
-    store.supersede(old, new)
+    old, new = stores.supersede(wanted.old, wanted.new).id, id_form(wanted.new)
     return _done(f"{old} is superseded by {new}", old)
 
 
@@ -164,28 +156,13 @@ def delete_lesson(asking: Asking, wanted: types.PageIdArguments) -> Outcome:
     Raises:
         HybridError: There is no such lesson.
     """
-    name, store = _named(wanted.id, open_stores(asking.workspace))
+    name, store = open_stores(asking.workspace).named(wanted.id)
     return _done(f"Deleted {index_line(store.delete(name))}", name)
-
-
-def _named(lesson_id: str, stores: Stores) -> tuple[str, LessonStore]:
-    name = id_form(lesson_id)
-    return name, stores.of(name) or _project(stores)
-
-
-def _project(stores: Stores) -> LessonStore:
-    if stores.project is None:
-        raise ProjectError("there is no project here: only lessons for all projects can be written")
-    return stores.project
 
 
 def _require(content: str) -> None:
     if not content.strip():
         raise LessonsError("a lesson needs a content: what to do, or what to leave")
-
-
-def _today(asking: Asking) -> date:
-    return datetime.fromtimestamp(asking.now_ms / 1000).date()
 
 
 def _done(message: str, ref: str) -> Outcome:
@@ -258,8 +235,7 @@ def supersede_lore(asking: Asking, wanted: types.PageReplaceArguments) -> Outcom
 
 def _writer(asking: Asking) -> LoreWriter:
     shelf = asking.kinds.stores.shelf(asking.workspace)
-    moment = Moment(asking.now_ms / 1000, lambda: secrets.token_hex(4))
-    return LoreWriter(shelf, shelf.stores[0].folder, names_of(asking.workspace).name, moment)
+    return new_writer(shelf, names_of(asking.workspace).name, asking.now_ms / 1000)
 
 
 def _known(asking: Asking, identity: str) -> str:

@@ -6,8 +6,6 @@ settings let projects share their memory.
 
 from __future__ import annotations
 
-import secrets
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from hybrid.ask.memory_filters import Filters, MemoryScope, around, id_of, project_paths, rows_of
@@ -25,7 +23,7 @@ from hybrid.operations.code import offset_of
 from hybrid.records.lessons.showing import index_line, shown
 from hybrid.records.lessons.types import AI, Draft
 from hybrid.records.lore.decisions import DecisionDraft
-from hybrid.records.lore.writing import LoreWriter, Moment, head_commit
+from hybrid.records.lore.writing import head_commit, new_writer
 from hybrid.records.memory.showing import kind_of, name_of, record_of, title_of, type_of
 from hybrid.records.memory.texts import iso
 from hybrid.records.memory.types import Observation, Owner
@@ -110,8 +108,7 @@ def decide(asking: Asking, wanted: types.DecideArguments) -> Outcome:
     draft = DecisionDraft(
         wanted.decision, wanted.why, tuple(wanted.alternatives), tuple(wanted.tags), commit, asking.client
     )
-    moment = Moment(asking.now_ms / 1000, lambda: secrets.token_hex(4))
-    identity = LoreWriter(shelf, shelf.stores[0].folder, names_of(workspace).name, moment).add(draft)
+    identity = new_writer(shelf, names_of(workspace).name, asking.now_ms / 1000).add(draft)
     return _written(identity, "decision")
 
 
@@ -137,7 +134,7 @@ def _learn(asking: Asking, wanted: types.RememberArguments) -> Outcome:
     stores = open_stores(asking.workspace)
     store = stores.project or stores.system
     draft = Draft(wanted.title, wanted.text or wanted.title, source=AI, triggers=tuple(wanted.triggers))
-    added = store.add(draft, today=datetime.fromtimestamp(asking.now_ms / 1000).date())
+    added = store.add(draft, today=asking.today)
     if added.lesson is not None:
         return _written(added.lesson.id, "lesson")
     ref = added.duplicate_of.id if added.duplicate_of else ""

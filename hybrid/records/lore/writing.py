@@ -10,6 +10,7 @@ of files that are not committed stays empty.
 from __future__ import annotations
 
 import re
+import secrets
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -93,6 +94,7 @@ class Moment(Struct, frozen=True):
 LoreDraft = PatternDraft | AntiPatternDraft | DecisionDraft | HandoffDraft
 _Draft = TypeVar("_Draft", bound=LoreDraft)
 
+_ID_BYTES = 4
 _NO_TEXTS = frozenset(("confidence", "git_commit", "git"))
 """Attributes of drafts that are not redacted: nobody typed them, and `git_state` redacts what a repository says."""
 
@@ -252,6 +254,18 @@ class LoreWriter:
                 return False
             replace_file(path, patterns.with_deprecated(before, identity, str(path)))
         return True
+
+
+def new_writer(shelf: LoreShelf, project: str, now_s: float) -> LoreWriter:
+    """Return a writer into the first of the folders, which gives its records random ids.
+
+    Args:
+        shelf: All folders.
+        project: Name of the project that the records belong to; empty for none.
+        now_s: Seconds since the epoch.
+    """
+    moment = Moment(now_s, lambda: secrets.token_hex(_ID_BYTES))
+    return LoreWriter(shelf, shelf.stores[0].folder, project, moment)
 
 
 def _without_secrets(draft: _Draft) -> _Draft:

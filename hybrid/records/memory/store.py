@@ -18,6 +18,7 @@ from hybrid.records.memory.reading import Clause, select_prompts, select_session
 from hybrid.records.memory.texts import clean, clean_owner
 from hybrid.records.memory.types import (
     MAX_INT,
+    MEMORY_KINDS,
     NO_STATS,
     Flushed,
     ForgetReport,
@@ -312,6 +313,11 @@ class MemoryStore:
         from hybrid.records.memory import forgetting
 
         return forgetting.for_good(self.database, lambda db: forgetting.forget(db, kind, ids))
+
+    def forget_rows(self, ids: Sequence[tuple[MemoryKind, int]]) -> ForgetReport:
+        """Forget rows of any kind, each by its kind and id, as `forget` does."""
+        done = [self.forget(kind, [number for one, number in ids if one == kind]) for kind in MEMORY_KINDS]
+        return ForgetReport(sum(one.n for one in done), all(one.is_wiped for one in done))
 
     def forget_session(self, session_id: str) -> ForgetReport:
         """Forget a session with its prompts, observations, summaries and waiting tool uses."""
