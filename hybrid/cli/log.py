@@ -93,7 +93,7 @@ def line_of(event: dict[str, Any]) -> str:
         f"{event.get('client') or '-':<8}",
         f"{_reason(event):<24}",
         f"{_taken(event):>8}",
-        _prompt(event),
+        quoted_prompt(event, _PROMPT_CHARS),
         _what(event),
     ]
     return visible_line("  ".join(part for part in parts if part).rstrip())
@@ -139,8 +139,7 @@ def _newer(folder: Path, is_wanted: Callable[[dict[str, Any]], bool], last_id: o
 
 
 def _reason(event: dict[str, Any]) -> str:
-    score, threshold = compared_in(event)
-    numbers = f" {number(score)}/{bar(threshold)}" if score is not None and threshold is not None else ""
+    numbers = f" {text}" if (text := compared(event)) else ""
     name = event.get("event")
     about = " (report)" if event.get("is_report") else "" if name in (None, "UserPromptSubmit") else f" ({name})"
     return f"{event.get('reason')}{numbers}{about}"
@@ -151,10 +150,17 @@ def _taken(event: dict[str, Any]) -> str:
     return f"{latency:.0f} ms" if isinstance(latency, (int, float)) else "-"
 
 
-def _prompt(event: dict[str, Any]) -> str:
+def quoted_prompt(event: dict[str, Any], most: int | None = None) -> str:
+    """Return the prompt of an event on one line, in quotes and so many characters of it, else its digest, else ""."""
     if event.get("prompt"):
-        return f'"{" ".join(str(event["prompt"]).split())[:_PROMPT_CHARS]}"'
+        return f'"{" ".join(str(event["prompt"]).split())[:most]}"'
     return f"prompt {event['prompt_digest']}" if event.get("prompt_digest") else ""
+
+
+def compared(event: dict[str, Any]) -> str:
+    """Return score and bar of the gate of an event, as `0.52/0.31`; empty without them."""
+    score, threshold = compared_in(event)
+    return f"{number(score)}/{bar(threshold)}" if score is not None and threshold is not None else ""
 
 
 def _what(event: dict[str, Any]) -> str:

@@ -11,10 +11,10 @@ from rich.cells import set_cell_size
 from rich.console import Group
 from rich.text import Text
 
-from hybrid.feedback.events import compared_in
+from hybrid.cli.log import compared, quoted_prompt
 from hybrid.feedback.reasons import reason_of
 from hybrid.health.explaining import item_place, learned_ids
-from hybrid.render.numbers import amount, bar, build_in_words, duration, local_time, number
+from hybrid.render.numbers import amount, build_in_words, duration, local_time
 from hybrid.render.visible import visible_line
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def _row(event: dict[str, Any], width: int, *, has_project: bool) -> Text:
         "client": str(event.get("client") or "–"),
         "ms": f"{latency:.0f}" if isinstance(latency, (int, float)) else "–",
         "decision": decision,
-        "score/bar": _compared(event),
+        "score/bar": compared(event),
     }
     line = Text()
     for name, size in sizes.items():
@@ -176,7 +176,7 @@ def _row(event: dict[str, Any], width: int, *, has_project: bool) -> Text:
         text = f"{text:>{size}}" if name == "ms" else set_cell_size(text, size)
         line.append(f"{text}  ", style if name == "decision" else "dim" if name in ("time", "id") else "")
     name = os.path.basename(str(event.get("root") or "")) if has_project else ""  # noqa: PTH119 - a path of any system
-    prompt, given = _prompt(event), visible_line(_given(event))
+    prompt, given = visible_line(quoted_prompt(event)), visible_line(_given(event))
     told = f"{visible_line(name)}: {prompt}" if name and prompt else visible_line(name) or prompt
     if width >= _WIDE:
         line.append(f"{set_cell_size(told, _prompt_width(width))}  {given}")
@@ -195,17 +195,6 @@ def _decision(event: dict[str, Any]) -> tuple[str, str]:
     name = event.get("event")
     said = reason.replace("_", " ")
     return f"silent: {said}" if name in (None, _PROMPT) else f"{said} ({name})", ""
-
-
-def _compared(event: dict[str, Any]) -> str:
-    score, threshold = compared_in(event)
-    return f"{number(score)}/{bar(threshold)}" if score is not None and threshold is not None else ""
-
-
-def _prompt(event: dict[str, Any]) -> str:
-    if event.get("prompt"):
-        return f'"{visible_line(" ".join(str(event["prompt"]).split()))}"'
-    return f"prompt {event['prompt_digest']}" if event.get("prompt_digest") else ""
 
 
 def _given(event: dict[str, Any]) -> str:
