@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shutil
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.common import add_common, number_in, positive, print_json, workspace_of
 from hybrid.cli.streams import marked_path
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
     from rich.console import Console
 
     from hybrid.health.live import Live as Watched
@@ -20,6 +24,8 @@ if TYPE_CHECKING:
 _EVENTS = 20
 _WIDE = 120
 """Columns of a frame in a pipe, unless `COLUMNS` says otherwise."""
+_KEY_S = 0.05
+"""Seconds between two looks for a key, where the system tells of none."""
 _LEAVE = ("q", "Q", "\x04")
 
 
@@ -75,7 +81,6 @@ def _stay(args: argparse.Namespace, watched: Watched, workspace: Workspace, proj
     """Draw a frame at each look, until a key or an interrupt ends it."""
     from rich.live import Live
 
-    from hybrid.cli.keys import key_presses
     from hybrid.cli.top_view import fitting, frame
 
     console = _console()
@@ -99,3 +104,61 @@ def _console() -> Console:
     from rich.console import Console
 
     return Console(file=marked_path(sys.stdout), highlight=False)
+
+
+# --- keys -------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def key_presses() -> Generator[Callable[[float], str]]:
+    """Give the block a function that waits so many seconds for a key and returns it; empty when none was pressed.
+
+    Keys need no return meanwhile and are not shown. A terminal that went away is Ctrl-D.
+    """
+    if not sys.stdin.isatty():
+        yield _only_wait
+    elif sys.platform == "win32":
+        yield _windows_key
+    else:
+        with _without_return(sys.stdin.fileno()):
+            yield _posix_key
+
+
+def _only_wait(seconds: float) -> str:
+    time.sleep(seconds)
+    return ""
+
+
+def _posix_key(seconds: float) -> str:
+    import select
+
+    if not select.select([sys.stdin.fileno()], [], [], seconds)[0]:
+        return ""
+    data = os.read(sys.stdin.fileno(), 64)
+    # Arrows and the like are several bytes, the first of which is no letter.
+    return data[:1].decode("ascii", "replace") if data else "\x04"
+
+
+@contextlib.contextmanager
+def _without_return(descriptor: int) -> Generator[None]:
+    import termios
+    import tty
+
+    before = termios.tcgetattr(descriptor)
+    try:
+        tty.setcbreak(descriptor)
+        yield
+    finally:
+        with contextlib.suppress(termios.error):
+            termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+
+
+def _windows_key(seconds: float) -> str:
+    import msvcrt
+
+    until_s = time.monotonic() + seconds
+    while time.monotonic() < until_s:
+        if msvcrt.kbhit():  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - of Windows
+            return str(msvcrt.getwch())  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]
+        time.sleep(_KEY_S)
+    return ""

@@ -20,7 +20,7 @@ from hybrid.hooks.service import MARKS
 from hybrid.ipc.control import ask, request
 from hybrid.ipc.endpoint import read_endpoint
 from hybrid.ipc.start import start_command, start_service
-from hybrid.operations.pages import PAGES
+from hybrid.operations.table import PAGES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

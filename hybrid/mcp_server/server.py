@@ -16,9 +16,8 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from hybrid import __version__
-from hybrid.mcp_server.catalog import PROMPTS, RECORD, RESOURCES
 from hybrid.mcp_server.session import ToolError
-from hybrid.operations.tools import BY_NAME, INSTRUCTIONS, TOOLS
+from hybrid.operations.tools import BY_NAME, INSTRUCTIONS, PROMPTS, RECORD, RESOURCES, TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
+from hybrid.operations import page_types as pages
 from hybrid.operations import types
 from hybrid.operations.asking import Operation, OperationError, done_in
-from hybrid.operations.pages import PAGES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,14 +35,39 @@ OPERATIONS: Mapping[str, Operation] = {
     "hand_over": Operation(types.Nothing, types.TextResult, done_in("briefs", "hand_over")),
     "learned": Operation(types.Nothing, types.TextResult, done_in("briefs", "learned")),
 }
-"""Name → operation; those of the page stand in `pages`, so that no agent is offered them."""
+"""Name → operation that an agent is offered, as a tool or a text."""
+
+PAGES: Mapping[str, Operation] = {
+    "page_search": Operation(pages.PageSearchArguments, pages.PageSearchResult, done_in("pages_index", "search")),
+    "page_files": Operation(pages.PageFilesArguments, pages.PageFiles, done_in("pages_index", "files")),
+    "page_progress": Operation(pages.PageNothing, pages.PageProgress, done_in("pages_index", "progress")),
+    "page_lessons": Operation(pages.PageLessonsArguments, pages.PageLessons, done_in("pages_records", "lessons")),
+    "page_lesson_add": Operation(pages.PageLessonAddArguments, pages.PageDone, done_in("pages_records", "add_lesson")),
+    "page_lesson_edit": Operation(
+        pages.PageLessonEditArguments, pages.PageDone, done_in("pages_records", "edit_lesson")
+    ),
+    "page_lesson_supersede": Operation(
+        pages.PageReplaceArguments, pages.PageDone, done_in("pages_records", "supersede_lesson")
+    ),
+    "page_lesson_delete": Operation(pages.PageIdArguments, pages.PageDone, done_in("pages_records", "delete_lesson")),
+    "page_lore": Operation(pages.PageLoreArguments, pages.PageLore, done_in("pages_records", "lore")),
+    "page_lore_retract": Operation(pages.PageRetractArguments, pages.PageDone, done_in("pages_records", "retract")),
+    "page_lore_supersede": Operation(
+        pages.PageReplaceArguments, pages.PageDone, done_in("pages_records", "supersede_lore")
+    ),
+    "page_memory": Operation(pages.PageMemoryArguments, pages.PageMemory, done_in("pages_memory", "memory")),
+    "page_memory_row": Operation(pages.PageIdArguments, pages.PageRowResult, done_in("pages_memory", "row")),
+    "page_memory_forget": Operation(pages.PageForgetArguments, pages.PageDone, done_in("pages_memory", "forget")),
+    "page_titles": Operation(pages.PageTitlesArguments, pages.PageTitles, done_in("pages_memory", "titles")),
+}
+"""Name → operation of the page, which no agent is offered."""
 
 
 def perform(name: str, asking: Asking, arguments: Mapping[str, object]) -> Outcome:
     """Do an operation.
 
     Args:
-        name: A name of `OPERATIONS`, or of `pages.PAGES`.
+        name: A name of `OPERATIONS`, or of `PAGES`.
         asking: Who asks, and where.
         arguments: The arguments as JSON has them.
 

@@ -1,4 +1,4 @@
-"""The operations that agents call as tools: titles, descriptions and JSON schemas; what a server of MCP lists.
+"""What a server of MCP lists: tools with titles, descriptions and JSON schemas; resources and prompts.
 
 The descriptions decide what an agent uses, and every word of them stands in each agent's context: they are short.
 """
@@ -105,6 +105,21 @@ TOOLS = (
 """In the order in which they are listed."""
 
 BY_NAME: Mapping[str, Tool] = {tool.name: tool for tool in TOOLS}
+
+RESOURCES = {
+    "hybrid://orientation": ("orientation", "Orientation", "What this project is, what is open, and what was learned."),
+    "hybrid://hot-topics": ("hot_topics", "Hot topics", "The files and symbols that prompts asked for most."),
+}
+"""Address → operation, title, description."""
+
+RECORD = "hybrid://record/{ref}"
+"""Template of the address of any record."""
+
+PROMPTS = {
+    "hand-over": ("hand_over", "Hand over", "Write a handoff for the next session from what was done here."),
+    "what-did-we-learn": ("learned", "What did we learn?", "Find the lessons of this session and write them down."),
+}
+"""Name → operation, title, description."""
 
 
 def schema_of(of: type[Struct]) -> dict[str, Any]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from hybrid.mcp_server.catalog import PROMPTS, RECORD, RESOURCES
-from hybrid.operations.tools import INSTRUCTIONS, TOOLS
+from hybrid.operations.tools import INSTRUCTIONS, PROMPTS, RECORD, RESOURCES, TOOLS
 from tests.docs.reference import MADE, table, wrapped
 
 if TYPE_CHECKING:
