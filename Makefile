@@ -2,7 +2,7 @@
 # make test    the tests (PROFILE=thorough: more examples of each property; WORKERS=4 at once: many wait for processes)
 # make check   what CI runs: lint, types, layers, tests
 # make again   only the tests that failed in the last run, one after the other
-# make clients the tests with real coding clients from npm (CLIENTS="claude codex"; kept in CLIENTS_DIR)
+# make clients the tests with real coding clients from npm and PyPI (CLIENTS="claude codex"; kept in CLIENTS_DIR)
 # make milvus  the tests of a team's index with stores from registry packages (MILVUS_DIR keeps them)
 # make browser the tests of the page in headless Chromium, with axe from npm (kept in BROWSER_DIR)
 # make heavy   the tests that need torch and transformers, in an environment of their own

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from tests.clients.agents import Codex, Copilot, Gemini, OpenCode, Qwen
+from tests.clients.agents_without_hooks import Aider, ClineCli, ContinueCli, Droid, Kilo
 from tests.clients.claude_code import Claude
 from tests.clients.desk import SCRIPTS, close_desk, open_desk
 from tests.clients.installing import MissingError, command_of, find_node, folder_of, install_all, packages, wanted_names
@@ -18,7 +19,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_AGENTS = {"codex": Codex, "gemini": Gemini, "qwen": Qwen, "copilot": Copilot, "opencode": OpenCode}
+_AGENTS = {
+    "codex": Codex,
+    "gemini": Gemini,
+    "qwen": Qwen,
+    "copilot": Copilot,
+    "opencode": OpenCode,
+    "cline-cli": ClineCli,
+    "kilo": Kilo,
+    "factory": Droid,
+    "continue": ContinueCli,
+    "aider": Aider,
+}
 
 
 class OpenSeat(Protocol):
@@ -31,7 +43,7 @@ class OpenSeat(Protocol):
 
 @pytest.fixture(scope="session")
 def clients_folder() -> Path:
-    """Where the clients are; what is missing in it is installed from npm."""
+    """Where the clients are; what is missing in it is installed from npm or PyPI."""
     folder = folder_of(os.environ)
     if folder is None:
         pytest.skip("HYBRID_CLIENTS_DIR names no folder for the clients; `make clients` does")

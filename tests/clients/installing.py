@@ -1,4 +1,4 @@
-"""Puts the coding clients of `clients.json` into a folder, from npm, and says how each is started.
+"""Puts the coding clients of `clients.json` into a folder, from npm or PyPI, and says how each is started.
 
     HYBRID_CLIENTS_DIR=FOLDER [HYBRID_CLIENTS="claude codex"] python -m tests.clients.installing
 
@@ -23,20 +23,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-INSTALL_S = 180
+INSTALL_S = 600
 _DONE = "installed"
 
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A client as npm knows it.
+    """A client as its registry knows it.
 
     Attributes:
         name: Ours.
-        package: npm's.
+        package: The registry's.
         version: The one that these tests were written with.
-        program: The file to start, below `node_modules`.
+        program: The file to start, below `node_modules` or the virtual environment.
         node: The oldest major version of node that runs it; 0 for a program of its own.
+        registry: `npm` or `pypi`.
     """
 
     name: str
@@ -44,6 +45,12 @@ class Package:
     version: str
     program: str
     node: int
+    registry: str = "npm"
+
+    @property
+    def pinned(self) -> str:
+        """The package with its version, as its registry writes both."""
+        return f"{self.package}{'==' if self.registry == 'pypi' else '@'}{self.version}"
 
     def folder(self, clients: Path) -> Path:
         """Where this version is installed."""
@@ -68,13 +75,17 @@ def command_of(package: Package, clients: Path) -> tuple[str, ...]:
     """
     folder = package.folder(clients)
     if not (folder / _DONE).exists():
-        raise MissingError(f"{package.package}@{package.version} is not installed in {clients}")
-    programs = sorted((folder / "node_modules").glob(package.program))
+        raise MissingError(f"{package.pinned} is not installed in {clients}")
+    programs = sorted((folder / _below(package)).glob(package.program))
     if not programs:
-        raise MissingError(f"{package.package}@{package.version} has no program for this machine")
+        raise MissingError(f"{package.pinned} has no program for this machine")
     if not package.node:
         return (str(programs[0]),)
     return (str(find_node(package.node)), str(programs[0]))
+
+
+def _below(package: Package) -> str:
+    return "venv" if package.registry == "pypi" else "node_modules"
 
 
 def find_node(major: int) -> Path:
@@ -105,37 +116,37 @@ def install(package: Package, clients: Path) -> None:
     """Install one client, unless it is there.
 
     Raises:
-        MissingError: npm is missing or failed; quotes its last line.
+        MissingError: npm or pip is missing or failed; quotes a line of it.
     """
     folder = package.folder(clients)
     if (folder / _DONE).exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "package.json").write_text("{}\n")
-    args = [
-        "install",
-        "--ignore-scripts",
-        "--no-audit",
-        "--no-fund",
-        "--no-save",
-        "--fetch-retries=1",
-        "--loglevel=error",
-    ]
     try:
-        done = subprocess.run(
-            [*_npm(), *args, "--prefix", str(folder), f"{package.package}@{package.version}"],
-            cwd=folder,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=INSTALL_S,
-            check=False,
-        )
+        for command in _pip(package, folder) if package.registry == "pypi" else [_npm_install(package, folder)]:
+            done = subprocess.run(
+                command, cwd=folder, capture_output=True, encoding="utf-8", timeout=INSTALL_S, check=False
+            )
+            if done.returncode:
+                said = (done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}").splitlines()
+                errors = [line for line in said if line.startswith("ERROR")]
+                raise MissingError(f"install {package.pinned}: {(errors or said)[0]}")
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise MissingError(f"npm install {package.package}@{package.version}: {error}") from error
-    if done.returncode:
-        said = (done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}").splitlines()
-        raise MissingError(f"npm install {package.package}@{package.version}: {said[0]}")
+        raise MissingError(f"install {package.pinned}: {error}") from error
     (folder / _DONE).touch()
+
+
+def _npm_install(package: Package, folder: Path) -> list[str]:
+    (folder / "package.json").write_text("{}\n")
+    args = ["--ignore-scripts", "--no-audit", "--no-fund", "--no-save", "--fetch-retries=1", "--loglevel=error"]
+    return [*_npm(), "install", *args, "--prefix", str(folder), package.pinned]
+
+
+def _pip(package: Package, folder: Path) -> list[list[str]]:
+    """An environment of its own, so that nothing of the client's meets what the tests run with."""
+    venv = folder / "venv"
+    pip = [str(venv / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
+    return [[sys.executable, "-m", "venv", str(venv)], [*pip, "--only-binary=:all:", package.pinned]]
 
 
 def _npm() -> list[str]:
@@ -188,7 +199,7 @@ def main(environ: Mapping[str, str]) -> int:
     missing = install_all(clients, names)
     for name in names:
         package = packages()[name]
-        state = f"not run: {missing[name]}" if name in missing else f"{package.package}@{package.version}"
+        state = f"not run: {missing[name]}" if name in missing else package.pinned
         print(f"{name:<10}{state}")
     return 0
 

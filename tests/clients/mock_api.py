@@ -51,11 +51,13 @@ class Rule:
         holds: The text.
         answer: The answer to the message.
         then: Answers to the results of tools that follow it, in order.
+        needs_tools: Whether it is for requests alone that offer tools, as all agents' but Aider's do.
     """
 
     holds: str
     answer: Answer
     then: tuple[Answer, ...] = ()
+    needs_tools: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,19 +118,18 @@ class MockApi:
 
     def answer(self, request: Request) -> Answer:
         """By the first rule that holds for the newest message of a user; results without an answer get thanks."""
-        if request.has_tools:
-            spoken = [message for message in request.messages if message.role in {"user", "tool"}]
-            for rule in self.rules:
-                asked = [
-                    at for at, message in enumerate(spoken) if message.role == "user" and rule.holds in message.text
-                ]
-                if not asked:
-                    continue
-                n_results = sum(message.role == "tool" for message in spoken[asked[-1] + 1 :])
-                answers = (rule.answer, *rule.then)
-                is_newest = n_results > 0 or request.newest is spoken[asked[-1]]
-                if is_newest and n_results < len(answers):
-                    return answers[n_results]
+        spoken = [message for message in request.messages if message.role in {"user", "tool"}]
+        for rule in self.rules:
+            if rule.needs_tools and not request.has_tools:
+                continue
+            asked = [at for at, message in enumerate(spoken) if message.role == "user" and rule.holds in message.text]
+            if not asked:
+                continue
+            n_results = sum(message.role == "tool" for message in spoken[asked[-1] + 1 :])
+            answers = (rule.answer, *rule.then)
+            is_newest = n_results > 0 or request.newest is spoken[asked[-1]]
+            if is_newest and n_results < len(answers):
+                return answers[n_results]
         return Said("Understood.")
 
     def asked(self, text: str) -> list[Request]:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from tests.clients.desk import Desk
 
 KEY = "dummy-key"
-ANSWER_S = 90.0
+ANSWER_S = 300.0
+"""Seconds that one process of a client may take; Kilo Code takes 70 and more on cores that others use too."""
 
 
 @dataclass(frozen=True, slots=True)

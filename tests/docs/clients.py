@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hybrid.hooks.install.clients import CLIENTS, parts_of
 from tests.docs.reference import MADE, table
+from tests.docs.starting import run_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,43 +15,61 @@ if TYPE_CHECKING:
 
 
 class Known(NamedTuple):
-    """What is known about a client's format: what was read, and what a client itself did with our files."""
+    """What is known about a client's format.
 
-    read: str
+    Attributes:
+        state: What a client itself did with our files, and why it was not run.
+        read: The version or the pages that were read; empty for a client of `clients.json`, which has the version.
+    """
+
     state: str
+    read: str = ""
 
 
-_RUN = "run: a mock of its model gets what our hooks add, and calls `search` and `read`"
-_LISTED = "its own `mcp list` names our entry"
-_CONNECTED = "its own `mcp list` says that our server is connected"
-_ADDED = "its own `mcp add` writes that form"
+_RUN = "run against the mock"
+_LISTS = "lists the server"
 _PAGES = "documented only"
+_HOOKED = f"{_RUN}: gets what hooks add, calls `search` and `read`"
+_TOLD = f"{_RUN}: reads the rules, calls `search` and `read`"
+_ADDED = "its own `mcp add` writes our form"
+_FETCHES = f"{_PAGES}: the npm package has no program, it fetches one when it is installed"
 _PAGES_OF_NOVEMBER = "its pages, November 2026"
 
 KNOWN = {
-    "claude": Known("2.1.330", f"{_RUN}; {_ADDED}"),
-    "codex": Known("0.169.0", f"{_RUN}; {_ADDED}"),
-    "gemini": Known("0.61.0", f"{_RUN}; {_ADDED}"),
-    "qwen": Known("0.24.4", f"{_RUN}; {_ADDED}"),
-    "copilot": Known("1.0.102", f"{_RUN}; {_ADDED}"),
-    "opencode": Known("1.18.33", _RUN),
-    "cursor": Known("pages of others, 2026", _PAGES),
-    "windsurf": Known("its pages (rules) and those of others (server), 2026", _PAGES),
-    "vscode": Known(_PAGES_OF_NOVEMBER, _PAGES),
-    "cline": Known("its pages and those of others, 2026", _PAGES),
-    "cline-cli": Known("3.0.65", _PAGES),
-    "roo": Known("its pages, 2026; the product ended in May 2026", _PAGES),
-    "kilo": Known("7.7.9", _CONNECTED),
-    "zed": Known("its pages, 2026", _PAGES),
-    "kiro": Known(_PAGES_OF_NOVEMBER, _PAGES),
-    "factory": Known("0.225.2", f"{_CONNECTED}, {_ADDED}"),
-    "amp": Known("0.0.1790142911", f"{_LISTED}, {_ADDED}"),
-    "goose": Known("its pages, 2026", _PAGES),
-    "aider": Known("0.86.2", _PAGES),
-    "junie": Known("its pages and those of others, 2026", _PAGES),
-    "continue": Known("its pages, 2026", _PAGES),
-    "crush": Known("0.96.1", _PAGES),
-    "auggie": Known("0.36.0", f"{_LISTED}, {_ADDED}"),
+    "claude": Known(f"{_HOOKED}; {_ADDED}"),
+    "codex": Known(f"{_HOOKED}; {_ADDED}"),
+    "gemini": Known(f"{_HOOKED}; {_ADDED}"),
+    "qwen": Known(f"{_HOOKED}; {_ADDED}"),
+    "copilot": Known(f"{_HOOKED}; {_ADDED}"),
+    "opencode": Known(_HOOKED),
+    "cursor": Known(f"{_PAGES}: an editor, not in npm or PyPI", "pages of others, 2026"),
+    "windsurf": Known(
+        f"{_PAGES}: an editor, not in npm or PyPI", "its pages (rules) and those of others (server), 2026"
+    ),
+    "vscode": Known(f"{_PAGES}: an editor, not in npm or PyPI", _PAGES_OF_NOVEMBER),
+    "cline": Known(f"{_PAGES}: runs in VS Code", "its pages and those of others, 2026"),
+    "cline-cli": Known(_TOLD),
+    "roo": Known(f"{_PAGES}: ran in VS Code", "its pages, 2026; the product ended in May 2026"),
+    "kilo": Known(_TOLD),
+    "zed": Known(f"{_PAGES}: an editor, not in npm or PyPI", "its pages, 2026"),
+    "kiro": Known(f"{_PAGES}: not in npm or PyPI", _PAGES_OF_NOVEMBER),
+    "factory": Known(
+        f"{_TOLD}, with a model of one's own and `FACTORY_AIRGAP_ENABLED`; {_ADDED}. `droid exec` waits for the server"
+        " with `--add-tools MCP:hybrid`"
+    ),
+    "amp": Known(
+        f"{_LISTS}; {_ADDED}. Not run: without an account it opens a login, and it asks models through its own service alone",
+        "0.0.1790142911",
+    ),
+    "goose": Known(f"{_PAGES}: npm and PyPI have other projects of that name", "its pages, 2026"),
+    "aider": Known(f"{_RUN}: reads the rules, runs `hybrid search` when asked, gives its output to the model"),
+    "junie": Known(_FETCHES, "its pages and those of others, 2026; package 3110.7.0"),
+    "continue": Known(f"{_RUN}: `cn` reads the rules, and calls `search` and `read` with the entry below"),
+    "crush": Known(_FETCHES, "0.96.1"),
+    "auggie": Known(
+        f"{_LISTS}; {_ADDED}. Not run: it ends at once without an account, and asks models through its own service alone",
+        "0.36.0",
+    ),
 }
 
 _HEAD = """\
@@ -83,7 +102,23 @@ folder of VS Code is `~/Library/Application Support/Code/User` and `%APPDATA%\\C
 _FORMATS = """\
 ## What the formats were read from
 
-*Run* means that the real client was run here; *documented only* that its format was read and no more.
+*Run against the mock* means that the real client, from npm or PyPI, worked with our files: a mock of its model's API asked
+for the tools and got their results, and removal left each file as it was. `make clients` does it again. *Lists the server*
+means that the client's own list names our entry; *documented only* that its format was read and no more.
+"""
+
+_BY_HAND = """\
+## Continue in a terminal
+
+Continue's editor extensions read the file above. Its command `cn` reads the rules, but servers of `~/.continue/config.yaml`
+alone, a file that we do not make, for `cn` would then no longer use the settings of your account. Add by hand:
+
+```yaml
+mcpServers:
+  - name: hybrid
+    command: hybrid
+    args: [mcp, --client, continue]
+```
 """
 
 _LEFT_OUT = """\
@@ -99,8 +134,10 @@ def clients_page() -> str:
     lines = [MADE.format("the installer"), "", _HEAD]
     lines += table(("client", "`--client`", "hooks", "MCP", "rules"), [_gets(name) for name in CLIENTS])
     lines += [_FILES, *table(("client", "part", "user", "project"), list(_files()))]
-    known = [(CLIENTS[name].label, KNOWN[name].read, KNOWN[name].state) for name in CLIENTS]
-    lines += [_FORMATS, *table(("client", "version or date", "here"), known), _LEFT_OUT]
+    known = [
+        (client.label, KNOWN[name].read or run_version(name), KNOWN[name].state) for name, client in CLIENTS.items()
+    ]
+    lines += [_FORMATS, *table(("client", "version or date", "here"), known), _BY_HAND, _LEFT_OUT]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 

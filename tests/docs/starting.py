@@ -136,7 +136,7 @@ def page_of(client: Client) -> str:
             " [doctor](../troubleshooting.md)."
         ),
         *wrapped(
-            f"Run with {client.label} {_version(client)}. [What an agent gets](../agents.md#what-an-agent-gets) ·"
+            f"Run with {client.label} {run_version(client.name)}. [What an agent gets](../agents.md#what-an-agent-gets) ·"
             f" [be quiet](../agents.md#quiet) · `hybrid hook uninstall --client {client.name}` takes the hooks out again."
         ),
     ]
@@ -145,6 +145,7 @@ def page_of(client: Client) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _version(client: Client) -> str:
+def run_version(client: str) -> str:
+    """Return the version of a client that tests run."""
     told = json.loads((CHECKOUT / "tests/clients/clients.json").read_text(encoding="utf-8"))
-    return str(told[client.name]["version"])
+    return str(told[client]["version"])

@@ -27,8 +27,8 @@ def settings(tmp_path: Path) -> Path:
     return path
 
 
-def _target(path: Path) -> Target:
-    server = CLIENTS["claude"].server
+def _target(path: Path, client: str = "claude") -> Target:
+    server = CLIENTS[client].server
     assert server
     return Target((server,), "user", path, None)
 
@@ -68,3 +68,26 @@ def test_a_client_that_never_stops_is_named(settings: Path, tmp_path: Path, monk
 
     assert "hybrid" not in settings.read_text()
     assert not files.InstallJournal(tmp_path / "home").all()
+
+
+@pytest.mark.parametrize("client", ["opencode", "kilo", "crush"])
+def test_a_new_file_goes_though_the_client_added_the_address_of_its_schema(client: str, tmp_path: Path) -> None:
+    """Kilo Code and OpenCode write `$schema` into settings that they find; its slashes are no comment."""
+    path = tmp_path / "settings.json"
+    install(_target(path, client), WANTED, home=tmp_path / "home")
+    path.write_text(json.dumps({"$schema": "https://example.com/config.json", **json.loads(path.read_bytes())}))
+
+    uninstall(_target(path, client), home=tmp_path / "home")
+
+    assert not path.exists()
+
+
+def test_a_file_in_which_the_user_left_a_comment_stays(tmp_path: Path) -> None:
+    """A comment is the user's, though all settings around it were ours."""
+    path = tmp_path / "settings.json"
+    install(_target(path, "kilo"), WANTED, home=tmp_path / "home")
+    path.write_text(f"// mine\n{path.read_text()}")
+
+    uninstall(_target(path, "kilo"), home=tmp_path / "home")
+
+    assert path.read_text().startswith("// mine\n")

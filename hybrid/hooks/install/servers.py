@@ -143,8 +143,8 @@ class ServerPart(Struct, frozen=True):
             value: object = parse(text).value if text.strip(_EMPTY) else {}
         except JsoncError:
             return False
-        has_comment = "//" in text or "/*" in text
-        return is_object(value) and not has_comment and not self._members(value) - {*self.base, *self.stamps}
+        is_bare = is_object(value) and not self._members(value) - {*self.base, *self.stamps}
+        return is_bare and not _has_comment(text)
 
     def _members(self, value: Mapping[str, Any]) -> set[str]:
         """Return the names of the members that hold anything, of those on the way to our entry."""
@@ -214,6 +214,15 @@ def _settings(text: str, name: str) -> dict[str, Any]:
     if not is_object(value):
         raise SettingsError(f"{name} is not changed: it holds no object")
     return value
+
+
+def _has_comment(text: str) -> bool:
+    """Return whether a JSON text has a comment; the address of a schema is none."""
+    try:
+        json.loads(text.removeprefix(_MARK).strip() or "{}")
+    except ValueError:
+        return "//" in text or "/*" in text
+    return False
 
 
 def _commented(text: str, name: str) -> object:

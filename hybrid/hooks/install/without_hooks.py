@@ -42,6 +42,11 @@ def _in_project(path: str) -> Files:
 # --- forms of an entry ------------------------------------------------------------------------------------
 
 
+def _cline(words: Sequence[str]) -> dict[str, Any]:
+    # Seconds for each answer: Cline CLI takes 3 by itself, and the first answer of all starts a worker.
+    return {**servers.plain(words), "timeout": 60}
+
+
 def _zed(words: Sequence[str]) -> dict[str, Any]:
     return {"source": "custom", **servers.plain(words), "env": {}}
 
@@ -103,9 +108,9 @@ CLINE_CLI = Client(
     name="cline-cli",
     label="Cline CLI",
     server=ServerPart(
-        "cline-cli", Files(Folder("", ".cline"), {"user": "data/settings/cline_mcp_settings.json"}), servers.plain
+        "cline-cli", Files(Folder("", ".cline"), {"user": "data/settings/cline_mcp_settings.json"}), _cline
     ),
-    rules=RulesPart("cline-cli", _in_project(AGENTS)),
+    rules=RulesPart("cline-cli", _files(".cline", "rules/hybrid.md", AGENTS)),
 )
 
 ROO = Client(
@@ -132,7 +137,7 @@ KILO = Client(
         at=("mcp",),
         stamps=("$schema",),
     ),
-    rules=RulesPart("kilo", _in_project(AGENTS)),
+    rules=RulesPart("kilo", Files(_CONFIG, {"user": f"kilo/{AGENTS}", "project": AGENTS})),
 )
 
 ZED = Client(
@@ -204,6 +209,7 @@ CONTINUE = Client(
     label="Continue",
     server=ServerPart("continue", _in_both(".continue", "mcpServers/hybrid.json"), servers.plain, has_own_file=True),
     rules=RulesPart("continue", _in_both(".continue", "rules/hybrid.md"), has_own_file=True),
+    remarks=("its command `cn` takes servers from ~/.continue/config.yaml alone, where you add ours: docs/clients.md",),
 )
 """Reads files of servers in the form of other clients from a folder of its own."""
 
