@@ -11,7 +11,7 @@ from hybrid.hooks.install import files
 from hybrid.hooks.install.changes import Target, install, uninstall
 from hybrid.hooks.install.clients import CLIENTS
 from hybrid.hooks.install.command import Launcher
-from hybrid.hooks.install.parts import Wanted
+from hybrid.hooks.install.parts import SettingsError, Wanted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,3 +91,15 @@ def test_a_file_in_which_the_user_left_a_comment_stays(tmp_path: Path) -> None:
     uninstall(_target(path, "kilo"), home=tmp_path / "home")
 
     assert path.read_text().startswith("// mine\n")
+
+
+@pytest.mark.parametrize("text", ["extensions: {}\n", '"extensions":\n  other:\n    cmd: x\n', "extensions: ~\n"])
+def test_a_map_of_goose_is_not_written_a_second_time(text: str, tmp_path: Path) -> None:
+    """A key that stands there twice is an error for Goose; such a file is refused and stays as it is."""
+    path = tmp_path / "config.yaml"
+    path.write_text(text)
+
+    with pytest.raises(SettingsError, match="by hand"):
+        install(_target(path, "goose"), WANTED, home=tmp_path / "home")
+
+    assert text == path.read_text()

@@ -234,6 +234,9 @@ def _with_yaml(text: str, keys: Sequence[str], entry: Mapping[str, Any], newline
     """Return a YAML text with the entry as the first of its map, which is made at the end where it is missing."""
     key = re.compile(rf"^{re.escape(keys[0])}:[ \t]*(?:#[^\r\n]*)?(?:\r?\n|\Z)", re.MULTILINE)
     match = key.search(text.removeprefix(_MARK))
+    if match is None and keys[0] in (_read(text, "yaml") or {}):
+        # On one line, as `{}`, or quoted: the caller sees that nothing changed and refuses.
+        return text
     if match is None:
         head = text + ("" if not text or text.endswith("\n") else newline)
         return f"{head}{keys[0]}:{newline}" + _shown(keys, entry, "yaml", indent="  ", newline=newline)
