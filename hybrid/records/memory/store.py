@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.records.memory import cleaning
+    from hybrid.records.memory.counting import RowCounts
     from hybrid.records.memory.types import Extracted, Make, Owner, PendingEvent, Row, Session, Summarised, UserPrompt
 
 
@@ -263,6 +264,13 @@ class MemoryStore:
     def stats(self) -> MemoryStats:
         """Return the counts of all rows, and the size of the file."""
         return self.database.read(lambda db: reading.stats(db, size_bytes(self.path)), NO_STATS)
+
+    def counts(self, known: RowCounts | None = None) -> RowCounts:
+        """Return the numbers of rows by project and type; with earlier counts of this memory it costs what changed."""
+        from hybrid.records.memory import counting
+
+        before, none = known or counting.RowCounts(), counting.RowCounts()
+        return self.database.read(lambda db: counting.counts(db, _last_change(db), before), none)
 
     # --- what changed, for an index of the rows ------------------------------------------------------------
 

@@ -37,6 +37,7 @@ def test_reading_what_is_not_there_makes_nothing(store: MemoryStore) -> None:
         store.changes_since(5),
         store.stats(),
     )
+    assert {} == store.counts().of("")
     assert Flushed(0) == store.flush(make=make, now_ms=0, window_ms=1)
     assert {ForgetReport(0, True)} == {
         store.forget("summary", [1]),
@@ -181,6 +182,29 @@ def test_stats_count_what_there_is(store: MemoryStore) -> None:
     ]
     assert (NOW_MS, NOW_MS + 7) == (found.oldest_ms, found.newest_ms)
     assert found.size_bytes == sum(p.stat().st_size for p in store.path.parent.iterdir() if "shm" not in p.name)
+
+
+def test_rows_are_counted_by_what_changed(store: MemoryStore) -> None:
+    """Earlier counts brought up to date are those of a new look: after additions, repeats, and what was forgotten."""
+    counts = store.counts()
+    assert ({}, {}, {}) == (counts.observations, counts.summaries, counts.names)
+    for number, (owner, kind) in enumerate([(THERE, "change"), (HERE, "change"), (HERE, "bugfix")]):
+        row = store.add_observation(owner, told(f"title {number} {kind}", type=kind), NOW_MS + number)
+        counts = store.counts(counts)
+        assert store.counts() == counts
+    assert row is not None
+    store.add_summary(HERE, Summarised(notes="n"), NOW_MS + 7)
+    counts = store.counts(counts)
+    here, every = counts.of(HERE.key), counts.of("")
+    store.forget("observation", [row.id])
+    after = store.counts(counts)
+
+    assert {"change": 1, "bugfix": 1, "summary": 1} == here
+    assert {"change": 2, "bugfix": 1, "summary": 1} == every
+    assert {HERE.key: "shop", THERE.key: "bank"} == counts.names
+    assert {"change": 1, "summary": 1} == after.of(HERE.key)
+    assert store.counts() == after
+    assert after is store.counts(after)
 
 
 def test_ids_are_not_given_twice(store: MemoryStore) -> None:
