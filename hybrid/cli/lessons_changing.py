@@ -111,10 +111,7 @@ def _renumber(args: argparse.Namespace, stores: Stores) -> int:
 
 
 def _promote(args: argparse.Namespace, stores: Stores) -> int:
-    name, store = stores.named(args.id)
-    if store is stores.system:
-        raise LessonsError(f"{name} is a lesson for all projects already")
-    copy = store.promote(name, stores.system, _today())
+    name, copy = id_form(args.id), stores.promote(args.id, _today())
     form = {"lesson": shown(copy).as_json(), "promoted": name}
     print_done(args, form, f"{name} is now {copy.id}, for all projects")
     return 0

@@ -26,6 +26,7 @@ from hybrid.records.lore.files import LoreFolder, personal_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import date
     from pathlib import Path
 
     from hybrid.project.find import Project
@@ -81,6 +82,18 @@ class Stores(Struct, frozen=True):
         """
         name = id_form(lesson_id)
         return name, self.of(name) or self.of_project()
+
+    def promote(self, lesson_id: str, today: date) -> Lesson:
+        """Make a lesson of the project one for all projects, and return that one.
+
+        Raises:
+            ProjectError: The id is of a project's lesson, and there is no project here.
+            LessonsError: It is for all projects already, is not active or must not be promoted, or has no such form.
+        """
+        name, store = self.named(lesson_id)
+        if store is self.system:
+            raise LessonsError(f"{name} is a lesson for all projects already")
+        return store.promote(name, self.system, today)
 
     def supersede(self, old: str, new: str) -> Lesson:
         """Mark a lesson as superseded by another one, and return it.

@@ -298,6 +298,23 @@ class PageLore(Struct, frozen=True, kw_only=True):
     is_enabled: bool
 
 
+LoreKind = Literal["pattern", "anti-pattern", "decision", "handoff"]
+
+
+class PageLoreAddArguments(PageArguments, frozen=True):
+    """A new record of lore.
+
+    Attributes:
+        kind: Its kind.
+        texts: Name → text of its parts, as of its draft; lists have an entry a line. Missing ones are empty.
+        is_forced: Write it although a recent record says nearly the same.
+    """
+
+    kind: LoreKind
+    texts: dict[str, Text]
+    is_forced: bool = False
+
+
 class PageRetractArguments(PageArguments, frozen=True):
     """A record to take back, and why."""
 
@@ -356,8 +373,9 @@ class PageMemory(Struct, frozen=True, kw_only=True):
 
     Attributes:
         next_before: Place of the next page; empty on the last one.
-        projects: Key, name and number of rows of each project; only on the first page.
-        types: Type → number of observations; only on the first page.
+        projects: Key, name and number of rows of each project, the one with most first.
+        types: Type → number of rows of the projects that are looked at; summaries under `summary`.
+        total: Number of rows that fit; None where that is not known without a look at each.
         is_enabled: The setting `memory.enabled`.
     """
 
@@ -366,6 +384,7 @@ class PageMemory(Struct, frozen=True, kw_only=True):
     projects: list[tuple[str, str, int]]
     types: dict[str, int]
     is_enabled: bool
+    total: int | None = None
 
 
 class PageRowResult(Struct, frozen=True, kw_only=True):

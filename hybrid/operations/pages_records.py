@@ -1,9 +1,12 @@
-"""Operations of the page on lessons and lore: look through, add, edit, replace, take away; as the commands do."""
+"""Operations of the page on lessons and lore: look through, add, change, promote, take away; as the commands do."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import ValidationError, convert
+from msgspec.structs import fields, replace
 
 from hybrid.base.errors import HybridError
 from hybrid.base.text import one_line
@@ -11,23 +14,26 @@ from hybrid.knowledge.record_files import open_stores
 from hybrid.knowledge.stores import names_of
 from hybrid.operations import page_types as types
 from hybrid.operations.asking import OperationError, Outcome
-from hybrid.records.errors import LessonsError
+from hybrid.records.errors import DuplicateError, LessonsError
 from hybrid.records.lessons.showing import index_line, shown
 from hybrid.records.lessons.texts import id_form
 from hybrid.records.lessons.types import AI, CATEGORIES, TYPES, Draft, LessonEdit
+from hybrid.records.lore.decisions import DecisionDraft
 from hybrid.records.lore.eligible import best_matches, listed
+from hybrid.records.lore.handoffs import GitState, HandoffDraft
+from hybrid.records.lore.patterns import AntiPatternDraft, PatternDraft
 from hybrid.records.lore.showing import shown_fields
-from hybrid.records.lore.writing import new_writer
+from hybrid.records.lore.writing import git_state, head_commit, new_writer
 from hybrid.records.scoring import LessonScorer
 from hybrid.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from hybrid.operations.asking import Asking
     from hybrid.records.lessons.types import Lesson
     from hybrid.records.lore.eligible import Listed
-    from hybrid.records.lore.writing import LoreWriter
+    from hybrid.records.lore.writing import LoreDraft, LoreWriter
 
 
 # --- lessons ----------------------------------------------------------------------------------------------
@@ -150,6 +156,16 @@ def supersede_lesson(asking: Asking, wanted: types.PageReplaceArguments) -> Outc
     return _done(f"{old} is superseded by {new}", old)
 
 
+def promote_lesson(asking: Asking, wanted: types.PageIdArguments) -> Outcome:
+    """Make a lesson of the project one for all projects.
+
+    Raises:
+        HybridError: There is no such lesson, it is for all projects already, or it must not be promoted.
+    """
+    copy = open_stores(asking.workspace).promote(wanted.id, asking.today)
+    return _done(f"{id_form(wanted.id)} is now {copy.id}, for all projects", copy.id)
+
+
 def delete_lesson(asking: Asking, wanted: types.PageIdArguments) -> Outcome:
     """Mark a lesson as deleted.
 
@@ -208,6 +224,69 @@ def _lore(one: Listed, *, has_fields: bool) -> types.PageLoreRecord:
         is_attributed=record.is_attributed,
         fields=list(texts.items()),
     )
+
+
+def add_lore(asking: Asking, wanted: types.PageLoreAddArguments) -> Outcome:
+    """Write a record; one that says nearly the same as a recent one is written only when that is wanted.
+
+    Raises:
+        HybridError: A part is empty that a record needs, there is no such part, or the file cannot be written.
+    """
+    draft = _draft(asking, wanted.kind, wanted.texts)
+    try:
+        ref = _writer(asking).add(draft, is_forced=wanted.is_forced)
+    except DuplicateError as error:
+        message = str(error).partition("; --force")[0]
+        return Outcome(types.PageDone(message=redact(message), is_done=False))
+    return _done(f"Wrote down {wanted.kind} {ref}", ref)
+
+
+NEEDED: Mapping[types.LoreKind, tuple[str, ...]] = {
+    "pattern": ("name", "solution"),
+    "anti-pattern": ("name", "symptom", "fix"),
+    "decision": ("decision", "rationale"),
+    "handoff": ("message",),
+}
+"""Kind → the parts of a record that must say something, as the commands want them."""
+
+
+def _draft(asking: Asking, kind: types.LoreKind, texts: Mapping[str, str]) -> LoreDraft:
+    """Return the draft of a record.
+
+    Raises:
+        OperationError: A part is empty that it needs, or is none, or has no such form.
+    """
+    empty = [name for name in NEEDED[kind] if not texts.get(name, "").strip()]
+    if empty:
+        raise OperationError(f"the {empty[0]} is empty; a record must say something")
+    root = asking.workspace.project.root if asking.workspace.project else None
+    made: dict[str, object] = {name: text for name, text in texts.items() if text.strip()}
+    for name in _LISTS & made.keys():
+        made[name] = tuple(line.strip() for line in texts[name].splitlines() if line.strip())
+    if kind == "pattern":
+        return _converted(PatternDraft, made)
+    if kind == "anti-pattern":
+        return _converted(AntiPatternDraft, {"risk": "", **made})
+    if kind == "decision":
+        return _converted(DecisionDraft, {**made, "git_commit": head_commit(root) if root else None})
+    return replace(_converted(HandoffDraft, made), git=git_state(root) if root else GitState())
+
+
+_LISTS = frozenset(("alternatives", "tags", "next_steps", "blockers", "questions"))
+_Draft = TypeVar("_Draft", PatternDraft, AntiPatternDraft, DecisionDraft, HandoffDraft)
+
+
+def _converted(form: type[_Draft], parts: Mapping[str, object]) -> _Draft:
+    unknown = sorted(parts.keys() - {one.name for one in fields(form)})
+    if unknown:
+        raise OperationError(f"{unknown[0][:40]!r} is no part of a {form.kind}")
+    try:
+        draft = convert(parts, form, strict=False)
+    except ValidationError as error:
+        raise OperationError(f"a part has no such form: {error}") from error
+    if isinstance(draft, PatternDraft) and not 0 < draft.confidence <= 1:
+        raise OperationError("the confidence must lie above 0 and be at most 1: a pattern of 0 is never given")
+    return draft
 
 
 def retract(asking: Asking, wanted: types.PageRetractArguments) -> Outcome:

@@ -49,8 +49,10 @@ PAGES: Mapping[str, Operation] = {
     "page_lesson_supersede": Operation(
         pages.PageReplaceArguments, pages.PageDone, done_in("pages_records", "supersede_lesson")
     ),
+    "page_lesson_promote": Operation(pages.PageIdArguments, pages.PageDone, done_in("pages_records", "promote_lesson")),
     "page_lesson_delete": Operation(pages.PageIdArguments, pages.PageDone, done_in("pages_records", "delete_lesson")),
     "page_lore": Operation(pages.PageLoreArguments, pages.PageLore, done_in("pages_records", "lore")),
+    "page_lore_add": Operation(pages.PageLoreAddArguments, pages.PageDone, done_in("pages_records", "add_lore")),
     "page_lore_retract": Operation(pages.PageRetractArguments, pages.PageDone, done_in("pages_records", "retract")),
     "page_lore_supersede": Operation(
         pages.PageReplaceArguments, pages.PageDone, done_in("pages_records", "supersede_lore")

@@ -222,7 +222,6 @@ def test_lessons_are_added_edited_superseded_and_deleted(served: Served, browser
     )
     added = next(one for one in shop.json("lessons", "list")["lessons"] if one["title"] == "Look twice")
     twin = browser.post(f"{base}/add", {"title": "Look twice", "content": "Read a diff before it lands"})
-    told = browser.get(twin.headers["location"]).words
     form = {
         "id": added["id"],
         "title": "Look thrice",
@@ -238,7 +237,9 @@ def test_lessons_are_added_edited_superseded_and_deleted(served: Served, browser
     deleted = shop.json("lessons", "show", "L002")["lessons"][0]
 
     assert ["diff", "review"] == added["triggers"]
-    assert "Not added: it resembles" in told
+    assert 409 == twin.status
+    assert "Not added: it resembles" in twin.words
+    assert "Read a diff before it lands</textarea>" in twin.text
     assert ("Look thrice", "Read a diff", "pattern") == (edited["title"], edited["content"], edited["category"])
     assert "L001" == superseded["superseded"]
     assert "deleted" == deleted["superseded"]

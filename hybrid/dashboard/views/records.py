@@ -1,14 +1,17 @@
-"""Views of lessons and lore: look through, add, edit, replace and take away; what takes away asks first."""
+"""Views of lessons and lore: look through, add, edit, promote, replace and take away; what takes away asks first."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hybrid.dashboard.rendering import link
 from hybrid.dashboard.service import PageError
 from hybrid.operations import page_types as types
+from hybrid.records.lore.patterns import CATEGORIES, DEFAULT_CONFIDENCE, SEVERITIES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from msgspec import Struct
     from starlette.responses import Response
 
@@ -24,11 +27,88 @@ _KINDS = {
 }
 
 
+class Part(NamedTuple):
+    """A field of the form of a record: `is_long` gives it several lines, `choices` make it a choice."""
+
+    name: str
+    label: str
+    help: str = ""
+    is_needed: bool = False
+    is_long: bool = False
+    choices: tuple[str, ...] = ()
+    usual: str = ""
+
+
+class Form(NamedTuple):
+    """The form of a kind of lore: what it is for, and its fields in order."""
+
+    title: str
+    about: str
+    parts: tuple[Part, ...]
+
+
+_CATEGORY = Part("category", "Category", choices=CATEGORIES, usual="general")
+_A_LINE_EACH = "One a line."
+
+FORMS: dict[types.LoreKind, Form] = {
+    "decision": Form(
+        "Decision",
+        "What was decided, and why, so that nobody decides it anew.",
+        (
+            Part("decision", "Decision", "Such as: use JSONL for the journal.", is_needed=True),
+            Part("rationale", "Reason", is_needed=True, is_long=True),
+            Part("alternatives", "Alternatives", _A_LINE_EACH, is_long=True),
+            Part("tags", "Tags, with commas", "Words to find it by."),
+        ),
+    ),
+    "pattern": Form(
+        "Pattern",
+        "A solution that proved itself.",
+        (
+            Part("name", "Name", is_needed=True),
+            Part("problem", "Problem", "What goes wrong otherwise.", is_long=True),
+            Part("solution", "Solution", "What to do.", is_needed=True, is_long=True),
+            Part("context", "When it applies"),
+            _CATEGORY,
+            Part("confidence", "Confidence", "Above 0, up to 1.", usual=f"{DEFAULT_CONFIDENCE:g}"),
+        ),
+    ),
+    "anti-pattern": Form(
+        "Anti-pattern",
+        "What not to do.",
+        (
+            Part("name", "Name", is_needed=True),
+            Part("symptom", "Symptom", "How it shows.", is_needed=True, is_long=True),
+            Part("risk", "Risk", "What it leads to."),
+            Part("fix", "Fix", "What to do in its place.", is_needed=True, is_long=True),
+            _CATEGORY,
+            Part("severity", "Severity", choices=SEVERITIES, usual="medium"),
+        ),
+    ),
+    "handoff": Form(
+        "Handoff",
+        "A note for the next session; the newest one counts.",
+        (
+            Part("message", "Where things stand", is_needed=True, is_long=True),
+            Part("next_steps", "Next steps", _A_LINE_EACH, is_long=True),
+            Part("blockers", "Blockers", _A_LINE_EACH, is_long=True),
+            Part("questions", "Open questions", _A_LINE_EACH, is_long=True),
+        ),
+    ),
+}
+"""Kind of lore → its form."""
+
+
 # --- lessons ----------------------------------------------------------------------------------------------
 
 
 def lessons(asked: Asked) -> Response:
     """Show the lessons with stars, trust and how they fade, and a form for a new one."""
+    return _lessons(asked)
+
+
+def _lessons(asked: Asked, draft: types.PageLessonAddArguments | None = None) -> Response:
+    """Show the lessons; with a draft that was not written the form that still holds it."""
     query, is_all = asked.query.get("q", "").strip(), bool(asked.query.get("all"))
     found = asked.ask("page_lessons", types.PageLessonsArguments(query=query, is_all=is_all), types.PageLessons)
     skip = _skip(asked)
@@ -41,6 +121,8 @@ def lessons(asked: Asked) -> Response:
         next_skip=skip + _PAGE if len(found.lessons) > skip + _PAGE else 0,
         query=query,
         is_all=is_all,
+        draft=draft,
+        status=409 if draft else 200,
     )
 
 
@@ -62,6 +144,12 @@ def edit_lesson(asked: Asked) -> Response:
     return asked.page("lesson_edit.html", found=found, lesson=lesson)
 
 
+def confirm_promote_lesson(asked: Asked) -> Response:
+    """Ask whether a lesson is to be one for all projects."""
+    _, lesson = _lesson(asked, asked.query.get("id", ""))
+    return asked.page("lesson_promote.html", lesson=lesson)
+
+
 def confirm_supersede_lesson(asked: Asked) -> Response:
     """Ask which lesson takes the place of another one."""
     _, lesson = _lesson(asked, asked.query.get("id", ""))
@@ -76,9 +164,28 @@ def confirm_delete_lesson(asked: Asked) -> Response:
     return asked.page("lesson_delete.html", lesson=lesson)
 
 
-def _changed(asked: Asked, name: str, arguments: Struct, back: str) -> Response:
-    done = asked.ask(name, arguments, types.PageDone)
+def _changed(
+    asked: Asked, name: str, arguments: Struct, back: str, again: Callable[[], Response] | None = None
+) -> Response:
+    """Make a change, and lead to where it is seen.
+
+    Args:
+        asked: The request.
+        name: Name of the operation.
+        arguments: Its arguments.
+        back: Address of the page to go to.
+        again: Shows the form once more, with what was typed, when nothing was changed.
+    """
+    try:
+        done = asked.ask(name, arguments, types.PageDone)
+    except PageError as error:
+        if again is None or error.kind not in ("usage", "failed"):
+            raise
+        done = types.PageDone(message=str(error), is_done=False)
     asked.desk.service.forget_reports()
+    if again is not None and not done.is_done:
+        asked.session.notes.append((done.message, False))
+        return again()
     return asked.done(done.message, back, is_well=done.is_done)
 
 
@@ -97,7 +204,7 @@ def do_add_lesson(asked: Asked) -> Response:
         is_system=asked.field("level") == "system",
         is_forced=bool(asked.field("force")),
     )
-    return _changed(asked, "page_lesson_add", arguments, asked.path("lessons"))
+    return _changed(asked, "page_lesson_add", arguments, asked.path("lessons"), lambda: _lessons(asked, arguments))
 
 
 def do_edit_lesson(asked: Asked) -> Response:
@@ -116,6 +223,12 @@ def do_edit_lesson(asked: Asked) -> Response:
 
 def _anchor(text: str) -> str:
     return "".join(char for char in text if char.isascii() and (char.isalnum() or char in "-_"))
+
+
+def do_promote_lesson(asked: Asked) -> Response:
+    """Make a lesson one for all projects."""
+    arguments = types.PageIdArguments(id=asked.field("id"))
+    return _changed(asked, "page_lesson_promote", arguments, asked.path("lessons"))
 
 
 def do_supersede_lesson(asked: Asked) -> Response:
@@ -150,6 +263,43 @@ def lore(asked: Asked) -> Response:
         skip=skip,
         next_skip=skip + _PAGE if found.total > skip + _PAGE else 0,
     )
+
+
+def new_lore(asked: Asked) -> Response:
+    """Show the form for a new record of a kind."""
+    kind = asked.query.get("kind", "")
+    if kind not in FORMS:
+        return asked.page("lore_add.html", kind="", forms=FORMS)
+    return _lore_form(asked, _lore_kind(kind), {})
+
+
+def _lore_kind(name: str) -> types.LoreKind:
+    """Return a kind of lore.
+
+    Raises:
+        PageError: It is none.
+    """
+    for kind in FORMS:
+        if kind == name:
+            return kind
+    raise PageError(f"{name[:40]!r} is no kind of lore", "usage")
+
+
+def _lore_form(asked: Asked, kind: types.LoreKind, texts: Mapping[str, str]) -> Response:
+    status = 409 if texts else 200
+    return asked.page("lore_add.html", status=status, kind=kind, forms=FORMS, parts=FORMS[kind].parts, texts=texts)
+
+
+def do_add_lore(asked: Asked) -> Response:
+    """Write a record down; what cannot be written stands in the form again."""
+    kind = _lore_kind(asked.field("kind"))
+    texts = {part.name: asked.field(part.name) for part in FORMS[kind].parts}
+    sent = {part.name: texts[part.name] for part in FORMS[kind].parts}
+    if "tags" in sent:
+        sent["tags"] = "\n".join(_triggers(sent["tags"]))
+    arguments = types.PageLoreAddArguments(kind=kind, texts=sent, is_forced=bool(asked.field("force")))
+    back = link(asked.path("lore"), kind=kind).unescape()
+    return _changed(asked, "page_lore_add", arguments, back, lambda: _lore_form(asked, kind, texts))
 
 
 def lore_record(asked: Asked) -> Response:

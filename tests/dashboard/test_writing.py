@@ -1,0 +1,169 @@
+"""What a person writes down on the page: lore of each kind, lessons for all projects; as the commands do."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.support.pages import CONTROL, SCRIPT, SECRET
+
+if TYPE_CHECKING:
+    from tests.support.browsing import Browser
+    from tests.support.pages import Served
+
+RECORDS: list[tuple[str, dict[str, str], dict[str, Any]]] = [
+    (
+        "decision",
+        {
+            "decision": "Keep one queue",
+            "rationale": "Two get out of step",
+            "alternatives": "Two\r\nNone",
+            "tags": "a, b",
+        },
+        {"decision": "Keep one queue", "alternatives": ["Two", "None"], "tags": ["a", "b"]},
+    ),
+    (
+        "pattern",
+        {"name": "Quote paths", "solution": 'Write "$path"', "category": "bash", "confidence": "0.8"},
+        {"name": "Quote paths", "solution": 'Write "$path"', "category": "bash", "confidence": "0.8"},
+    ),
+    (
+        "anti-pattern",
+        {"name": "Sleep in tests", "symptom": "Slow", "fix": "Wait for the event", "severity": "high"},
+        {"name": "Sleep in tests", "symptom": "Slow", "fix": "Wait for the event", "severity": "high"},
+    ),
+    (
+        "handoff",
+        {"message": "Refunds work, partial ones do not", "next_steps": "Round the cents\r\nTell the shop"},
+        {"message": "Refunds work, partial ones do not", "next_steps": ["Round the cents", "Tell the shop"]},
+    ),
+]
+
+
+def _flat(record: dict[str, Any]) -> dict[str, Any]:
+    """The parts of a record; those of a handoff stand in an object of their own."""
+    fields = record["fields"]
+    return {**fields, **next((part for part in fields.values() if isinstance(part, dict) and "message" in part), {})}
+
+
+@pytest.mark.parametrize(("kind", "form", "written"), RECORDS, ids=[kind for kind, _, _ in RECORDS])
+def test_lore_is_written_down_as_the_commands_do(
+    served: Served, browser: Browser, kind: str, form: dict[str, str], written: dict[str, Any]
+) -> None:
+    """The form of each kind leads to the list, which shows the new record; the command shows the same."""
+    base, shop = f"{served.base}/lore", served.shop
+    fields = browser.get(f"{base}/add?kind={kind}")
+    done = browser.post(f"{base}/add", {"kind": kind, **form})
+    listed = browser.get(done.headers["location"]).words
+    ref = re.search(f"Wrote down {kind} ([a-z]+-[0-9a-f-]+)", listed)
+    assert ref
+    record = _flat(shop.json("lore", "show", ref[1])["records"][0])
+
+    assert all(f'name="{name}"' in fields.text for name in form)
+    assert 303 == done.status
+    assert written == {name: record.get(name) for name in written}
+
+
+def test_lore_that_cannot_be_written_stays_in_the_form(served: Served, browser: Browser) -> None:
+    """A part that is missing, a number that is none, or a like record: the reason is told, nothing typed is lost."""
+    base = f"{served.base}/lore"
+    browser.get(f"{base}/add?kind=decision")
+    empty = browser.post(f"{base}/add", {"kind": "decision", "decision": "Use one lock", "rationale": " "})
+    number = browser.post(f"{base}/add", {"kind": "pattern", "name": "n", "solution": "s", "confidence": "much"})
+    zero = browser.post(f"{base}/add", {"kind": "pattern", "name": "n", "solution": "s", "confidence": "0"})
+    twin = {"kind": "decision", "decision": "Use one lock for all files", "rationale": "Two wait for each other"}
+    first = browser.post(f"{base}/add", twin)
+    second = browser.post(f"{base}/add", twin)
+    forced = browser.post(f"{base}/add", twin | {"force": "1"})
+
+    assert [409, 409, 409, 303, 409, 303] == [one.status for one in (empty, number, zero, first, second, forced)]
+    assert "the rationale is empty" in empty.words
+    assert 'value="Use one lock"' in empty.text
+    assert "a part has no such form" in number.words
+    assert "must lie above 0" in zero.words
+    assert "says nearly the same" in second.words
+    assert "--force" not in second.words
+    assert "Two wait for each other</textarea>" in second.text
+
+
+def test_an_unknown_kind_of_lore_is_asked_for(served: Served, browser: Browser) -> None:
+    """Without a kind the page offers all four; a change of none is refused."""
+    base = f"{served.base}/lore"
+    offered = browser.get(f"{base}/add?kind=poem")
+    refused = browser.post(f"{base}/add", {"kind": "poem", "message": "roses"})
+
+    assert {f"{base}/add?kind={kind}" for kind, _, _ in RECORDS} <= set(offered.links())
+    assert 400 == refused.status
+
+
+def test_what_is_written_down_holds_no_secret(served: Served, browser: Browser) -> None:
+    """Secrets are taken out before a file holds them; markup is shown as text, also in the form that comes back."""
+    base, shop = f"{served.base}/lore", served.shop
+    browser.get(f"{base}/add?kind=decision")
+    form = {"kind": "decision", "decision": f"Rotate {SECRET} {SCRIPT}", "rationale": f"It leaked {CONTROL}"}
+    done = browser.post(f"{base}/add", form)
+    page = browser.get(done.headers["location"])
+    back = browser.post(f"{base}/add", form | {"rationale": ""})
+
+    assert SECRET not in page.text + back.text + shop.out("lore", "list", "--json")
+    assert SCRIPT not in page.text + back.text
+    assert "Rotate [redacted:github_token]" in page.words
+
+
+def test_a_lesson_is_promoted_after_a_question(served: Served, browser: Browser) -> None:
+    """The link leads to a question, its form makes the lesson one for all projects, as the command does."""
+    base, shop = f"{served.base}/lessons", served.shop
+    shop.out("lessons", "add", "Name the unit", "A figure has a unit", "--quiet")
+    name = next(one["id"] for one in shop.json("lessons", "list")["lessons"] if one["title"] == "Name the unit")
+    asked = browser.get(f"{base}/promote?id={name}").words
+    done = browser.post(f"{base}/promote", {"id": name})
+    told = browser.get(done.headers["location"]).words
+    copy = next(one for one in shop.json("lessons", "list")["lessons"] if one["title"] == "Name the unit")
+    again = browser.post(f"{base}/promote", {"id": copy["id"]})
+    unknown = browser.post(f"{base}/promote", {"id": "L999"})
+
+    assert f"Make {name} a lesson for all projects?" in asked
+    assert f"{name} is now {copy['id']}, for all projects." in told
+    assert copy["id"].startswith("S")
+    assert 409 == again.status
+    assert "is a lesson for all projects already" in again.words
+    assert 409 == unknown.status
+    assert f"{base}/promote?id={copy['id']}" not in browser.get(base).links()
+
+
+def test_a_lesson_that_must_not_be_promoted_is_not(served: Served, browser: Browser) -> None:
+    """The page says so in place of the button, and the change is refused."""
+    base, shop = f"{served.base}/lessons", served.shop
+    shop.out("lessons", "add", "Only here", "This shop closes at noon", "--quiet")
+    name = next(one["id"] for one in shop.json("lessons", "list")["lessons"] if one["title"] == "Only here")
+    shop.out("lessons", "edit", name, "--promotable", "no", "--quiet")
+    asked = browser.get(f"{base}/promote?id={name}")
+    refused = browser.post(f"{base}/promote", {"id": name})
+
+    assert "Promotable: no" in asked.words
+    assert f'action="{base}/promote"' not in asked.text
+    assert 409 == refused.status
+
+
+@pytest.mark.parametrize(
+    ("path", "form"),
+    [
+        ("lore/add", {"kind": "handoff", "message": "forged"}),
+        ("lessons/promote", {"id": "L001"}),
+        ("lessons/add", {"title": "forged", "content": "forged"}),
+    ],
+)
+def test_a_change_without_the_token_of_the_session_is_refused(
+    served: Served, browser: Browser, path: str, form: dict[str, object]
+) -> None:
+    """A form of another page cannot know it; nothing is written."""
+    browser.get(f"{served.base}/lore")
+    bare = browser.post(f"{served.base}/{path}", form, forgery=False)
+    wrong = browser.post(f"{served.base}/{path}", {**form, "forgery": "x" * 43}, forgery=False)
+    elsewhere = browser.post(f"{served.base}/{path}", form, headers={"Origin": "http://evil.example"})
+
+    assert [403, 403, 403] == [one.status for one in (bare, wrong, elsewhere)]
+    assert "forged" not in served.shop.out("lore", "list", "--all") + served.shop.out("lessons", "list")
+    assert "L001" in served.shop.out("lessons", "list")
