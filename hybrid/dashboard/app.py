@@ -82,6 +82,7 @@ def application(desk: Desk, sessions: Sessions, port: int, asked: Callable[[], N
     routes = [
         Route("/", first),
         Route("/none", _endpoint(desk, lambda asked: asked.page("none.html"))),
+        Route("/projects", _endpoint(desk, logged.projects), methods=["GET"]),
         Mount("/static", StaticFiles(directory=FOLDER / "static")),
         *(Route(f"/p/{{key}}/{path}", _endpoint(desk, view), methods=["GET"]) for path, view in _SHOWN.items()),
         *(Route(f"/p/{{key}}/{path}", _endpoint(desk, view), methods=["POST"]) for path, view in _DONE.items()),

@@ -121,8 +121,15 @@ class Asked:
         """
         return self.desk.service.ask(name, self.project.root, arguments, result)
 
+    @property
+    def is_every_project(self) -> bool:
+        """True if the address asks for what happened in all projects."""
+        return self.query.get("owner") == "*"
+
     def log_filter(self, **wanted: Any) -> LogFilter:
-        """Return a filter for the lines of the log of this project."""
+        """Return a filter for the lines of the log of this project, or of all if the address asks for them."""
+        if self.is_every_project:
+            return LogFilter(**wanted)
         return LogFilter(key=self.project.key, root=self.project.root, **wanted)
 
     def page(self, template: str, /, *, status: int = 200, **values: Any) -> Response:

@@ -183,8 +183,11 @@ def told(score: object, bar: object, is_open: bool | None = None) -> str:
 
 
 _WIDE, _NARROW = 720.0, 360.0
-_CURVE_H = 220.0
+_CURVE_H = 260.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44.0, 12.0, 10.0, 34.0
+_DOT_ROWS = 6
+_DOTS_H = 16.0 + _DOT_ROWS * 10.0
+"""Height below the curve for the prompts."""
 
 
 def curves(points: Sequence[Mapping[str, Any]]) -> Markup:
@@ -195,8 +198,8 @@ def curves(points: Sequence[Mapping[str, Any]]) -> Markup:
 def _curve(points: Sequence[Mapping[str, Any]], name: str, whole_w: float) -> Markup:
     """Return the curve of scores against the bar: how many of the last prompts reach how much more than they had to.
 
-    Below it each prompt is drawn where it fell: full when text was given, hollow when not, with a tick above for a mark
-    as good and a cross for noise.
+    Below it each prompt is drawn where it fell: full when text was given, hollow when not, with a tick beside it for a
+    mark as good and a cross for noise.
 
     Args:
         points: Of each prompt `margin` (its score less its bar), `is_injected`, and `mark` (good, noise or empty).
@@ -205,7 +208,7 @@ def _curve(points: Sequence[Mapping[str, Any]], name: str, whole_w: float) -> Ma
     """
     margins = sorted(float(point["margin"]) for point in points)
     low, high = min(-0.3, margins[0]) - 0.02, max(0.3, margins[-1]) + 0.02
-    inner_w, inner_h = whole_w - _LEFT - _RIGHT, _CURVE_H - _TOP - _BOTTOM - 26
+    inner_w, inner_h = whole_w - _LEFT - _RIGHT, _CURVE_H - _TOP - _BOTTOM - _DOTS_H
 
     def x(value: float) -> float:
         return _LEFT + (value - low) / (high - low) * inner_w
@@ -221,10 +224,12 @@ def _curve(points: Sequence[Mapping[str, Any]], name: str, whole_w: float) -> Ma
     above = sum(margin >= 0 for margin in margins)
     parts = [_axes((low, high), whole_w, x, y), f'<path class="curve" d="{" ".join(steps)}"></path>']
     parts += [f'<line class="limit" x1="{x(0):.1f}" x2="{x(0):.1f}" y1="{_TOP:g}" y2="{_CURVE_H - _BOTTOM:g}"></line>']
-    base = _TOP + inner_h + 14
-    for place, point in enumerate(points):
-        spread = (place % 3 - 1) * 5
-        parts.append(_dot(x(float(point["margin"])), base + spread, point))
+    n_at: dict[int, int] = {}
+    for point in points:
+        at = x(float(point["margin"]))
+        # Those in one place stand below each other; beyond the last row they share it.
+        row = n_at[round(at / 7)] = n_at.get(round(at / 7), -1) + 1
+        parts.append(_dot(at, _TOP + inner_h + 16 + min(row, _DOT_ROWS - 1) * 10, point))
     label = f"{above} of the last {n} prompts reached their bar"
     return Markup(
         f'<svg class="gatecurve {name}" role="img" aria-label="{label}" viewBox="0 0 {whole_w:g} {_CURVE_H:g}">'
@@ -249,5 +254,5 @@ def _axes(ends: tuple[float, float], whole_w: float, x: Any, y: Any) -> str:
 def _dot(x: float, y: float, point: Mapping[str, Any]) -> str:
     kind = "given" if point["is_injected"] else "silent"
     mark = {"good": "M-4 0 L-1 3 L4 -4", "noise": "M-3 -3 L3 3 M-3 3 L3 -3"}.get(str(point["mark"]), "")
-    drawn = f'<path class="mark" transform="translate({x:.1f} {y - 9:.1f})" d="{mark}"></path>' if mark else ""
+    drawn = f'<path class="mark" transform="translate({x + 9:.1f} {y:.1f})" d="{mark}"></path>' if mark else ""
     return f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="3.2"></circle>{drawn}'

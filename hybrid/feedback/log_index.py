@@ -82,6 +82,8 @@ class _Part:
         self.sessions = array("I")
         self.reasons = array("I")
         self.signs = array("B")
+        self.counts: dict[tuple[int, int], int] = {}
+        """(project, reason) → number of lines."""
 
 
 class LogIndex:
@@ -143,9 +145,11 @@ class LogIndex:
         part.ids.append(_number_of(line.id))
         # A directory stands for a project that was not found in time; no key begins with a zero byte.
         place = line.project if line.project is not None else f"\0{line.cwd or ''}"
-        part.projects.append(self._number(str(place)))
+        project, reason = self._number(str(place)), self._number(str(line.reason or ""))
+        part.projects.append(project)
         part.sessions.append(self._number(str(line.session or "")))
-        part.reasons.append(self._number(str(line.reason or "")))
+        part.reasons.append(reason)
+        part.counts[project, reason] = part.counts.get((project, reason), 0) + 1
         part.signs.append(_signs_of(line))
 
     def _number(self, name: str) -> int:
@@ -214,14 +218,18 @@ class LogIndex:
             return sum(1 for _ in self._places(wanted, ""))
 
     def reasons(self, wanted: LogFilter) -> dict[str, int]:
-        """Return reason → number of wanted events, the most frequent first, equal ones by name."""
-        found: dict[int, int] = {}
+        """Return reason → number of events of a project, the most frequent first, equal ones by name.
+
+        Of the filter only the project counts: the numbers are kept, and nothing is looked through.
+        """
+        found: dict[str, int] = {}
         with self._lock:
-            for part, line in self._places(wanted, ""):
-                number = part.reasons[line]
-                found[number] = found.get(number, 0) + 1
-            named = {self._names[number]: n for number, n in found.items()}
-        return dict(sorted(named.items(), key=lambda one: (-one[1], one[0])))
+            projects = self._projects_of(wanted) if wanted.key else None
+            for part in self._parts:
+                for (project, reason), n in part.counts.items():
+                    if projects is None or project in projects:
+                        found[self._names[reason]] = found.get(self._names[reason], 0) + n
+        return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
 
     def _places(self, wanted: LogFilter, before: str) -> Iterator[tuple[_Part, int]]:
         """Yield the places of the wanted lines, newest first, from before an event on."""

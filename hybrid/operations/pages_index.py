@@ -76,7 +76,7 @@ def _hit(one: ResultHit, terms: Collection[str]) -> types.PageHit:
     hit = one.hit
     path = "" if hit.is_record else redact(hit.path)
     return types.PageHit(
-        title=redact(one.header),
+        title=redact(_heading(one)),
         kind=hit.kind,
         ref=record_id(hit.path) if hit.is_record else f"{path}:{hit.start_line}-{hit.end_line}",
         path=path,
@@ -91,6 +91,12 @@ def _hit(one: ResultHit, terms: Collection[str]) -> types.PageHit:
         lines=list(_lines(one, terms)),
         is_stale=one.text is None and not hit.is_record,
     )
+
+
+def _heading(one: ResultHit) -> str:
+    """Return the heading of a hit without its kind, which begins it in square brackets."""
+    begin, _, rest = one.header.partition("] ")
+    return rest if begin.startswith("[") and rest else one.header
 
 
 def _lines(one: ResultHit, terms: Collection[str]) -> Iterator[types.PageLine]:

@@ -16,21 +16,25 @@ from hybrid.operations.asking import OperationError, Outcome
 from hybrid.records.memory.showing import (
     body_lines,
     full_lines,
+    kind_of,
     name_of,
     parse_name,
     title_of,
     type_of,
 )
 from hybrid.records.memory.texts import iso
-from hybrid.records.memory.types import Observation
+from hybrid.records.memory.types import MEMORY_KINDS, Observation
 from hybrid.redact import redact
 from hybrid.render.numbers import amount
 from hybrid.upkeep.cleaning_indexes import purge_index
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from hybrid.operations.asking import Asking
+    from hybrid.records.memory.counting import RowCounts
     from hybrid.records.memory.store import MemoryStore
-    from hybrid.records.memory.types import MemoryStats, Row, RowFilter
+    from hybrid.records.memory.types import Row, RowFilter
     from hybrid.types import HookEvent
     from hybrid.workspace import Workspace
 
@@ -54,30 +58,38 @@ def memory(asking: Asking, wanted: types.PageMemoryArguments) -> Outcome:
         flush(asking.workspace, store, asking.now_ms)
     opened = OpenMemory(asking.workspace, store, _scope(asking, store, wanted.project), asking.now_ms)
     rows, more = _found(asking, opened, wanted)
-    counted = None if wanted.before else _counted(store)
+    counted = _counted(store)
     here = opened.scope.present
+    by_type = counted.of(opened.scope.key)
     found = types.PageMemory(
         rows=[_row(one, here) for one in rows],
         next_before=more,
-        projects=[(one.key, one.project, one.n_observations + one.n_summaries) for one in counted.by_project]
-        if counted
-        else [],
-        types=dict(counted.by_type) if counted else {},
+        projects=sorted(
+            ((key, name, sum(counted.of(key).values())) for key, name in counted.names.items()),
+            key=lambda one: (-one[2], one[1], one[0]),
+        ),
+        types=by_type,
+        total=_total(wanted, by_type),
         is_enabled=asking.workspace.config.memory.enabled,
     )
     return Outcome(found)
 
 
-_COUNTED: dict[str, tuple[int, MemoryStats]] = {}
-"""Path of a memory → its figures at a change; to count 100,000 rows takes a fifth of a second."""
+def _total(wanted: types.PageMemoryArguments, by_type: Mapping[str, int]) -> int | None:
+    """Return how many rows fit; None where only a look at each of them would tell."""
+    if wanted.file.strip() or wanted.since.strip() or wanted.session or wanted.query.strip():
+        return None
+    return sum(n for name, n in by_type.items() if not wanted.types or name in wanted.types)
 
 
-def _counted(store: MemoryStore) -> MemoryStats:
-    change = store.last_change()
-    known = _COUNTED.get(str(store.path))
-    if known is None or known[0] != change:
-        known = _COUNTED[str(store.path)] = (change, store.stats())
-    return known[1]
+_COUNTED: dict[str, RowCounts] = {}
+"""Path of a memory → its counts at a change: to count 100,000 rows takes a fifth of a second."""
+
+
+def _counted(store: MemoryStore) -> RowCounts:
+    path = str(store.path)
+    _COUNTED[path] = store.counts(_COUNTED.get(path))
+    return _COUNTED[path]
 
 
 def _scope(asking: Asking, store: MemoryStore, project: str) -> MemoryScope:
@@ -94,15 +106,26 @@ def _found(asking: Asking, opened: OpenMemory, wanted: types.PageMemoryArguments
     """Return the rows of a page, and the place of the next one, empty on the last page."""
     own = asking.workspace.project
     files = project_paths([wanted.file], None, own.root if own else None) if wanted.file.strip() else ()
-    only = opened.scope.wanted(Filters(wanted.limit, wanted.since, tuple(wanted.types), files), opened.now_ms)
-    if wanted.session:
-        only = replace(only, session_id=wanted.session)
+    filters = [Filters(wanted.limit, wanted.since, names, files) for names in _sorts(wanted.types)]
+    only = [replace(opened.scope.wanted(one, opened.now_ms), session_id=wanted.session) for one in filters]
     if wanted.query.strip():
-        request = opened.request(only, min(wanted.limit, _MOST_FOUND))
-        return [one.row for one in search_memory(asking.workspace, asking.kinds, wanted.query, request)], ""
-    rows = _older(opened.store, only, wanted.before, wanted.limit + 1)
+        requests = [opened.request(one, min(wanted.limit, _MOST_FOUND)) for one in only]
+        ranked = [one for each in requests for one in search_memory(asking.workspace, asking.kinds, wanted.query, each)]
+        ranked.sort(key=lambda one: -(one.parts.score if one.parts else 0.0))
+        return [one.row for one in ranked[: wanted.limit]], ""
+    rows = sorted(
+        (row for one in only for row in _older(opened.store, one, wanted.before, wanted.limit + 1)),
+        key=lambda row: (row.created_ms, MEMORY_KINDS.index(kind_of(row)), row.id),
+        reverse=True,
+    )
     page = rows[: wanted.limit]
     return page, f"{page[-1].created_ms}.{name_of(page[-1])}" if len(rows) > wanted.limit else ""
+
+
+def _sorts(names: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return sets of types, each of which a filter can have: summaries have no type and stand alone."""
+    observations = tuple(name for name in names if name != "summary")
+    return [*([observations] if observations or not names else []), *([("summary",)] if "summary" in names else [])]
 
 
 def _older(store: MemoryStore, only: RowFilter, before: str, limit: int) -> list[Row]:

@@ -49,10 +49,26 @@ def test_now_tells_what_was_given_and_why_not(served: Served, browser: Browser) 
     # Other tests write events too: the page before a later one begins with those of the fixture.
     page = browser.get(f"{served.base}/now?before=0000070007")
 
-    assert "full src/payments/client.py:1-20 PaymentClient meaning 0.51 (#1) · words 8.2 (#2)" in page.words
+    assert "full src/payments/client.py:1-20 PaymentClient meaning 0.51, rank 1 · words 8.2, rank 2" in page.words
     assert "Nothing in the project is close enough to the prompt" in page.words
     assert "score 0.52, bar 0.31: open" in page.words
     assert "of another project" not in page.words
+
+
+def test_now_can_show_all_projects(served: Served, browser: Browser) -> None:
+    """What other projects got stands beside what this one got, each with its name."""
+    lines = [
+        event_line(600, "e" * 16, reason="elsewhere", prompt="asked elsewhere"),
+        event_line(601, key_of(served.shop), reason="elsewhere", prompt="asked here"),
+    ]
+    write_log(served.shop, lines)
+    every = browser.get(f"{served.base}/now?owner=*&reason=elsewhere").words
+    own = browser.get(f"{served.base}/now?reason=elsewhere").words
+
+    assert re.search(r"no project claude, answered in 42 ms Why\? asked elsewhere", every)
+    assert re.search(r"shop claude, answered in 42 ms Why\? asked here", every)
+    assert "asked here" in own
+    assert "asked elsewhere" not in own
 
 
 def test_rows_of_the_memory_have_their_titles(served: Served, browser: Browser) -> None:
@@ -191,6 +207,18 @@ def test_search_marks_the_words_and_draws_the_evidence(served: Served, browser: 
     assert 'class="sharebar plus"' in page.text
 
 
+def test_search_tells_how_many_of_each_kind(served: Served, browser: Browser) -> None:
+    """The limit counts for each kind, so the sum is told in parts; what is no file leads to its record."""
+    page = browser.get(f"{served.base}/search?q=payment+client+retry+loop")
+    links = page.links()
+    nothing = browser.get(f"{served.base}/search?q=payment&path=nowhere/*").words
+
+    assert re.search(r"\b\d+ hits: \d+ among files, \d+ of the memory\.", page.words)
+    assert f"{served.base}/memory/row?id=o1" in links
+    assert 200 == browser.get(f"{served.base}/memory/row?id=o1").status
+    assert "Nothing was found. Try fewer or other words, or search without the restrictions" in nothing
+
+
 def test_search_is_restricted_as_the_command_is(served: Served, browser: Browser) -> None:
     """By path and by kind; what cannot be is said."""
     docs = browser.get(f"{served.base}/search?q=payment&path=docs/*")
@@ -210,7 +238,8 @@ def test_the_gate_draws_where_prompts_fell(served: Served, browser: Browser) -> 
     assert 'class="gatecurve wide"' in page.text
     assert page.text.count('class="silent"') >= 1
     assert page.text.count('class="given"') >= 3
-    assert "bar for tasks of other projects" in page.words
+    assert "Keeps out" in page.words
+    assert "tasks of other projects 0." in page.words
 
 
 def test_lessons_are_added_edited_superseded_and_deleted(served: Served, browser: Browser) -> None:
@@ -306,6 +335,27 @@ def test_memory_is_a_timeline_with_filters(served: Served, browser: Browser) -> 
     assert 409 == browser.get(f"{base}?since=never").status
 
 
+def test_memory_tells_how_many_rows_fit(served: Served, browser: Browser) -> None:
+    """Of the projects that are looked at, with and without summaries, which can be asked for beside other sorts."""
+    base = f"{served.base}/memory"
+    mine, every = browser.get(base).words, browser.get(f"{base}?owner=*").words
+    mixed = browser.get(f"{base}?type=summary&type=bugfix").words
+    sought = browser.get(f"{base}?type=summary&type=bugfix&q=retry+loop").words
+
+    assert "4 rows" in mine
+    assert "shop (4) all projects (5) blog (1)" in mine
+    assert "summary 1" in mine
+    assert "change 1" in mine
+    assert "5 rows" in every
+    assert "change 2" in every
+    assert "2 rows" in mixed
+    assert mixed.index("Make the retry loop end") < mixed.index("Cap retry attempts")
+    assert "Run pytest" not in mixed
+    assert {"Make the retry loop end", "Cap retry attempts"} == {
+        title for title in ("Make the retry loop end", "Cap retry attempts", "Run pytest") if title in sought
+    }
+
+
 def test_what_is_forgotten_is_gone(served: Served, browser: Browser) -> None:
     """Rows go for good, from the store and from the search; forgetting again finds nothing."""
     base = f"{served.base}/memory"
@@ -329,7 +379,7 @@ def test_the_index_tells_files_and_what_was_left_out(served: Served, browser: Br
     skipped = browser.get(f"{served.base}/index?show=skipped").words
     found = browser.get(f"{served.base}/index?contains=CLIENT").words
 
-    assert re.search(r"Languages .*python \d+", page)
+    assert re.search(r"Files by language .*python \d+", page)
     assert "src/payments/client.py code python" in page
     assert "lock_file" in skipped
     assert "src/users/store.py" not in found
@@ -372,6 +422,12 @@ def test_another_project_can_be_looked_at(
     link = next(one for one in menu.links() if one.startswith("/p/") and not one.startswith(served.base))
     page = browser.get(link)
 
+    projects = browser.get("/projects")
+    row = re.search(r"bank \S+/bank No event in the log\. 0 rows in the memory\. Memory of bank", projects.words)
+
+    assert row, projects.words
+    assert f"{link.rpartition('/')[0]}/memory" in projects.links()
+    assert re.search(r"also keeps rows of projects that are not known any more: blog \(1\)", projects.words)
     assert "bank" in menu.words
     assert "What was given to agents in bank" in page.words
     assert 404 == browser.get("/p/0123456789abcdef/now").status

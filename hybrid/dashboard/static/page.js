@@ -30,7 +30,8 @@
     const button = document.getElementById("theme");
     if (!button) return;
     const isDark = () => root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    const tell = () => button.setAttribute("aria-pressed", String(isDark()));
+    // It says what a click does, so that nobody takes it for the state.
+    const tell = () => { button.textContent = isDark() ? "Switch to light" : "Switch to dark"; };
     button.hidden = false;
     tell();
     button.addEventListener("click", () => {
@@ -51,8 +52,8 @@
     const start = () => {
       if (source || document.hidden || isPaused) return;
       source = new EventSource(`${list.dataset.follow}&after=${encodeURIComponent(after)}`);
-      source.onopen = () => say("live");
-      source.onerror = () => say("not connected: is hybrid dashboard still running?");
+      source.onopen = () => say("Live: new rows appear by themselves.");
+      source.onerror = () => say("Not connected: is hybrid dashboard still running?");
       source.onmessage = (message) => {
         const told = JSON.parse(message.data);
         after = told.id || after;
@@ -72,7 +73,7 @@
         isPaused = !isPaused;
         pause.setAttribute("aria-pressed", String(isPaused));
         pause.textContent = isPaused ? "Go on" : "Pause";
-        if (isPaused) { stop(); say("paused"); } else start();
+        if (isPaused) { stop(); say("Paused: new rows wait."); } else start();
       });
     }
     document.addEventListener("visibilitychange", () => document.hidden ? stop() : start());
@@ -95,9 +96,11 @@
     setInterval(look, 2000);
   }
 
-  // `/` goes to the search field; `j` and `k` from row to row.
+  // `/` goes to the search field; `j` and `k` from row to row; Escape closes the menu.
   function keys() {
     document.addEventListener("keydown", (event) => {
+      const menu = event.key === "Escape" && document.querySelector("details.menu[open]");
+      if (menu) { menu.open = false; menu.querySelector("summary").focus(); return; }
       if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
       if (event.key === "/") {
         const field = document.querySelector("main input[type=search]");

@@ -39,7 +39,7 @@ _SKIPPED = {
     "empty": "holds nothing",
     "generated": "says that a program made it",
     "lock_file": "a lock file of packages",
-    "minified": "pressed together for machines",
+    "minified": "minified: no person wrote it like this",
     "secret_file": "made for secrets",
     "too_large": "larger than index.max_file_bytes",
     "too_long": "lines too long to read",

@@ -16,12 +16,12 @@ from hybrid.base.errors import HybridError
 from hybrid.dashboard.rendering import curves
 from hybrid.dashboard.service import PageError
 from hybrid.feedback.events import compared_in, is_decision
-from hybrid.feedback.log_index import COMPARED, INJECTED, PROMPT
+from hybrid.feedback.log_index import COMPARED, INJECTED, PROMPT, LogFilter
 from hybrid.feedback.marks import add_mark, read_marks, remove_marks
 from hybrid.feedback.reasons import REASONS, STARTS, reason_of
 from hybrid.health.explaining import advice, item_place, learned_ids
 from hybrid.health.gate_words import gate_rows, kind_rows
-from hybrid.operations.page_types import PageTitles, PageTitlesArguments
+from hybrid.operations.page_types import PageMemory, PageMemoryArguments, PageTitles, PageTitlesArguments
 from hybrid.records.memory.showing import parse_name
 from hybrid.render.numbers import LOWEST_BAR, local_time
 
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from starlette.responses import Response
 
-    from hybrid.dashboard.desk import Asked
+    from hybrid.dashboard.desk import Asked, KnownProject
+    from hybrid.feedback.log_index import LogIndex
 
     Event = dict[str, Any]
 
@@ -70,10 +71,12 @@ def now(asked: Asked) -> Response:
     wanted = asked.log_filter(signs=SHOWN.get(show, 0), reason=reason)
     before, marks = asked.query.get("before", ""), marks_of(asked)
     events, has_more = log.page(wanted, before=before, limit=_PAGE)
+    names = names_of(asked)
     newest = log.newest_id()
     return asked.page(
         "now.html",
-        events=_named(asked, [described(event, marks) for event in events]),
+        events=_named(asked, [described(event, marks, names) for event in events]),
+        owner="*" if asked.is_every_project else "",
         newest=newest,
         next_before=events[-1].get("id") if has_more else "",
         before=before,
@@ -89,7 +92,12 @@ def marks_of(asked: Asked) -> dict[str, str]:
     return {mark.event_id: mark.word for mark in read_marks(asked.desk.log_folder)}
 
 
-def described(event: Event, marks: Mapping[str, str]) -> Event:
+def names_of(asked: Asked) -> dict[str, str]:
+    """Return key → name of the projects, where rows of several are shown; empty elsewhere."""
+    return {one.key: one.name for one in asked.desk.projects()} if asked.is_every_project else {}
+
+
+def described(event: Event, marks: Mapping[str, str], names: Mapping[str, str] | None = None) -> Event:
     """Return what a row shows of an event; a line of the log may hold anything, so everything has a form here."""
     reason = str(event.get("reason") or "")
     known = reason_of(reason)
@@ -103,6 +111,7 @@ def described(event: Event, marks: Mapping[str, str]) -> Event:
         "sentence": known.sentence if known else "",
         "is_injected": reason == "injected",
         "is_error": bool(event.get("error")),
+        "project": (names.get(str(event.get("project")), "") or "no project") if names else "",
         "client": str(event.get("client") or "–"),
         "about": _about(event),
         "prompt": " ".join(str(event.get("prompt") or "").split()),
@@ -113,6 +122,8 @@ def described(event: Event, marks: Mapping[str, str]) -> Event:
         "bar": bar,
         "kinds": {kind: _verdict(one) for kind, one in verdicts.items()},
         "items": [_item(item) for item in _dicts(event.get("items"))],
+        "best": _best(event),
+        "gate_kind": str(event.get("gate_kind") or "files"),
         "learned": learned_ids(event),
         "detail": str(event.get("error") or event.get("detail") or ""),
         "mark": marks.get(str(event.get("id")), ""),
@@ -192,7 +203,8 @@ async def _following(asked: Asked, wanted: Any, after: str) -> AsyncIterator[str
             seen = newest
             events = await run_in_threadpool(log.newer, wanted, after, limit=_PAGE)
             marks = await run_in_threadpool(marks_of, asked) if events else {}
-            shown = [described(event, marks) for event in reversed(events)]
+            names = await run_in_threadpool(names_of, asked) if events else {}
+            shown = [described(event, marks, names) for event in reversed(events)]
             for event in await run_in_threadpool(_named, asked, shown):
                 row = asked.part("_event.html", event=event, is_new=True)
                 yield f"data: {json.dumps({'id': event['id'], 'row': row})}\n\n"
@@ -203,6 +215,37 @@ async def _following(asked: Asked, wanted: Any, after: str) -> AsyncIterator[str
             asked.desk.heard()
             yield ": still here\n\n"
         await asyncio.sleep(_LOOK_S)
+
+
+# --- all projects ------------------------------------------------------------------------------------------
+
+
+def projects(asked: Asked) -> Response:
+    """Show the projects that are known here, with what was decided and what is remembered in each."""
+    log, desk = asked.desk.log, asked.desk
+    log.refresh()
+    n_rows: dict[str, int] = {}
+    names: dict[str, str] = {}
+    with contextlib.suppress(PageError):
+        found = asked.ask("page_memory", PageMemoryArguments(project="*", limit=1), PageMemory)
+        n_rows = {key: n for key, _, n in found.projects}
+        names = {key: name for key, name, _ in found.projects}
+    known = desk.projects()
+    rows = [_project_row(log, one, n_rows.pop(one.key, 0)) for one in known]
+    return asked.page("projects.html", rows=rows, elsewhere=[(names[key], n) for key, n in n_rows.items()])
+
+
+def _project_row(log: LogIndex, project: KnownProject, n_rows: int) -> Event:
+    wanted = LogFilter(key=project.key, root=project.root)
+    reasons = log.reasons(wanted)
+    last = log.page(wanted, limit=1)[0] if reasons else []
+    return {
+        "project": project,
+        "n_events": sum(reasons.values()),
+        "n_injected": reasons.get("injected", 0),
+        "last": local_time(last[0].get("at") or "no time") if last else "",
+        "n_rows": n_rows,
+    }
 
 
 # --- one decision -----------------------------------------------------------------------------------------
@@ -230,7 +273,6 @@ def decision(asked: Asked) -> Response:
         rows=rows,
         parts=_parts(event),
         hints=_hints(event, _earlier(asked, event), settings),
-        best=_best(event),
         held_back=[
             (str(one.get("key", "")).rpartition(":")[0], str(one.get("reason")))
             for one in _dicts(event.get("held_back"))
@@ -292,6 +334,7 @@ def _earlier(asked: Asked, event: Event) -> list[Event]:
 def _facts(event: Event) -> list[tuple[str, str]]:
     """Return what else is known of an event, as name and value."""
     passages, withheld = _dict(event.get("passages")), _dict(event.get("withheld"))
+    took = event.get("latency_ms")
     facts = [
         ("session", event.get("session")),
         ("agent", event.get("agent")),
@@ -304,7 +347,10 @@ def _facts(event: Event) -> list[tuple[str, str]]:
         ("held back", ", ".join(f"{n} {why}" for why, n in sorted(withheld.items()))),
         *((("problem", problem)) for problem in _list(event.get("problems"))),
         *((("settings", problem)) for problem in _list(event.get("config_problems"))),
-        ("answer", f"{event.get('latency_ms')} ms, {event.get('bytes')} bytes" if event.get("latency_ms") else ""),
+        (
+            "answered in",
+            f"{took} ms, with {event.get('bytes')} bytes" if took else "",
+        ),
     ]
     return [(name, str(value)) for name, value in facts if value]
 

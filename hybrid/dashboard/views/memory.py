@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.dashboard.service import PageError
 from hybrid.operations import page_types as types
-from hybrid.render.numbers import local_time
+from hybrid.render.numbers import amount, local_time
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -49,8 +49,17 @@ def timeline(asked: Asked) -> Response:
         filters=filters,
         wanted=wanted,
         types=TYPES,
-        is_filtered=bool(wanted or any(filters.values())),
+        is_filtered=bool(wanted or any(value for name, value in filters.items() if name not in ("owner", "before"))),
+        told_rows=_told(found),
     )
+
+
+def _told(found: types.PageMemory) -> str:
+    """Return how many rows are shown, and of how many."""
+    n, more = len(found.rows), " and older ones" if found.next_before else ""
+    if found.total is None or found.total == n:
+        return f"{amount(n, 'row')}{more}"
+    return f"{n} of {amount(found.total, 'row')}"
 
 
 def row(asked: Asked) -> Response:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.records.memory.store import MemoryStore
+from hybrid.records.memory.types import Extracted
 from tests.support.agent import Agent
 from tests.support.builders import new_shop
 from tests.support.memories import FIRST_MS, shop_owner
@@ -79,10 +80,15 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         "/static/page.css",
         "/now",
         "/now?reason=error",
+        "/now?owner=*",
+        "/projects",
         "/now?show=prompts&before=0000640064",
         "/gate",
         "/memory",
         "/memory?before=1768106400000.o1001",
+        f"/memory?before={FIRST_MS + 10 * _MINUTE_MS}.o11",
+        "/memory?type=bugfix",
+        "/memory?type=bugfix&type=summary&owner=*",
         "/memory?type=bugfix&file=src/module7.py",
         "/memory?since=2026-03-01",
     ],
@@ -93,5 +99,21 @@ def test_bench_page(benchmark: Any, page: Served, path: str) -> None:
     whole = path if path.startswith("/static") else f"{page.base}{path}"
     browser.get(whole)
     answer = benchmark(browser.get, whole)
+
+    assert 200 == answer.status
+
+
+def test_bench_page_after_a_change(benchmark: Any, page: Served) -> None:
+    """The first page of the memory after an agent did something more: what was counted before is not counted again."""
+    owner, made = shop_owner(page.shop), iter(range(N, 2 * N))
+
+    def change() -> None:
+        number = next(made)
+        with MemoryStore(page.shop.home / "memory.db") as store:
+            added = Extracted("change", f"One more change {number}", narrative="It is new.")
+            assert store.add_observation(owner, added, FIRST_MS + number * _MINUTE_MS)
+
+    page.browser.get(f"{page.base}/memory")
+    answer = benchmark.pedantic(page.browser.get, (f"{page.base}/memory",), setup=change, rounds=10)
 
     assert 200 == answer.status
