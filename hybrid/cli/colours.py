@@ -41,7 +41,7 @@ _STYLES = {
 
 
 class Look(NamedTuple):
-    """What a terminal shows.
+    """The colours and links that a terminal can show.
 
     Attributes:
         links: Form of an address, with `{path}` and perhaps `{line}` and `{host}`; empty for no links.

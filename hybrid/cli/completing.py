@@ -19,7 +19,7 @@ _GENERAL = (("--help", "all commands"), ("--version", "the version"))
 
 
 class Offer(NamedTuple):
-    """What may stand at a place of the command line.
+    """The words that may stand at one place of the command line.
 
     Attributes:
         values: Candidates with what they are, which may be empty; best first.

@@ -35,7 +35,7 @@ _OF_FOLDER = (("init", "path"), ("reindex", "path"), ("project", "path"), ("trus
 
 
 class _Asked(NamedTuple):
-    """What a value is wanted for: the argument, and the words of each argument before it."""
+    """The argument that a value is wanted for, and the words of each argument before it."""
 
     dest: str
     taken: Mapping[str, Sequence[str]]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 INSTALL_LAB = "the laboratory measures it: pip install hybrid-lab"
-"""What a message says of measures that most users do not need: how to install the laboratory that has them."""
+"""The end of a message on measures that most users do not need: how to install the laboratory that has them."""
 
 
 def add_shared(parser: argparse.ArgumentParser, *, needs_repos: bool = True) -> None:

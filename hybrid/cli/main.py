@@ -59,7 +59,7 @@ _CLEANING_S = 2.0
 """Seconds that a command spends at its end on what older versions stored."""
 
 _HOOK = ["hook", "inject-context"]
-"""What agents call by themselves, as words of the command line."""
+"""Commands that agents call by themselves, as words of the command line."""
 
 _STATUS_LINE = "statusline"
 """Called by a client many times a minute: silent like a hook, but what goes wrong there is no failed decision."""

@@ -1,4 +1,4 @@
-"""Which parts of a text in a language are comments, strings, keywords and numbers: the adapter of Pygments.
+"""Finds comments, strings, keywords and numbers in a text of a language: the adapter of Pygments.
 
 Only a terminal gets colours, so only then it is imported.
 """

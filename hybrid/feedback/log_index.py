@@ -31,7 +31,7 @@ _HEAD_BYTES = 256
 
 
 class _Line(Struct, frozen=True):
-    """What of a line it is chosen by; the rest is not parsed. A line may hold anything under any key."""
+    """The parts of a line that it is chosen by; the rest is not parsed. A line may hold anything under any key."""
 
     id: Any = None
     project: Any = None

@@ -1,4 +1,4 @@
-"""What goes on now: the last decisions, the service and the builds, for `hybrid top`.
+"""Watches the last decisions, the service and the builds, for `hybrid top`.
 
 A look reads what was added to the log; the service and the builds are asked less often.
 """
@@ -38,7 +38,7 @@ class Build(Struct, frozen=True):
 
 
 class Live:
-    """What goes on in one `$HYBRID_HOME`.
+    """The decisions, the service and the builds of one `$HYBRID_HOME`, as they were at the last look.
 
     Args:
         home: `$HYBRID_HOME`.

@@ -1,4 +1,4 @@
-"""What a client of MCP sees: tools, resources and prompts; every answer comes from the service.
+"""Answers a client of MCP: tools, resources and prompts; every answer comes from the service.
 
 Uses the official `mcp` package; one `Server` serves one client.
 """

@@ -1,1 +1,1 @@
-"""What the service answers to tools of agents and to the page: named operations with typed arguments and results."""
+"""Named operations with typed arguments and results; the service does them for tools of agents and for the page."""

@@ -71,7 +71,7 @@ class Shown(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """What an operation found or did.
+    """The result of an operation: as a value, as a text, and for the ledger.
 
     Attributes:
         value: The result, of the operation's result type.

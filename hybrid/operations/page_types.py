@@ -19,7 +19,7 @@ class PageArguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class PageDone(Struct, frozen=True, kw_only=True):
-    """What a change did.
+    """The result of a change.
 
     Attributes:
         message: A sentence for a person.
@@ -107,7 +107,7 @@ class PageHits(Struct, frozen=True, kw_only=True):
 
 
 class PageSearchResult(Struct, frozen=True, kw_only=True):
-    """What was found, and what could not be searched."""
+    """The hits, a list for each kind, and the problems of kinds that could not be searched."""
 
     lists: list[PageHits]
     problems: list[str]
@@ -117,7 +117,7 @@ class PageSearchResult(Struct, frozen=True, kw_only=True):
 
 
 class PageFilesArguments(PageArguments, frozen=True):
-    """Which files of the index; `show` is `indexed`, `skipped` or `all`, `after` the path before the first one."""
+    """A choice of files of the index; `show` is `indexed`, `skipped` or `all`, `after` the path before the first."""
 
     show: Literal["all", "indexed", "skipped"] = "all"
     contains: Words = ""
@@ -170,7 +170,7 @@ class PageProgress(Struct, frozen=True, kw_only=True):
 
 
 class PageLessonsArguments(PageArguments, frozen=True):
-    """Which lessons: all active ones, with `is_all` superseded ones too, with words those that fit, best first."""
+    """A choice of lessons: the active ones, or all with `is_all`; with words those that fit, best first."""
 
     query: Words = ""
     id: Words = ""
@@ -261,7 +261,7 @@ class PageIdArguments(PageArguments, frozen=True):
 
 
 class PageLoreArguments(PageArguments, frozen=True):
-    """Which lore: of some kinds, of this project or, with `is_all`, everything that the folders hold."""
+    """A choice of lore: of a kind or all, of this project or, with `is_all`, everything that the folders hold."""
 
     kind: Literal["", "pattern", "anti-pattern", "decision", "handoff"] = ""
     query: Words = ""
@@ -326,7 +326,7 @@ class PageRetractArguments(PageArguments, frozen=True):
 
 
 class PageMemoryArguments(PageArguments, frozen=True):
-    """Which rows of the memory, newest first, or with words those that fit, best first.
+    """A choice of rows of the memory, newest first, or with words those that fit, best first.
 
     `project` is a key, empty for this project, `*` for all. `before` is the `next_before` of the page before.
     """

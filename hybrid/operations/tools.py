@@ -1,4 +1,4 @@
-"""What a server of MCP lists: tools with titles, descriptions and JSON schemas; resources and prompts.
+"""The lists of a server of MCP: tools with titles, descriptions and JSON schemas; resources and prompts.
 
 The descriptions decide what an agent uses, and every word of them stands in each agent's context: they are short.
 """

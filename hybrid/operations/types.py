@@ -26,7 +26,7 @@ class Arguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class SearchArguments(Arguments, frozen=True):
-    """What to search for."""
+    """A query, and limits on what it finds."""
 
     query: Annotated[
         str, Meta(min_length=1, max_length=5000, description="A question in words, or names of the code; both work.")
@@ -65,7 +65,7 @@ class SearchResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ReadArguments(Arguments, frozen=True):
-    """What to read."""
+    """A hit or record by its reference, and the lines around it."""
 
     ref: Annotated[
         str,
@@ -98,7 +98,7 @@ class ContextArguments(Arguments, frozen=True):
 
 
 class ContextResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the prompt gets by itself, or why it gets nothing."""
+    """The text that the prompt gets by itself, or the reason for which it gets nothing."""
 
     injected: bool
     reason: Annotated[str, Meta(description="`injected`, or why nothing is close enough: `gate`, `prompt`, …")]
@@ -134,7 +134,7 @@ class RelatedResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LessonsArguments(Arguments, frozen=True):
-    """Which lessons."""
+    """A choice of lessons: one by its id, those that fit a query, or the most used."""
 
     query: Annotated[str, Meta(max_length=5000, description="What they should be about; empty: the most used.")] = ""
     id: Annotated[str, Meta(description="One lesson, such as L001.")] = ""
@@ -170,7 +170,7 @@ class DecideArguments(Arguments, frozen=True):
 
 
 class Written(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was written down."""
+    """The reference of a record that was written, or the reason for which it was not."""
 
     ref: Annotated[str, Meta(description="Its id, for `read`.")]
     written: Annotated[bool, Meta(description="False: nothing new was written.")] = True
@@ -198,7 +198,7 @@ class RememberArguments(Arguments, frozen=True):
 
 
 class RecallArguments(Arguments, frozen=True):
-    """Which part of the memory."""
+    """A choice of rows of the memory: by a query, around a row, of files, or the newest."""
 
     query: Annotated[str, Meta(max_length=5000, description="What it should be about; empty: the newest.")] = ""
     around: Annotated[str, Meta(description="An id (`42`, `s7`): what came before and after it.")] = ""

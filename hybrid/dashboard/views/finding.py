@@ -29,7 +29,7 @@ KINDS = {
     "lore": "Lore",
     "memory": "Memory",
 }
-"""What can be searched → its name."""
+"""Kind of knowledge that can be searched → its name."""
 
 _LIMITS = (10, 25, 50)
 _STEPS = {"scan": "finds files", "read": "reads and embeds", "write": "writes", "merge": "merges segments"}

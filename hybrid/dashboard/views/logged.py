@@ -50,7 +50,7 @@ _LISTED = 40
 _COMPARED = ("score", "threshold", "top_cosine")
 
 SHOWN = {"": 0, "prompts": PROMPT, "injected": INJECTED}
-"""What of the log is shown → the signs that a line must have."""
+"""Choice of lines of the log → the signs that a line must have."""
 MEANINGS = {
     (True, True): "speaking was good",
     (True, False): "it should have been silent",

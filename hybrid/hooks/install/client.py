@@ -1,4 +1,4 @@
-"""What hybrid knows of a coding agent: its files, its events, and the form of one registration.
+"""A coding agent as hybrid knows it: its files, its events, and the form of one registration.
 
 `clients` holds the values, `merge` changes the hooks of one.
 """

@@ -88,7 +88,7 @@ class Install(Struct, frozen=True):
 
     @property
     def part(self) -> str:
-        """What is registered, in words: the events of hooks, or the kind of another part."""
+        """The registered part in words: the events of hooks, or the kind of another part."""
         return {"hooks": ", ".join(self.events), "mcp": "MCP server", "rules": "instruction"}[self.kind]
 
     def as_json(self) -> dict[str, Any]:

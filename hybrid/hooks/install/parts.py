@@ -1,4 +1,4 @@
-"""What hybrid puts into a client is made of parts: its hooks, the entry of the MCP server, an instruction.
+"""The parts that hybrid puts into a client: its hooks, the entry of the MCP server, an instruction.
 
 A part knows its files and how their text looks with and without us; `changes` knows nothing else of it. The forms stand
 in `merge` (hooks), `servers` (MCP) and `rules` (instructions), the clients in `clients`.
@@ -110,7 +110,7 @@ class Files(Struct, frozen=True):
 
 
 class Wanted(Struct, frozen=True):
-    """What a part is to say.
+    """The way to start us and the events, for a part that is written.
 
     Attributes:
         launcher: How to start us.
@@ -149,7 +149,7 @@ class Part(Protocol):
 
     @property
     def kind(self) -> Kind:
-        """Which part it is."""
+        """`hooks`, `mcp` or `rules`."""
         ...
 
     @property
@@ -159,7 +159,7 @@ class Part(Protocol):
 
     @property
     def has_own_file(self) -> bool:
-        """Whether the file is ours alone; one that holds nothing of others is deleted at removal."""
+        """True when the file is ours alone; one that holds nothing of others is deleted at removal."""
         ...
 
     def with_us(self, text: str, wanted: Wanted, *, name: str) -> str:
