@@ -1,21 +1,23 @@
-"""Tells whether an installation lasts, or runs out of a cache, as `uvx` and `pipx run` have it.
+"""Tells how hybrid was installed: whether that lasts or is a cache, as with `uvx`, and how an extra is added to it.
 
 What is registered with an agent names files of the installation. Those of a cache may be deleted on any day, and then
-the agent's hooks would do nothing, without a word. The installers and `hybrid doctor` ask here.
+the agent's hooks would do nothing, without a word. The installers, `hybrid doctor` and who misses a package ask here.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hybrid.base.resources import shipped
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-HOW_TO_INSTALL = "`uv tool install hybrid-retrieval` or `pipx install hybrid-retrieval`"
+_NAME = "hybrid-retrieval"
+HOW_TO_INSTALL = f"`uv tool install {_NAME}` or `pipx install {_NAME}`"
 
 _TAG = b"Signature: 8a477f597d28d172789f06886806bc55"
 """How the file `CACHEDIR.TAG` begins that marks a folder as a cache."""
@@ -38,11 +40,34 @@ def cache_of(prefix: str | Path = sys.prefix) -> Path | None:
 
 def lasting_program(environ: Mapping[str, str]) -> str | None:
     """Return the first `hybrid` on the PATH that does not run out of a cache, or None."""
+    import shutil  # Only installers need it, and it costs a hook two milliseconds.
+
     for folder in environ.get("PATH", "").split(os.pathsep):
         found = shutil.which("hybrid", path=folder) if folder else None
         if found and cache_of(Path(os.path.realpath(found)).parent.parent) is None:
             return found
     return None
+
+
+def how_to_add(extra: str, *, prefix: str | Path = sys.prefix, shipped_in: Path | None = None) -> str:
+    """Return the command that has an extra beside what is installed, by the tool that installed it.
+
+    Args:
+        extra: Name of the extra.
+        prefix: Folder of the environment, as `sys.prefix`.
+        shipped_in: The folder of what ships beside the code, in a checkout its root; None for that of this process.
+    """
+    root = shipped_in or shipped()
+    is_checkout = root.name != "shipped"
+    wanted = f'"{root}[{extra}]"' if is_checkout else f'"{_NAME}[{extra}]"'
+    if (cache := cache_of(prefix)) is not None:
+        is_pipx = "pipx" in cache.parts
+        return f"pipx run --spec {wanted} hybrid" if is_pipx else f"uvx --from {wanted} hybrid"
+    wanted = f"--editable {wanted}" if is_checkout else wanted
+    if (Path(prefix) / "uv-receipt.toml").is_file():
+        return f"uv tool install {wanted}"
+    is_pipx = (Path(prefix) / "pipx_metadata.json").is_file()
+    return f"pipx install --force {wanted}" if is_pipx else f"pip install {wanted}"
 
 
 def _is_tagged(folder: Path) -> bool:

@@ -10,16 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid.base.errors import HybridError
+from hybrid.base.lasting import how_to_add
 from hybrid.cli.common import add_common, directory_of, print_json, say, workspace_of
 
 if TYPE_CHECKING:
     from hybrid.dashboard.serving import Dashboard
     from hybrid.workspace import Workspace
 
-_MISSING = (
-    "the page needs packages that are not installed ({name}): install the extra `dashboard`, "
-    "`pip install 'hybrid-retrieval[dashboard]'` or `uv tool install 'hybrid-retrieval[dashboard]'`"
-)
+_MISSING = "the page needs packages that are not installed ({name}), those of the extra `dashboard`: {command}"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] == "hybrid":
             raise
-        raise HybridError(_MISSING.format(name=error.name)) from error
+        raise HybridError(_MISSING.format(name=error.name, command=how_to_add("dashboard"))) from error
     workspace = workspace_of(args, is_strict=False)
     settings = workspace.config.dashboard
     port = settings.port if args.port is None else args.port

@@ -22,6 +22,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from hybrid import __version__
+from hybrid.base.lasting import how_to_add
 from hybrid.cli.common import add_common, print_json, say, workspace_of
 from hybrid.health.doctor import Finding, check_all, check_cleaning, guarded, repair_rights
 from hybrid.health.doctor_records import check_memory, check_records, check_waiting, renumber_twins
@@ -234,7 +235,10 @@ def check_hooks(workspace: Workspace, client: str | None) -> Iterator[Finding]:
         yield Finding("warning", "hooks", "no client calls hybrid", f"hybrid hook install --client {which}")
     if any(install.kind == "mcp" for install in installs) and find_spec("mcp") is None:
         what = "the MCP server is registered, and the package that it needs is not installed: it does not start"
-        yield Finding("problem", "hooks", what, "install hybrid-retrieval[mcp], or `hybrid hook uninstall --mcp`")
+        command = how_to_add("mcp")
+        yield Finding(
+            "problem", "hooks", what, f"install the extra `mcp` with `{command}`, or `hybrid hook uninstall --mcp`"
+        )
     for double in doubled(installs):
         yield Finding("problem", "hooks", double.what, double.remedy)
     if any(install.client == "claude" for install in installs):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import asdict, replace
 
 from hybrid.base.errors import HybridError
-from hybrid.base.lasting import HOW_TO_INSTALL, cache_of, lasting_program
+from hybrid.base.lasting import HOW_TO_INSTALL, cache_of, how_to_add, lasting_program
 from hybrid.cli.common import directory_of, print_found, print_json, say
 from hybrid.hooks.install.changes import FileChange, Target, install, recorded_targets, target_of, uninstall
 from hybrid.hooks.install.clients import (
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 _VERSION_S = 15.0
 """Seconds that `claude --version` may take; its first start is slow."""
-_NO_MCP = "the MCP server needs one package more, and does not start without: install hybrid-retrieval[mcp]"
 
 
 def settings_roots_of(project: str | None, environ: Mapping[str, str]) -> SettingsRoots:
@@ -155,7 +154,8 @@ def _notes(client: Client, scope: Scope, changes: Sequence[FileChange]) -> list[
     if client.server is not None and "mcp" in kinds:
         remark = client.server.project_remark if scope == "project" else client.server.remark
         notes += [remark] if remark else []
-        notes += [] if find_spec("mcp") else [_NO_MCP]
+        if not find_spec("mcp"):
+            notes.append(f"the MCP server does not start without the extra `mcp`: {how_to_add('mcp')}")
     return notes
 
 

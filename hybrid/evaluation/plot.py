@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from hybrid.base.errors import HybridError
+from hybrid.base.lasting import how_to_add
 from hybrid.evaluation.decisions import auc, rates_at, sweep_rates
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def check_plot(path: Path) -> None:
     try:
         import matplotlib.figure  # noqa: F401 # pyright: ignore[reportUnusedImport]
     except ImportError as error:
-        raise HybridError("a plot needs the extra `plot`: pip install 'hybrid-retrieval[plot]'") from error
+        raise HybridError(f"a plot needs the extra `plot`: {how_to_add('plot')}") from error
 
 
 def write_roc(path: Path, curves: Mapping[str, Margins]) -> None:

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from hybrid.base.errors import HybridError, IndexMismatchError, IndexMissingError
+from hybrid.base.lasting import how_to_add
 from hybrid.base.sqlite import open_for_reading
 from hybrid.health.doctor import Finding
 from hybrid.health.memory_figures import FAMILY, read_counts, rows_in_words
@@ -254,7 +255,8 @@ def _of_rerank(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Fin
     on = "lessons.use_haiku_scoring is on, but lessons keep their local order"
     if find_spec(PACKAGE) is None:
         what = f"{on}: the package {PACKAGE} is not installed"
-        yield Finding("warning", _AREA, what, f"pip install 'hybrid-retrieval[{PACKAGE}]', or switch it off")
+        command = how_to_add(PACKAGE)
+        yield Finding("warning", _AREA, what, f"install the extra `{PACKAGE}` with `{command}`, or switch it off")
     if not environ.get(KEY, ""):
         yield Finding("warning", _AREA, f"{on}: {KEY} is not set", f"export {KEY}, or switch it off")
 

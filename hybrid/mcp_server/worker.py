@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import hybrid
 from hybrid.base.atomic import locked, make_private_folder
 from hybrid.base.home import home_path
+from hybrid.base.lasting import how_to_add
 from hybrid.daemon.lifecycle import detach_from_caller
 from hybrid.daemon.server import Listener
 from hybrid.ipc.endpoint import read_endpoint, run_folder
@@ -73,7 +74,7 @@ def run_worker(home: Path, environ: Mapping[str, str], *, idle_s: float = IDLE_S
             _import_server()
         except Exception as error:  # noqa: BLE001 - what a client is told in place of an answer
             is_missing = isinstance(error, ImportError) and (error.name or "").partition(".")[0] in ("mcp", "mcp_types")
-            needed = "`hybrid mcp` needs the package mcp: install hybrid-retrieval[mcp]"
+            needed = f"`hybrid mcp` needs the extra `mcp`: {how_to_add('mcp')}"
             reason = f"{needed if is_missing else 'the package mcp cannot be loaded'} ({error})"
             failure.write_text(reason, encoding="utf-8")
             return 2

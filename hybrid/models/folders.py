@@ -300,8 +300,10 @@ def fetch(repository: str, revision: str) -> Path:
     try:
         from huggingface_hub import snapshot_download
     except ImportError as error:
+        from hybrid.base.lasting import how_to_add  # No hook needs it.
+
         raise ModelError(
-            f"fetching {repository} needs the extra `transformers`: pip install 'hybrid-retrieval[transformers]'"
+            f"fetching {repository} needs the extra `transformers`: {how_to_add('transformers')}"
         ) from error
     try:
         ignored = [*_NOT_NEEDED, _OLD_WEIGHTS]

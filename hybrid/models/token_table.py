@@ -11,6 +11,7 @@ import numpy as np
 
 from hybrid.base.arrays import read_arrays
 from hybrid.base.errors import ModelError
+from hybrid.base.lasting import how_to_add
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,9 +91,7 @@ def _read_tokenizer(folder: Path) -> Tokenizer:
     try:
         from tokenizers import Tokenizer
     except ImportError as error:
-        raise ModelError(
-            f"the model in {folder} needs the extra `static`: pip install 'hybrid-retrieval[static]'"
-        ) from error
+        raise ModelError(f"the model in {folder} needs the extra `static`: {how_to_add('static')}") from error
     path = folder / "tokenizer.json"
     if not path.is_file():
         raise ModelError(f"{path} is missing: copy or fetch the model again")

@@ -16,6 +16,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from hybrid.base.errors import ModelError
+from hybrid.base.lasting import how_to_add
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,9 +114,7 @@ def _load(folder: Path, name: str) -> Any:
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging
     except ImportError as error:
-        raise ModelError(
-            f"model {name} needs the extra `transformers`: pip install 'hybrid-retrieval[transformers]'"
-        ) from error
+        raise ModelError(f"model {name} needs the extra `transformers`: {how_to_add('transformers')}") from error
     logging.disable_progress_bar()
     try:
         return SentenceTransformer(str(folder), local_files_only=True, trust_remote_code=False)

@@ -39,6 +39,7 @@ from hybrid.base.errors import (
     StoreDownError,
     StoreNotReadyError,
 )
+from hybrid.base.lasting import how_to_add
 from hybrid.team.content import (
     Generation,
     chunk_id,
@@ -153,7 +154,7 @@ def _library() -> Any:
         with mock.patch.dict(os.environ, {"PYTHON_DOTENV_DISABLED": "1"}):
             import pymilvus  # pyright: ignore[reportMissingImports] - an extra
     except ImportError as error:
-        raise ConfigError(f"index.backend is milvus: `pip install 'hybrid-retrieval[milvus]'` ({error})") from error
+        raise ConfigError(f"index.backend is milvus: `{how_to_add('milvus')}` ({error})") from error
     logging.getLogger("pymilvus").setLevel(logging.CRITICAL + 1)
     return pymilvus
 

@@ -161,7 +161,7 @@ def test_a_static_model_of_others_is_timed(shop: Shop, tmp_path: Path) -> None:
     done = shop.run("models", "bench", str(folder), "--json")
 
     if done.returncode:
-        assert b"hybrid-retrieval[static]" in done.stderr
+        assert b"the extra `static`" in done.stderr
     else:
         assert [SHIPPED, str(folder)] == list(json.loads(done.stdout)["models"])
 

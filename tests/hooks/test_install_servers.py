@@ -216,7 +216,7 @@ def test_a_server_that_cannot_start_is_told(
     )
 
     assert 0 == code
-    assert is_there == ("install hybrid-retrieval[mcp]" not in capsys.readouterr().out)
+    assert is_there == ("without the extra `mcp`" not in capsys.readouterr().out)
 
 
 def test_a_dry_run_writes_no_part(desk: Desk) -> None:

@@ -194,9 +194,9 @@ def test_without_the_package_the_client_is_told_which_extra(fresh: Shop, without
         error = client.greet()["error"]
         code, said = client.close()
 
-    assert "hybrid-retrieval[mcp]" in error["message"]
+    assert "the extra `mcp`" in error["message"]
     assert 2 == code
-    assert b"hybrid-retrieval[mcp]" in said
+    assert b"the extra `mcp`" in said
     assert b"Traceback" not in said
 
 
@@ -219,7 +219,7 @@ def test_without_the_package_a_person_is_told_too(fresh: Shop, without_mcp: Path
         os.close(theirs)
 
     assert (2, b"") == (done.returncode, done.stdout)
-    assert b"hybrid-retrieval[mcp]" in done.stderr
+    assert b"the extra `mcp`" in done.stderr
     assert b"Traceback" not in done.stderr
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.base.lasting import cache_of, lasting_program
+from hybrid.base.lasting import cache_of, how_to_add, lasting_program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,3 +69,34 @@ def test_a_program_of_a_cache_is_passed_over(tmp_path: Path) -> None:
     assert str(link) == lasting_program({"PATH": path})
     assert lasting_program({"PATH": str(cached.parent)}) is None
     assert lasting_program({}) is None
+
+
+@pytest.mark.parametrize(
+    ("left", "command"),
+    [
+        ("", "pip install {wanted}"),
+        ("env/uv-receipt.toml", "uv tool install {wanted}"),
+        ("env/pipx_metadata.json", "pipx install --force {wanted}"),
+    ],
+)
+@pytest.mark.parametrize("is_checkout", [False, True])
+def test_an_extra_is_added_by_the_tool_that_installed(
+    tmp_path: Path, left: str, command: str, *, is_checkout: bool
+) -> None:
+    """A wheel by its name, a checkout by its folder; uv and pipx leave a file in the environment."""
+    prefix, root = tmp_path / "env", tmp_path / ("checkout" if is_checkout else "hybrid/shipped")
+    prefix.mkdir()
+    if left:
+        (tmp_path / left).touch()
+    wanted = f'--editable "{root}[mcp]"' if is_checkout else '"hybrid-retrieval[mcp]"'
+
+    assert command.format(wanted=wanted) == how_to_add("mcp", prefix=prefix, shipped_in=root)
+
+
+def test_an_extra_of_a_program_that_is_run_out_of_a_cache_is_named_at_the_call(tmp_path: Path) -> None:
+    """Nothing is installed there: the next call names the extra."""
+    shipped = tmp_path / "shipped"
+    uv, pipx = _cache(tmp_path / "uv") / "archive-v0" / "x", _cache(tmp_path / ".cache" / "pipx") / "x"
+
+    assert 'uvx --from "hybrid-retrieval[mcp]" hybrid' == how_to_add("mcp", prefix=uv, shipped_in=shipped)
+    assert 'pipx run --spec "hybrid-retrieval[mcp]" hybrid' == how_to_add("mcp", prefix=pipx, shipped_in=shipped)
