@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import Extracted
 from tests.support.builders import command_environment
 from tests.support.memories import BLOG, DAY_MS, FIRST_MS, fill_memory, shop_owner
+from tests.support.terminals import Terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -180,40 +180,17 @@ def test_forgetting_is_wanted_or_not_done(own_shop: Shop) -> None:
     assert 4 == len(_ids(own_shop, "recent"))
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a terminal of POSIX")
 @pytest.mark.parametrize(("answer", "left", "code"), [("n\n", 4, 1), ("y\n", 3, 0)])
 def test_a_person_is_asked(own_shop: Shop, answer: str, left: int, code: int) -> None:
     """What would be forgotten is shown; anything but yes leaves it."""
-    import pty
-
     fill_memory(own_shop)
     settings = command_environment(own_shop.home) | {"HOME": str(own_shop.home / "user")}
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.chdir(own_shop.root)
-        os.execve(sys.executable, [sys.executable, "-m", "hybrid", "memory", "forget", "1"], settings)
-    said = _until(terminal, b"[y/N] ")
-    os.write(terminal, answer.encode())
-    _until(terminal, b"")
-    _, status = os.waitpid(pid, 0)
-    os.close(terminal)
+    command = [sys.executable, "-m", "hybrid", "memory", "forget", "1"]
+    with Terminal(command, cwd=own_shop.root, environ=settings) as terminal:
+        terminal.until(r"bugfix Cap retry attempts at 5 in PaymentClient(?s:.*)\[y/N\] $")
+        terminal.type(answer)
 
-    assert b"bugfix Cap retry attempts at 5 in PaymentClient" in said
-    assert (code, left) == (os.waitstatus_to_exitcode(status), len(_ids(own_shop, "recent")))
-
-
-def _until(terminal: int, end: bytes) -> bytes:
-    """What a terminal shows until it ends so; all of it for an empty end."""
-    said = b""
-    while not end or not said.endswith(end):
-        try:
-            part = os.read(terminal, 4096)
-        except OSError:
-            break
-        if not part:
-            break
-        said += part
-    return said
+        assert (code, left) == (terminal.code(), len(_ids(own_shop, "recent")))
 
 
 def test_the_oldest_are_pruned(own_shop: Shop) -> None:
