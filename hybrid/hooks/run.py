@@ -156,7 +156,7 @@ class Deadline:
         self._is_met = False
         try:
             _thread.start_new_thread(self._watch, ())
-        except Exception:  # noqa: BLE001 - no room for a thread
+        except BaseException:  # noqa: BLE001 - no room for a thread, or Ctrl-C before the input was read
             return  # What is waited for has time limits of its own.
 
     @property
