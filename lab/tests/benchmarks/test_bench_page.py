@@ -96,7 +96,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def test_bench_page(benchmark: Any, page: Served, path: str) -> None:
     """One page; the first row is a file that nothing is looked up for."""
     browser: Browser = page.browser
-    whole = path if path.startswith("/static") else f"{page.base}{path}"
+    whole = path if path.startswith(("/static", "/projects")) else f"{page.base}{path}"
     browser.get(whole)
     answer = benchmark(browser.get, whole)
 
