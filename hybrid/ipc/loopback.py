@@ -175,7 +175,8 @@ def cutting_off(connections: Iterable[Any], clock: Callable[[], float]) -> Calla
     silence: Silence[Any] = Silence(clock)
 
     async def cut_off() -> None:
-        for connection in silence.late([one for one in connections if _is_silent(one.cycle)]):
+        # With its request: a program that asks again and again is met between two requests each time.
+        for connection, _ in silence.late([(one, one.cycle) for one in connections if _is_silent(one.cycle)]):
             connection.transport.abort()
 
     return cut_off

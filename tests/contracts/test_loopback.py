@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import select
 import socket
@@ -13,7 +14,7 @@ import pytest
 from hybrid.daemon.http import HttpInterface
 from hybrid.dashboard.desk import Desk
 from hybrid.dashboard.serving import Dashboard
-from hybrid.ipc.loopback import MOST_SILENT, SILENT_S, Silence, listening, token_of
+from hybrid.ipc.loopback import MOST_SILENT, SILENT_S, Silence, cutting_off, listening, token_of
 from hybrid.mcp_server.http import build_http
 from tests.support.agent import until
 
@@ -259,6 +260,38 @@ def test_the_longest_silent_are_cut_off_first() -> None:
     assert [1] == silence.late([1, 2, 3])
     clock.now_s = SILENT_S + 1.0
     assert [1, 3] == silence.late([1, 2, 3])
+
+
+class _Request:
+    """A request that was answered, as uvicorn keeps it with its connection."""
+
+    response_complete = True
+    more_body = False
+
+
+class _Connection:
+    """A connection of uvicorn; its transport is itself."""
+
+    is_cut = False
+
+    def __init__(self) -> None:
+        self.transport, self.cycle = self, _Request()
+
+    def abort(self) -> None:
+        self.is_cut = True
+
+
+def test_a_connection_that_asks_again_and_again_is_kept() -> None:
+    """Each look finds it between two requests; only one whose last request is the same for long is cut off."""
+    clock = Clock()
+    busy, idle = _Connection(), _Connection()
+    cut_off = cutting_off([busy, idle], clock)
+    for _ in range(int(SILENT_S) + 1):
+        asyncio.run(cut_off())
+        clock.now_s += 1.0
+        busy.cycle = _Request()
+
+    assert (False, True) == (busy.is_cut, idle.is_cut)
 
 
 def _is_answered(server: Server) -> bool:
