@@ -180,7 +180,7 @@ class _Session:
             # Nobody answers it any more.
             with suppress(AttributeError, KeyError):
                 self._open.pop(json.dumps(message["params"].get("requestId")), None)
-        if method is not None and identity is not None:
+        if method is not None and isinstance(identity, (str, int)):
             self._open[json.dumps(identity)] = identity
 
     def _note_answer(self, line: bytes) -> None:

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 IDLE_S = 120.0
 """Seconds without a session after which it ends."""
+_NO_REQUEST = -32600
+"""Code of JSON-RPC for what is no request."""
 _TICK_S = 2.0
 _STEP_S = 5.0
 _LOCK_S = 3.0
@@ -182,7 +184,8 @@ class _Worker:
                 str(self._home), hello["cwd"], hello.get("client", ""), hello.get("environ", {}), hello["session"]
             )
             server = build_server(lambda _ctx: session)
-            lines, answers = _Lines(reader), _Answers(writer)
+            answers = _Answers(writer)
+            lines = _Lines(reader, answers)
             async with stdio_server(lines, answers) as (received, sent):  # pyright: ignore[reportArgumentType] - it reads lines and writes text, no more
                 await server.run(received, sent, server.create_initialization_options())
         except (ConnectionError, asyncio.IncompleteReadError):
@@ -237,22 +240,58 @@ class _Worker:
 
 
 class _Lines:
-    """The lines of a client, as an asynchronous iterator."""
+    """The messages of a client, as an asynchronous iterator.
 
-    def __init__(self, reader: asyncio.StreamReader) -> None:
+    The package drops a line that it cannot read, without a word: who asked would wait for ever.
+    """
+
+    def __init__(self, reader: asyncio.StreamReader, answers: _Answers) -> None:
         self._reader = reader
+        self._answers = answers
 
     def __aiter__(self) -> _Lines:
         return self
 
     async def __anext__(self) -> str:
-        try:
-            line = await self._reader.readline()
-        except (ValueError, ConnectionError):  # A line that is too long; the client is gone.
-            line = b""
-        if not line:
-            raise StopAsyncIteration
-        return line.decode("utf-8", "replace")
+        while True:
+            try:
+                line = await self._reader.readline()
+            except (ValueError, ConnectionError):  # A line that is too long; the client is gone.
+                line = b""
+            if not line:
+                raise StopAsyncIteration
+            text = line.decode("utf-8", "replace")
+            if _is_message(text):
+                return text
+            text, identity = _without_halves(text)
+            if _is_message(text):
+                return text
+            if isinstance(identity, (str, int)):
+                error = {"code": _NO_REQUEST, "message": "this is no request of MCP"}
+                await self._answers.write(json.dumps({"jsonrpc": "2.0", "id": identity, "error": error}) + "\n")
+
+
+def _is_message(text: str) -> bool:
+    from mcp_types import jsonrpc_message_adapter
+
+    try:
+        jsonrpc_message_adapter.validate_json(text, by_name=False)
+    except ValueError:
+        return False
+    return True
+
+
+def _without_halves(text: str) -> tuple[str, object]:
+    """Return a line with a question mark for each half of a pair of surrogates, and the id of its request.
+
+    A model that is cut off writes half of an emoji, which the package cannot read. Empty and None for no request.
+    """
+    try:
+        message = json.loads(text)
+        identity = message["id"] if "method" in message else None
+        return json.dumps(message, ensure_ascii=False).encode("utf-8", "replace").decode(), identity
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return "", None
 
 
 class _Answers:

@@ -327,6 +327,28 @@ def test_the_session_goes_on_after_a_line_that_is_none(shared: Shop, line: bytes
     assert (0, b"") == (code, said)
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (b'{"jsonrpc": "1.0", "id": 5, "method": "ping"}', "error"),
+        (b'{"jsonrpc": "2.0", "id": "5", "method": "tools/call", "params": []}', "error"),
+        (
+            b'{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "read", "arguments": {"ref": "\\ud83d"}}}',
+            "result",
+        ),
+    ],
+    ids=["version", "parameters", "half-an-emoji"],
+)
+def test_a_request_that_cannot_be_read_is_answered(shared: Shop, line: bytes, told: str) -> None:
+    """Nobody waits for an answer that never comes; half of an emoji is no reason not to answer."""
+    with _greeted(shared) as client:
+        client.say(line)
+        answer = client.answer(json.loads(line)["id"])
+
+    assert told in answer
+    assert told == "error" or "?" in str(answer["result"]["content"])
+
+
 def test_a_line_without_end_costs_its_session_only(shared: Shop) -> None:
     """A line beyond 16 MB is answered with an error, the session and others go on."""
     with _greeted(shared) as other, _greeted(shared) as client:
