@@ -152,19 +152,20 @@ def _serve(home: Path, environ: Mapping[str, str], *, project: str, is_tcp: bool
     listener = Listener(home, environ, is_tcp=is_tcp)
     with contextlib.suppress(OSError):
         Path(starting_mark(str(home))).unlink()
-    service = Service(home, environ, listener.is_current)
-    server = Server(listener, service)
+    service, server = Service(home, environ, listener.is_current), None
     try:
+        server = Server(listener, service)
         for name in ("SIGTERM", "SIGINT", "SIGHUP"):
             if hasattr(signal, name):
-                signal.signal(getattr(signal, name), lambda _number, _frame: server.stop())
+                signal.signal(getattr(signal, name), lambda _number, _frame, server=server: server.stop())
         service.start(project)
         server.serve()
         listener.close()
         server.wait_for_answers(_ANSWERS_S)
     finally:
         listener.close()
-        server.close()
+        if server is not None:
+            server.close()
         service.close()
 
 

@@ -10,6 +10,7 @@ import contextlib
 import json
 import sqlite3
 import threading
+import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
@@ -56,7 +57,9 @@ _MOST_OPEN = 8
 _CHANGES_KEPT = 10_000
 """Changes that the log of the store keeps after a build, for other indexes, which may lag behind."""
 _FEW_NEW = 500
-"""Changes that a search waits for: about a third of a second."""
+"""Changes that a search waits for: they are indexed in about a third of a second."""
+_SOON_S = 1.0
+_LOOK_S = 0.01
 _AS_IT_IS = -2
 """The number of the last change of an open index of another model, which serves as it is."""
 _SEEN = "seen.json"
@@ -146,7 +149,7 @@ class MemoryViews:
 
         Args:
             workspace: The workspace whose memory it is.
-            waits: Have up to 500 new rows indexed first, also with `is_lagging`: who asks has just written them, maybe.
+            waits: With `is_lagging`, wait up to a second for up to 500 new rows: who asks has just written them, maybe.
 
         Raises:
             HybridError: The index of the memory cannot be used or made, or another thread makes it for too long.
@@ -168,11 +171,12 @@ class MemoryViews:
             return self._opened(index, store, newest)
 
         found = self._open.get(key) or self._as_it_is(key, index)
-        is_soon = waits and found is not None and max(0, newest - _FEW_NEW) <= found.seen <= newest
-        if self._is_lagging and not is_soon and (found.seen != newest if found else index.has_other_model()):
+        if self._is_lagging and (found.seen != newest if found else index.has_other_model()):
             self._catch_up(key, newest, opened)
             if found is None:
                 raise BusyError("the memory is being embedded anew")
+            if waits and max(0, newest - _FEW_NEW) <= found.seen:
+                found = self._soon(key, newest, opened)
         elif found is None or found.seen not in (newest, _AS_IT_IS):
             if not self._lock.acquire(timeout=WAIT_S):
                 raise BusyError("the memory is being indexed")
@@ -253,6 +257,14 @@ class MemoryViews:
         self._open.move_to_end(key)
         while len(self._open) > _MOST_OPEN:
             self._open.popitem(last=False)
+        return found
+
+    def _soon(self, key: Hashable, newest: int, opened: Callable[[], _Open]) -> _Open:
+        """Return the index as soon as it is up to date, or as it is after a second: others may be built meanwhile."""
+        until_s = time.monotonic() + _SOON_S
+        while (found := self._open[key]).seen != newest and time.monotonic() < until_s:
+            time.sleep(_LOOK_S)
+            self._catch_up(key, newest, opened)  # The one before may have begun before the last row.
         return found
 
     def _catch_up(self, key: Hashable, newest: int, opened: Callable[[], _Open]) -> None:

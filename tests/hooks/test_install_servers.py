@@ -202,6 +202,21 @@ def test_an_entry_of_an_older_program_is_told_and_replaced(desk: Desk, client: s
     assert not path.exists()
 
 
+@pytest.mark.parametrize(("client", "ours"), [("cline-cli", b"60"), ("goose", b"300")])
+def test_a_longer_time_of_the_user_stays(desk: Desk, client: str, ours: bytes) -> None:
+    """We write a time where there is none; who has a slow machine may change it, and hears nothing of it."""
+    path = _path(desk, CLIENTS[client].server, "user")
+    desk.hook("install", "--client", client, "--mcp")
+    assert ours in path.read_bytes()
+    path.write_bytes(changed := path.read_bytes().replace(ours, b"900"))
+
+    told = [place for place in desk.json("status")["installed"][client]["places"] if place["kind"] == "mcp"]
+    desk.hook("install", "--client", client, "--mcp")
+
+    assert [""] == [place.get("outdated") or "" for place in told]
+    assert changed == path.read_bytes()
+
+
 @pytest.mark.parametrize("is_there", [True, False])
 def test_a_server_that_cannot_start_is_told(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], is_there: bool

@@ -72,6 +72,7 @@ class ServerPart(Struct, frozen=True):
         entry: Makes the entry.
         at: The keys that lead to the map of servers, outermost first.
         form: The language of the file: `json` (with comments), `toml` or `yaml`.
+        usual: Names of members of the entry that we give a value, which a person may change.
         base: What a new file holds besides.
         stamps: Members that the client itself adds to a file it finds.
         has_own_file: The file is ours alone.
@@ -84,6 +85,7 @@ class ServerPart(Struct, frozen=True):
     entry: Entry
     at: tuple[str, ...] = ("mcpServers",)
     form: str = "json"
+    usual: tuple[str, ...] = ()
     base: Mapping[str, Any] = {}
     stamps: tuple[str, ...] = ()
     has_own_file: bool = False
@@ -103,7 +105,7 @@ class ServerPart(Struct, frozen=True):
             raise SettingsError(f"{name} is not changed: there is a server `{SERVER}` that is not ours: rename it")
         if is_object(known):
             # What a client or a person added to our entry, such as the tools that need no question, stays.
-            entry = {**known, **entry}
+            entry = {**known, **entry, **{key: known[key] for key in self.usual if key in known}}
         if known == entry:
             return text
         if self.form != "json":
@@ -132,7 +134,8 @@ class ServerPart(Struct, frozen=True):
         known = self._known(text, "")
         program = (present[0].program, *present[0].args)[:-3]
         wanted = self.entry(server_words(Launcher(program), self.owner))
-        differs = not is_object(known) or any(known.get(key) != value for key, value in wanted.items())
+        fixed = {key: value for key, value in wanted.items() if key not in self.usual}
+        differs = not is_object(known) or any(known.get(key) != value for key, value in fixed.items())
         return "the entry is not the one of this version" if differs else ""
 
     def is_left_empty(self, text: str) -> bool:

@@ -108,7 +108,10 @@ CLINE_CLI = Client(
     name="cline-cli",
     label="Cline CLI",
     server=ServerPart(
-        "cline-cli", Files(Folder("", ".cline"), {"user": "data/settings/cline_mcp_settings.json"}), _cline
+        "cline-cli",
+        Files(Folder("", ".cline"), {"user": "data/settings/cline_mcp_settings.json"}),
+        _cline,
+        usual=("timeout",),
     ),
     rules=RulesPart("cline-cli", _files(".cline", "rules/hybrid.md", AGENTS)),
 )
@@ -185,7 +188,9 @@ AMP = Client(
 GOOSE = Client(
     name="goose",
     label="Goose",
-    server=ServerPart("goose", Files(_GOOSE, {"user": "config.yaml"}), _goose, at=("extensions",), form="yaml"),
+    server=ServerPart(
+        "goose", Files(_GOOSE, {"user": "config.yaml"}), _goose, at=("extensions",), form="yaml", usual=("timeout",)
+    ),
     rules=RulesPart("goose", Files(_GOOSE, {"user": ".goosehints", "project": AGENTS})),
 )
 
