@@ -6,10 +6,11 @@ the agent's hooks would do nothing, without a word. The installers, `hybrid doct
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hybrid.base.resources import shipped
 
@@ -59,15 +60,59 @@ def how_to_add(extra: str, *, prefix: str | Path = sys.prefix, shipped_in: Path 
     """
     root = shipped_in or shipped()
     is_checkout = root.name != "shipped"
-    wanted = f'"{root}[{extra}]"' if is_checkout else f'"{_NAME}[{extra}]"'
+    asked = _Asked(str(root) if is_checkout else _NAME, is_editable=is_checkout)
     if (cache := cache_of(prefix)) is not None:
-        is_pipx = "pipx" in cache.parts
-        return f"pipx run --spec {wanted} hybrid" if is_pipx else f"uvx --from {wanted} hybrid"
-    wanted = f"--editable {wanted}" if is_checkout else wanted
-    if (Path(prefix) / "uv-receipt.toml").is_file():
-        return f"uv tool install {wanted}"
-    is_pipx = (Path(prefix) / "pipx_metadata.json").is_file()
-    return f"pipx install --force {wanted}" if is_pipx else f"pip install {wanted}"
+        wanted = f'"{asked.what}[{extra}]"'
+        return f"pipx run --spec {wanted} hybrid" if "pipx" in cache.parts else f"uvx --from {wanted} hybrid"
+    receipt, metadata = Path(prefix) / "uv-receipt.toml", Path(prefix) / "pipx_metadata.json"
+    if receipt.is_file():
+        return f"uv tool install {(_asked_of_uv(receipt) or asked).with_extra(extra)}"
+    if metadata.is_file():
+        return f"pipx install --force {(_asked_of_pipx(metadata) or asked).with_extra(extra)}"
+    return f"pip install {asked.with_extra(extra)}"
+
+
+class _Asked(NamedTuple):
+    """What a tool was asked to install.
+
+    Attributes:
+        what: A name, a folder, a file or an address.
+        extras: The extras that were asked for; uv and pipx take out those that are not asked for again.
+        is_editable: It runs from that folder.
+    """
+
+    what: str
+    extras: tuple[str, ...] = ()
+    is_editable: bool = False
+
+    def with_extra(self, extra: str) -> str:
+        """Return the words that ask for the same and an extra."""
+        extras = ",".join(sorted({*self.extras, extra}))
+        wanted = f"{_NAME}[{extras}] @ {self.what}" if "://" in self.what else f"{self.what}[{extras}]"
+        return f'--editable "{wanted}"' if self.is_editable else f'"{wanted}"'
+
+
+def _asked_of_uv(receipt: Path) -> _Asked | None:
+    """Return what uv was asked for, or None if its file says nothing of it."""
+    import tomli  # Seldom needed.
+
+    try:
+        every = tomli.loads(receipt.read_text("utf-8"))["tool"]["requirements"]
+        asked = next(one for one in every if one["name"] == _NAME)
+        what = next((asked[key] for key in ("editable", "directory", "path", "url") if key in asked), _NAME)
+        return _Asked(str(what), tuple(map(str, asked.get("extras", ()))), "editable" in asked)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, StopIteration):
+        return None
+
+
+def _asked_of_pipx(metadata: Path) -> _Asked | None:
+    """Return what pipx was asked for, or None if its file says nothing of it."""
+    try:
+        asked = json.loads(metadata.read_text("utf-8"))["main_package"]
+        what, _, extras = str(asked["package_or_url"]).strip().removesuffix("]").partition("[")
+        return _Asked(what, tuple(extras.replace(",", " ").split()), "--editable" in asked.get("pip_args", ()))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
 
 
 def _is_tagged(folder: Path) -> bool:

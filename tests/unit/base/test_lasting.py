@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING
 
 import pytest
+import tomlkit
 
 from hybrid.base.lasting import cache_of, how_to_add, lasting_program
 
@@ -91,6 +93,48 @@ def test_an_extra_is_added_by_the_tool_that_installed(
     wanted = f'--editable "{root}[mcp]"' if is_checkout else '"hybrid-retrieval[mcp]"'
 
     assert command.format(wanted=wanted) == how_to_add("mcp", prefix=prefix, shipped_in=root)
+
+
+@pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [
+        ({"name": "hybrid-retrieval", "extras": ["mcp"]}, '"hybrid-retrieval[dashboard,mcp]"'),
+        ({"name": "hybrid-retrieval", "directory": "/src/h"}, '"/src/h[dashboard]"'),
+        (
+            {"name": "hybrid-retrieval", "editable": "/src/h", "extras": ["plot"]},
+            '--editable "/src/h[dashboard,plot]"',
+        ),
+        ({"name": "hybrid-retrieval", "path": "/d/h.whl", "extras": ["dashboard"]}, '"/d/h.whl[dashboard]"'),
+        ({"name": "hybrid-retrieval", "url": "https://x/h.whl"}, '"hybrid-retrieval[dashboard] @ https://x/h.whl"'),
+        ({"name": "other"}, '"hybrid-retrieval[dashboard]"'),
+        ("hybrid-retrieval", '"hybrid-retrieval[dashboard]"'),
+    ],
+)
+def test_extras_that_uv_was_asked_for_are_asked_for_again(tmp_path: Path, asked: object, wanted: str) -> None:
+    """`uv tool install` takes out what is not asked for again, and what was installed from a folder comes from there."""
+    table = {"tool": {"requirements": [asked, {"name": "tomlkit"}]}}
+    (tmp_path / "uv-receipt.toml").write_text(tomlkit.dumps(table))
+
+    assert f"uv tool install {wanted}" == how_to_add("dashboard", prefix=tmp_path, shipped_in=tmp_path / "shipped")
+
+
+@pytest.mark.parametrize(
+    ("asked", "arguments", "wanted"),
+    [
+        ("hybrid-retrieval[mcp, plot]", [], '"hybrid-retrieval[dashboard,mcp,plot]"'),
+        ("/d/h-0.2.0-py3-none-any.whl", [], '"/d/h-0.2.0-py3-none-any.whl[dashboard]"'),
+        ("/src/h[mcp]", ["--editable"], '--editable "/src/h[dashboard,mcp]"'),
+    ],
+)
+def test_extras_that_pipx_was_asked_for_are_asked_for_again(
+    tmp_path: Path, asked: str, arguments: list[str], wanted: str
+) -> None:
+    """`pipx install --force` makes the environment anew."""
+    form = {"main_package": {"package_or_url": asked, "pip_args": arguments}}
+    (tmp_path / "pipx_metadata.json").write_text(json.dumps(form))
+
+    found = how_to_add("dashboard", prefix=tmp_path, shipped_in=tmp_path / "shipped")
+    assert f"pipx install --force {wanted}" == found
 
 
 def test_an_extra_of_a_program_that_is_run_out_of_a_cache_is_named_at_the_call(tmp_path: Path) -> None:
