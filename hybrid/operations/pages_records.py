@@ -20,7 +20,7 @@ from hybrid.records.lessons.texts import id_form
 from hybrid.records.lessons.types import AI, CATEGORIES, TYPES, Draft, LessonEdit
 from hybrid.records.lore.decisions import DecisionDraft
 from hybrid.records.lore.eligible import best_matches, listed
-from hybrid.records.lore.handoffs import GitState, HandoffDraft
+from hybrid.records.lore.handoffs import HandoffDraft
 from hybrid.records.lore.patterns import AntiPatternDraft, PatternDraft
 from hybrid.records.lore.showing import shown_fields
 from hybrid.records.lore.writing import git_state, head_commit, new_writer
@@ -30,10 +30,15 @@ from hybrid.redact import redact
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from hybrid.knowledge.record_files import Stores
     from hybrid.operations.asking import Asking
     from hybrid.records.lessons.types import Lesson
     from hybrid.records.lore.eligible import Listed
     from hybrid.records.lore.writing import LoreDraft, LoreWriter
+
+
+NOT_THERE = "the folder of this project is gone or is no project any more, so nothing can be written down for it"
+"""Says why nothing is written down for a project: without it, what is meant for one would reach the others."""
 
 
 # --- lessons ----------------------------------------------------------------------------------------------
@@ -104,10 +109,13 @@ def add_lesson(asking: Asking, wanted: types.PageLessonAddArguments) -> Outcome:
     """Write a lesson; one that says nearly the same as another is written only when that is wanted.
 
     Raises:
-        HybridError: There is no project here, or the file cannot be written.
+        HybridError: Lessons are off, the project is not there, or the file cannot be written.
     """
+    _require_enabled(asking)
     stores = open_stores(asking.workspace)
-    store = stores.system if wanted.is_system else stores.of_project()
+    store = stores.system if wanted.is_system else stores.project
+    if store is None:
+        raise OperationError(NOT_THERE)
     _require(wanted.content)
     draft = Draft(wanted.title, wanted.content, wanted.category, type=wanted.type, triggers=tuple(wanted.triggers))
     added = store.add(draft, today=asking.today, is_forced=wanted.is_forced)
@@ -121,9 +129,10 @@ def edit_lesson(asking: Asking, wanted: types.PageLessonEditArguments) -> Outcom
     """Change what differs in a lesson; a text that a secret was masked in stays as it is in the file, unless changed.
 
     Raises:
-        HybridError: There is no such lesson, or a value cannot stand in one.
+        HybridError: Lessons are off, there is no such lesson, or a value cannot stand in one.
     """
-    name, store = open_stores(asking.workspace).named(wanted.id)
+    _require_enabled(asking)
+    name, store = _stores(asking, wanted.id).named(wanted.id)
     _require(wanted.content)
     before = shown(store.find(name))
     triggers = tuple(wanted.triggers)
@@ -151,7 +160,7 @@ def supersede_lesson(asking: Asking, wanted: types.PageReplaceArguments) -> Outc
     Raises:
         HybridError: One of them is not there, or the other one is superseded itself.
     """
-    stores = open_stores(asking.workspace)
+    stores = _stores(asking, wanted.old, wanted.new)
     old, new = stores.supersede(wanted.old, wanted.new).id, id_form(wanted.new)
     return _done(f"{old} is superseded by {new}", old)
 
@@ -160,9 +169,11 @@ def promote_lesson(asking: Asking, wanted: types.PageIdArguments) -> Outcome:
     """Make a lesson of the project one for all projects.
 
     Raises:
-        HybridError: There is no such lesson, it is for all projects already, or it must not be promoted.
+        HybridError: Lessons are off, there is no such lesson, it is for all projects already, or it must not be
+            promoted.
     """
-    copy = open_stores(asking.workspace).promote(wanted.id, asking.today)
+    _require_enabled(asking)
+    copy = _stores(asking, wanted.id).promote(wanted.id, asking.today)
     return _done(f"{id_form(wanted.id)} is now {copy.id}, for all projects", copy.id)
 
 
@@ -172,8 +183,26 @@ def delete_lesson(asking: Asking, wanted: types.PageIdArguments) -> Outcome:
     Raises:
         HybridError: There is no such lesson.
     """
-    name, store = open_stores(asking.workspace).named(wanted.id)
+    name, store = _stores(asking, wanted.id).named(wanted.id)
     return _done(f"Deleted {index_line(store.delete(name))}", name)
+
+
+def _require_enabled(asking: Asking) -> None:
+    if not asking.workspace.config.lessons.enabled:
+        raise OperationError("lessons are switched off here (`lessons.enabled`)")
+
+
+def _stores(asking: Asking, *ids: str) -> Stores:
+    """Return the stores of lessons.
+
+    Raises:
+        LessonsError: A text is no id.
+        OperationError: An id is of a lesson of the project, and the project is not there.
+    """
+    stores = open_stores(asking.workspace)
+    if any(stores.of(id_form(one)) is None for one in ids):
+        raise OperationError(NOT_THERE)
+    return stores
 
 
 def _require(content: str) -> None:
@@ -230,8 +259,13 @@ def add_lore(asking: Asking, wanted: types.PageLoreAddArguments) -> Outcome:
     """Write a record; one that says nearly the same as a recent one is written only when that is wanted.
 
     Raises:
-        HybridError: A part is empty that a record needs, there is no such part, or the file cannot be written.
+        HybridError: Lore is off, the project is not there, a part is empty that a record needs, there is no such part,
+            or the file cannot be written.
     """
+    if not asking.workspace.config.lore.enabled:
+        raise OperationError("lore is switched off here (`lore.enabled`)")
+    if asking.workspace.project is None:
+        raise OperationError(NOT_THERE)
     draft = _draft(asking, wanted.kind, wanted.texts)
     try:
         ref = _writer(asking).add(draft, is_forced=wanted.is_forced)
@@ -259,7 +293,7 @@ def _draft(asking: Asking, kind: types.LoreKind, texts: Mapping[str, str]) -> Lo
     empty = [name for name in NEEDED[kind] if not texts.get(name, "").strip()]
     if empty:
         raise OperationError(f"the {empty[0]} is empty; a record must say something")
-    root = asking.workspace.project.root if asking.workspace.project else None
+    root = asking.workspace.require_project().root
     made: dict[str, object] = {name: text for name, text in texts.items() if text.strip()}
     for name in _LISTS & made.keys():
         made[name] = tuple(line.strip() for line in texts[name].splitlines() if line.strip())
@@ -268,8 +302,8 @@ def _draft(asking: Asking, kind: types.LoreKind, texts: Mapping[str, str]) -> Lo
     if kind == "anti-pattern":
         return _converted(AntiPatternDraft, {"risk": "", **made})
     if kind == "decision":
-        return _converted(DecisionDraft, {**made, "git_commit": head_commit(root) if root else None})
-    return replace(_converted(HandoffDraft, made), git=git_state(root) if root else GitState())
+        return _converted(DecisionDraft, {**made, "git_commit": head_commit(root)})
+    return replace(_converted(HandoffDraft, made), git=git_state(root))
 
 
 _LISTS = frozenset(("alternatives", "tags", "next_steps", "blockers", "questions"))

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.pages import CONTROL, SCRIPT, SECRET
+from hybrid.dashboard.service import PageError, Service
+from hybrid.operations import page_types as types
+from tests.support.builders import Shop, command_environment, git_project
+from tests.support.pages import CONTROL, SCRIPT, SECRET, key_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.support.browsing import Browser
     from tests.support.pages import Served
 
@@ -167,3 +173,88 @@ def test_a_change_without_the_token_of_the_session_is_refused(
     assert [403, 403, 403] == [one.status for one in (bare, wrong, elsewhere)]
     assert "forged" not in served.shop.out("lore", "list", "--all") + served.shop.out("lessons", "list")
     assert "L001" in served.shop.out("lessons", "list")
+
+
+@pytest.fixture(scope="module")
+def lost(served: Served, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Beginning of the paths of a project that was indexed once, and whose folder is gone."""
+    shop = Shop(git_project(tmp_path_factory.mktemp("lost") / "attic", {"a.md": "# Attic\n"}), served.shop.home)
+    shop.out("reindex", "--quiet")
+    key = key_of(shop)
+    shutil.rmtree(shop.root)
+    return f"/p/{key}"
+
+
+def test_nothing_is_written_down_for_a_project_whose_folder_is_gone(
+    served: Served, browser: Browser, lost: str
+) -> None:
+    """No form is offered, and a record that is sent all the same reaches no other project."""
+    shop, form = served.shop, {"kind": "decision", "decision": "Keep the attic dry", "rationale": "It leaked"}
+    lore, form_page, lessons = (browser.get(f"{lost}/{path}") for path in ("lore", "lore/add?kind=decision", "lessons"))
+    refused = browser.post(f"{lost}/lore/add", form)
+    added = [
+        browser.post(f"{lost}/lessons/add", {"title": "Attic", "content": "Mind the attic", "level": level})
+        for level in ("project", "system")
+    ]
+    edited = browser.post(f"{lost}/lessons/edit", {"id": "L001", "title": "Attic", "content": "Mind the attic"})
+    deleted = browser.post(f"{lost}/lessons/delete", {"id": "L001"})
+
+    assert "Write something down" not in lore.words
+    assert "The folder of this project is gone" in lore.words
+    assert "Nothing can be written down: the folder of this project is gone" in form_page.words
+    assert "Add a lesson" not in lessons.words
+    assert [409, 409, 409, 409, 400] == [one.status for one in (refused, *added, edited, deleted)]
+    assert "the folder of this project is gone" in refused.words
+    assert "Keep the attic dry" in refused.text
+    assert all("the folder of this project is gone" in one.words for one in (*added, edited, deleted))
+    assert not any("--project" in one.text for one in (*added, edited, deleted))
+    assert "attic" not in (shop.out("lore", "list", "--all") + shop.out("lessons", "list")).lower()
+
+
+@pytest.mark.parametrize("name", ["page_lore_add", "page_lesson_add", "page_lesson_edit"])
+def test_the_service_writes_nothing_down_without_a_project(served: Served, name: str, tmp_path: Path) -> None:
+    """A folder that is no project any more when the form is sent: the service refuses as well."""
+    shop, service = served.shop, Service(served.shop.home, command_environment(served.shop.home))
+    texts = {"decision": "Mend the roof", "rationale": "It leaks"}
+    sent = {
+        "page_lore_add": types.PageLoreAddArguments(kind="decision", texts=texts),
+        "page_lesson_add": types.PageLessonAddArguments(title="Roof", content="Mend the roof"),
+        "page_lesson_edit": types.PageLessonEditArguments(id="L001", title="Roof", content="Mend the roof"),
+    }
+    with pytest.raises(PageError, match="the folder of this project is gone or is no project any more"):
+        service.ask(name, str(tmp_path), sent[name], types.PageDone)
+
+    assert "roof" not in (shop.out("lore", "list", "--all") + shop.out("lessons", "list")).lower()
+
+
+def test_what_is_switched_off_is_not_written(served: Served, browser: Browser) -> None:
+    """As the tools of an agent refuse it: with a sentence, in the form before anything is typed, and after."""
+    shop, base = served.shop, served.base
+    shop.out("lessons", "add", "Switch", "A lesson to be taken away", "--quiet")
+    name = next(one["id"] for one in shop.json("lessons", "list")["lessons"] if one["title"] == "Switch")
+    settings = shop.root / ".hybrid" / "config.toml"
+    before = settings.read_text() if settings.exists() else None
+    decision = {"kind": "decision", "decision": "Write in the dark", "rationale": "Why not"}
+    lesson = {"title": "Dark", "content": "Write in the dark"}
+    try:
+        settings.write_text("[lore]\nenabled = false\n[lessons]\nenabled = false\n")
+        lore, form, lessons = (browser.get(f"{base}/{path}") for path in ("lore", "lore/add?kind=decision", "lessons"))
+        refused = browser.post(f"{base}/lore/add", decision)
+        added = browser.post(f"{base}/lessons/add", lesson)
+        edited = browser.post(f"{base}/lessons/edit", {"id": name, **lesson})
+        promoted = browser.post(f"{base}/lessons/promote", {"id": name})
+        opened = browser.get(f"{base}/lessons/edit?id={name}")
+        deleted = browser.post(f"{base}/lessons/delete", {"id": name})
+    finally:
+        settings.unlink() if before is None else settings.write_text(before)
+
+    assert "Write something down" not in lore.words
+    assert "Nothing can be written down: lore is switched off here ( lore.enabled )" in form.words
+    assert "Add a lesson" not in lessons.words
+    assert f"{base}/lessons/edit?id={name}" not in lessons.links()
+    assert [409, 409, 400, 400, 409] == [one.status for one in (refused, added, edited, promoted, opened)]
+    assert "lore is switched off here" in refused.words
+    assert all("lessons are switched off here" in one.words for one in (added, edited, promoted, opened))
+    assert "Write in the dark</textarea>" in added.text
+    assert 303 == deleted.status
+    assert "in the dark" not in shop.out("lore", "list", "--all") + shop.out("lessons", "list")

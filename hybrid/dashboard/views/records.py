@@ -98,6 +98,12 @@ FORMS: dict[types.LoreKind, Form] = {
 }
 """Kind of lore → its form."""
 
+_GONE = "the folder of this project is gone"
+_NO_LESSONS = "lessons are switched off here (`lessons.enabled`)"
+_NO_LORE = "lore is switched off here (`lore.enabled`)"
+_WRITING = frozenset(("page_lesson_add", "page_lesson_edit", "page_lesson_promote", "page_lore_add"))
+"""Operations that write something new, for which the project must be there: the service would take another folder."""
+
 
 # --- lessons ----------------------------------------------------------------------------------------------
 
@@ -122,6 +128,7 @@ def _lessons(asked: Asked, draft: types.PageLessonAddArguments | None = None) ->
         query=query,
         is_all=is_all,
         draft=draft,
+        can_write=not _why_no_lesson(asked, found),
         status=409 if draft else 200,
     )
 
@@ -129,6 +136,11 @@ def _lessons(asked: Asked, draft: types.PageLessonAddArguments | None = None) ->
 def _skip(asked: Asked) -> int:
     text = asked.query.get("skip", "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 7 else 0
+
+
+def _why_no_lesson(asked: Asked, found: types.PageLessons) -> str:
+    """Return why no lesson can be added or changed; empty if it can."""
+    return "" if found.is_enabled and asked.project.root else _NO_LESSONS if asked.project.root else _GONE
 
 
 def _lesson(asked: Asked, lesson_id: str) -> tuple[types.PageLessons, types.PageLesson]:
@@ -139,14 +151,30 @@ def _lesson(asked: Asked, lesson_id: str) -> tuple[types.PageLessons, types.Page
 
 
 def edit_lesson(asked: Asked) -> Response:
-    """Show the form that changes a lesson."""
+    """Show the form that changes a lesson.
+
+    Raises:
+        PageError: There is no such lesson, or none can be changed here.
+    """
     found, lesson = _lesson(asked, asked.query.get("id", ""))
+    _require_lessons(asked, found)
     return asked.page("lesson_edit.html", found=found, lesson=lesson)
 
 
+def _require_lessons(asked: Asked, found: types.PageLessons) -> None:
+    why_not = _why_no_lesson(asked, found)
+    if why_not:
+        raise PageError(why_not)
+
+
 def confirm_promote_lesson(asked: Asked) -> Response:
-    """Ask whether a lesson is to be one for all projects."""
-    _, lesson = _lesson(asked, asked.query.get("id", ""))
+    """Ask whether a lesson is to be one for all projects.
+
+    Raises:
+        PageError: There is no such lesson, or none can be changed here.
+    """
+    found, lesson = _lesson(asked, asked.query.get("id", ""))
+    _require_lessons(asked, found)
     return asked.page("lesson_promote.html", lesson=lesson)
 
 
@@ -177,6 +205,8 @@ def _changed(
         again: Shows the form once more, with what was typed, when nothing was changed.
     """
     try:
+        if name in _WRITING and not asked.project.root:
+            raise PageError(_GONE)
         done = asked.ask(name, arguments, types.PageDone)
     except PageError as error:
         if again is None or error.kind not in ("usage", "failed"):
@@ -256,6 +286,7 @@ def lore(asked: Asked) -> Response:
     return asked.page(
         "lore.html",
         found=found,
+        can_write=bool(found.is_enabled and asked.project.root),
         kinds=_KINDS,
         kind=kind,
         query=query,
@@ -269,8 +300,15 @@ def new_lore(asked: Asked) -> Response:
     """Show the form for a new record of a kind."""
     kind = asked.query.get("kind", "")
     if kind not in FORMS:
-        return asked.page("lore_add.html", kind="", forms=FORMS)
+        return asked.page("lore_add.html", kind="", forms=FORMS, why_not=_why_no_lore(asked))
     return _lore_form(asked, _lore_kind(kind), {})
+
+
+def _why_no_lore(asked: Asked) -> str:
+    """Return why no lore can be written down; empty if it can."""
+    if not asked.project.root:
+        return _GONE
+    return "" if asked.desk.workspace(asked.project).config.lore.enabled else _NO_LORE
 
 
 def _lore_kind(name: str) -> types.LoreKind:
@@ -287,7 +325,9 @@ def _lore_kind(name: str) -> types.LoreKind:
 
 def _lore_form(asked: Asked, kind: types.LoreKind, texts: Mapping[str, str]) -> Response:
     status = 409 if texts else 200
-    return asked.page("lore_add.html", status=status, kind=kind, forms=FORMS, parts=FORMS[kind].parts, texts=texts)
+    parts, why_not = FORMS[kind].parts, _why_no_lore(asked)
+    values = {"kind": kind, "forms": FORMS, "parts": parts, "texts": texts, "why_not": why_not}
+    return asked.page("lore_add.html", status=status, **values)
 
 
 def do_add_lore(asked: Asked) -> Response:
