@@ -252,11 +252,9 @@ class LogIndex:
 
     def _projects_of(self, wanted: LogFilter) -> frozenset[int]:
         """Return the numbers of the project's key, and of directories in it."""
-        inside = f"\0{wanted.root.rstrip('/')}"
-        below = (f"{inside}/", f"{inside}\\")
 
         def is_meant(name: str) -> bool:
-            return name == wanted.key or bool(wanted.root and (name == inside or name.startswith(below)))
+            return name == wanted.key or (name.startswith("\0") and lies_in(name[1:], wanted.root))
 
         return frozenset(number for number, name in enumerate(self._names) if is_meant(name))
 
@@ -266,6 +264,12 @@ class LogIndex:
             with contextlib.suppress(ValueError):
                 return part, part.ids.index(number)
         return None
+
+
+def lies_in(directory: str, root: str) -> bool:
+    """Return whether a directory is the root of a project or lies below it, as they are written; never in no root."""
+    top = root.rstrip("/")
+    return bool(root) and (directory == top or directory.startswith((f"{top}/", f"{top}\\")))
 
 
 def _number_of(event_id: object) -> int:

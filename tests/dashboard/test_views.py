@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+from html import unescape
 from http.client import HTTPConnection, HTTPResponse
 from typing import TYPE_CHECKING
 
 import pytest
+from starlette.datastructures import QueryParams
 
+from hybrid.dashboard.desk import NO_PROJECT, Asked, Desk
+from hybrid.dashboard.guard import Session
+from hybrid.dashboard.service import PageError
+from hybrid.dashboard.views.logged import projects
+from tests.support.builders import Shop, command_environment, git_project
 from tests.support.pages import CONTROL, SCRIPT, SECRET, Served, event_line, key_of, write_log
 
 if TYPE_CHECKING:
@@ -65,10 +73,91 @@ def test_now_can_show_all_projects(served: Served, browser: Browser) -> None:
     every = browser.get(f"{served.base}/now?owner=*&reason=elsewhere").words
     own = browser.get(f"{served.base}/now?reason=elsewhere").words
 
-    assert re.search(r"no project claude, answered in 42 ms Why\? asked elsewhere", every)
+    assert re.search(r"e{16} claude, answered in 42 ms Why\? asked elsewhere", every)
     assert re.search(r"shop claude, answered in 42 ms Why\? asked here", every)
     assert "asked here" in own
     assert "asked elsewhere" not in own
+
+
+@pytest.fixture(scope="module")
+def vault(served: Served, tmp_path_factory: pytest.TempPathFactory) -> Shop:
+    """Another project of the same home, with settings of its own."""
+    other = Shop(git_project(tmp_path_factory.mktemp("more") / "vault", {"a.md": "# Vault\n"}), served.shop.home)
+    other.out("reindex", "--quiet")
+    return other
+
+
+def test_why_leads_to_the_project_of_the_event(served: Served, browser: Browser, vault: Shop) -> None:
+    """Among all projects each event leads to its own, and is explained by the session and the settings there."""
+    key, own = key_of(vault), key_of(served.shop)
+    same = {"session": "moved", "topic_id": "t1", "reason": "same_topic", "items": []}
+    lines = [
+        event_line(700, own, session="moved", topic_id="t1", prompt="first here"),
+        event_line(701, key, session="moved", topic_id="t1", prompt="first there"),
+        event_line(702, key, **same, prompt="then there"),
+        event_line(703, "d" * 16, **same, prompt="then nowhere"),
+    ]
+    write_log(served.shop, lines)
+    now = browser.get(f"{served.base}/now?owner=*&reason=same_topic")
+    pages = [browser.get(f"{base}/decision?id=0002be02be") for base in (f"/p/{key}", served.base)]
+    forgotten = browser.get(f"{served.base}/decision?id=0002bf02bf")
+
+    assert f"/p/{key}/decision?id=0002be02be" in now.links()
+    assert f"{served.base}/decision?id=0002bf02bf" in now.links()
+    assert all("0002bd02bd" in page.words for page in pages)
+    assert not any("0002bc02bc" in page.words for page in (*pages, forgotten))
+    assert '<span class="tag">vault</span>' in pages[1].text
+    assert f'<span class="tag">{"d" * 16}</span>' in forgotten.text
+
+
+def test_the_settings_that_explain_are_those_of_the_event(served: Served, browser: Browser, vault: Shop) -> None:
+    """What would change a silence stands in the settings of its project, wherever its address is."""
+    (vault.root / ".hybrid").mkdir(exist_ok=True)
+    (vault.root / ".hybrid" / "config.toml").write_text("[hooks]\nbudget = 77\n")
+    write_log(served.shop, [event_line(710, key_of(vault), reason="budget", items=[])])
+    told = vault.json("explain", "0002c602c6")["advice"]
+    page = browser.get(f"{served.base}/decision?id=0002c602c6").words
+
+    assert "hooks.budget` (77 lines)" in told[0]
+    assert all(_letters(hint) in _letters(page) for hint in told)
+
+
+def test_an_event_is_labelled_as_what_is_known_of_it(served: Served, browser: Browser, vault: Shop) -> None:
+    """By its key, by its directory when it has no key, by its folder when its project is forgotten."""
+    lines = [
+        event_line(720, "c" * 16, reason="labels", prompt="forgotten", root="/work/old-mill"),
+        event_line(721, key_of(vault), reason="labels", prompt="by key"),
+        {**event_line(722, "", reason="labels", prompt="by directory"), "project": None, "cwd": f"{vault.root}/deep"},
+        {**event_line(723, "", reason="labels", prompt="beside"), "project": None, "cwd": f"{vault.root}-2"},
+    ]
+    write_log(served.shop, lines)
+    page = browser.get(f"{served.base}/now?owner=*&reason=labels")
+
+    for name, prompt in [("old-mill", "forgotten"), ("vault", "by key"), ("vault", "by directory")]:
+        assert re.search(rf"{name} claude, answered in 42 ms Why\? {prompt}", page.words), page.words
+    assert re.search(r"no project claude, answered in 42 ms Why\? beside", page.words)
+    assert f"/p/{key_of(vault)}/decision?id=0002d202d2" in page.links()
+
+
+def test_a_mark_leads_back_to_what_was_looked_at(served: Served, browser: Browser) -> None:
+    """All projects, the choice and the page stay as they were; in rows that arrive by themselves too."""
+    write_log(
+        served.shop,
+        [event_line(number, key_of(served.shop), reason="kept", prompt=f"kept {number}") for number in range(730, 733)],
+    )
+    shown = f"{served.base}/now?owner=%2A&show=prompts&reason=kept"
+    page = browser.get(f"{shown}&before=0002dc02dc")
+    backs = re.findall(r'name="back" value="([^"]*)"', page.text)
+    done = browser.post(f"{served.base}/mark", {"id": "0002da02da", "word": "good", "back": unescape(backs[0])})
+    browser.post(f"{served.base}/mark", {"id": "0002da02da", "word": "none"})
+    connection, answer = _followed(served, browser, "0002db02db", "owner=%2A&show=prompts&reason=kept")
+    with contextlib.closing(connection), answer:
+        line = next(line for line in iter(answer.readline, b"") if line.startswith(b"data:"))
+    row = json.loads(line.removeprefix(b"data:"))["row"]
+
+    assert {f"{shown}&before=0002dc02dc"} == {unescape(back) for back in backs}
+    assert f"{shown}&before=0002dc02dc" == done.headers["location"]
+    assert {shown} == {unescape(back) for back in re.findall(r'name="back" value="([^"]*)"', row)}
 
 
 def test_rows_of_the_memory_have_their_titles(served: Served, browser: Browser) -> None:
@@ -160,11 +249,11 @@ def test_the_log_is_followed_by_each_page(served: Served, browser: Browser) -> N
         assert "followed &lt;b&gt;" in told["row"]
 
 
-def _followed(served: Served, browser: Browser, newest: str) -> tuple[HTTPConnection, HTTPResponse]:
+def _followed(served: Served, browser: Browser, newest: str, shown: str = "") -> tuple[HTTPConnection, HTTPResponse]:
     """A stream of the log from an event on, of which the first line was read."""
     connection = HTTPConnection("127.0.0.1", browser.port, timeout=10)
     cookies = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
-    connection.request("GET", f"{served.base}/now/events?&after={newest}", headers={"Cookie": cookies})
+    connection.request("GET", f"{served.base}/now/events?{shown}&after={newest}", headers={"Cookie": cookies})
     answer = connection.getresponse()
     assert answer.readline()
     return connection, answer
@@ -414,8 +503,6 @@ def test_another_project_can_be_looked_at(
     served: Served, browser: Browser, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """The projects of the registry stand in the menu; one that is not known is not there."""
-    from tests.support.builders import Shop, git_project
-
     other = Shop(git_project(tmp_path_factory.mktemp("other") / "bank", {"a.md": "# Bank\n"}), served.shop.home)
     other.out("reindex", "--quiet")
     menu = browser.get(f"{served.base}/now")
@@ -431,3 +518,19 @@ def test_another_project_can_be_looked_at(
     assert "bank" in menu.words
     assert "What was given to agents in bank" in page.words
     assert 404 == browser.get("/p/0123456789abcdef/now").status
+
+
+def test_a_number_that_is_not_known_is_not_zero(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the memory cannot be asked, the list of projects tells why, and no number."""
+    desk = Desk(served.shop.home, command_environment(served.shop.home), served.shop.root)
+
+    def refuse(*_: object) -> None:
+        raise PageError("the memory is in use", "busy")
+
+    monkeypatch.setattr(desk.service, "ask", refuse)
+    shown = projects(Asked(desk, NO_PROJECT, Session(), QueryParams(""), {}))
+    text = bytes(shown.body).decode()
+
+    assert "How many rows the memory has is not known: the memory is in use." in text
+    assert "– rows in the memory" in text
+    assert not re.search(r"\d rows? in the memory", text)

@@ -13,7 +13,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from hybrid.base.errors import HybridError
-from hybrid.dashboard.rendering import curves
+from hybrid.dashboard.desk import NO_PROJECT
+from hybrid.dashboard.owners import Owners
+from hybrid.dashboard.rendering import curves, link
 from hybrid.dashboard.service import PageError
 from hybrid.feedback.events import compared_in, is_decision
 from hybrid.feedback.log_index import COMPARED, INJECTED, PROMPT, LogFilter
@@ -71,12 +73,12 @@ def now(asked: Asked) -> Response:
     wanted = asked.log_filter(signs=SHOWN.get(show, 0), reason=reason)
     before, marks = asked.query.get("before", ""), marks_of(asked)
     events, has_more = log.page(wanted, before=before, limit=_PAGE)
-    names = names_of(asked)
     newest = log.newest_id()
     return asked.page(
         "now.html",
-        events=_named(asked, [described(event, marks, names) for event in events]),
+        events=_named(asked, [described(event, marks, owners_of(asked)) for event in events]),
         owner="*" if asked.is_every_project else "",
+        back=_this_view(asked, before=before),
         newest=newest,
         next_before=events[-1].get("id") if has_more else "",
         before=before,
@@ -92,13 +94,26 @@ def marks_of(asked: Asked) -> dict[str, str]:
     return {mark.event_id: mark.word for mark in read_marks(asked.desk.log_folder)}
 
 
-def names_of(asked: Asked) -> dict[str, str]:
-    """Return key → name of the projects, where rows of several are shown; empty elsewhere."""
-    return {one.key: one.name for one in asked.desk.projects()} if asked.is_every_project else {}
+def owners_of(asked: Asked) -> Owners | None:
+    """Return whose the events are, where rows of several projects are shown; None elsewhere."""
+    return Owners(asked.desk.projects()) if asked.is_every_project else None
 
 
-def described(event: Event, marks: Mapping[str, str], names: Mapping[str, str] | None = None) -> Event:
-    """Return what a row shows of an event; a line of the log may hold anything, so everything has a form here."""
+def _this_view(asked: Asked, *, before: str = "") -> str:
+    """Return the address of the decisions that are looked at: a mark leads back to it."""
+    query = asked.query
+    kept = {name: query.get(name, "") for name in ("owner", "show", "reason")}
+    return link(asked.path("now"), **kept, before=before).unescape()
+
+
+def described(event: Event, marks: Mapping[str, str], owners: Owners | None = None) -> Event:
+    """Return what a row shows of an event; a line of the log may hold anything, so everything has a form here.
+
+    Args:
+        event: The event.
+        marks: Id → word of the marks that count.
+        owners: Names the project of the event, and leads to it; without it no project is named.
+    """
     reason = str(event.get("reason") or "")
     known = reason_of(reason)
     verdicts = {kind: _dict(one) for kind, one in _dict(event.get("kinds")).items()}
@@ -111,7 +126,8 @@ def described(event: Event, marks: Mapping[str, str], names: Mapping[str, str] |
         "sentence": known.sentence if known else "",
         "is_injected": reason == "injected",
         "is_error": bool(event.get("error")),
-        "project": (names.get(str(event.get("project")), "") or "no project") if names else "",
+        "project": owners.name(event) if owners else "",
+        "base": owners.base(event) if owners else "",
         "client": str(event.get("client") or "–"),
         "about": _about(event),
         "prompt": " ".join(str(event.get("prompt") or "").split()),
@@ -203,10 +219,10 @@ async def _following(asked: Asked, wanted: Any, after: str) -> AsyncIterator[str
             seen = newest
             events = await run_in_threadpool(log.newer, wanted, after, limit=_PAGE)
             marks = await run_in_threadpool(marks_of, asked) if events else {}
-            names = await run_in_threadpool(names_of, asked) if events else {}
-            shown = [described(event, marks, names) for event in reversed(events)]
+            owners = await run_in_threadpool(owners_of, asked) if events else None
+            shown = [described(event, marks, owners) for event in reversed(events)]
             for event in await run_in_threadpool(_named, asked, shown):
-                row = asked.part("_event.html", event=event, is_new=True)
+                row = asked.part("_event.html", event=event, is_new=True, back=_this_view(asked))
                 yield f"data: {json.dumps({'id': event['id'], 'row': row})}\n\n"
             after = newest or after
         quiet_s += _LOOK_S
@@ -226,16 +242,21 @@ def projects(asked: Asked) -> Response:
     log.refresh()
     n_rows: dict[str, int] = {}
     names: dict[str, str] = {}
-    with contextlib.suppress(PageError):
+    problem = ""
+    try:
         found = asked.ask("page_memory", PageMemoryArguments(project="*", limit=1), PageMemory)
         n_rows = {key: n for key, _, n in found.projects}
         names = {key: name for key, name, _ in found.projects}
+    except PageError as error:
+        problem = str(error)
     known = desk.projects()
-    rows = [_project_row(log, one, n_rows.pop(one.key, 0)) for one in known]
-    return asked.page("projects.html", rows=rows, elsewhere=[(names[key], n) for key, n in n_rows.items()])
+    rows = [_project_row(log, one, None if problem else n_rows.pop(one.key, 0)) for one in known]
+    elsewhere = [(names[key], n) for key, n in n_rows.items()]
+    return asked.page("projects.html", rows=rows, elsewhere=elsewhere, problem=problem)
 
 
-def _project_row(log: LogIndex, project: KnownProject, n_rows: int) -> Event:
+def _project_row(log: LogIndex, project: KnownProject, n_rows: int | None) -> Event:
+    """Return what is shown of a project; `n_rows` is None where the memory could not be asked."""
     wanted = LogFilter(key=project.key, root=project.root)
     reasons = log.reasons(wanted)
     last = log.page(wanted, limit=1)[0] if reasons else []
@@ -262,17 +283,21 @@ def decision(asked: Asked) -> Response:
     event = log.find(asked.query.get("id", ""))
     if event is None:
         raise PageError("the log holds no such event any more; it keeps a bounded number of lines", "usage")
-    [shown] = _named(asked, [described(event, marks_of(asked))])
+    owners = Owners(asked.desk.projects())
+    owner = owners.of(event) or NO_PROJECT
+    # The address may be of another project: the event, its session and the settings are those of its own.
+    named = owners if owner.key != asked.project.key else None
+    [shown] = _named(asked, [described(event, marks_of(asked), named)])
     rows = [] if event.get("gate_kind") in shown["kinds"] else _rows(lambda: gate_rows(event))
     for kind, compared in shown["kinds"].items():
         rows += _rows(lambda kind=kind, compared=compared: kind_rows(kind, compared))
-    settings = asked.desk.workspace(asked.project).config
+    settings = asked.desk.workspace(owner).config
     return asked.page(
         "decision.html",
         event=shown,
         rows=rows,
         parts=_parts(event),
-        hints=_hints(event, _earlier(asked, event), settings),
+        hints=_hints(event, _earlier(asked, event, owners), settings),
         held_back=[
             (str(one.get("key", "")).rpartition(":")[0], str(one.get("reason")))
             for one in _dicts(event.get("held_back"))
@@ -323,10 +348,10 @@ def _named(asked: Asked, events: list[Event]) -> list[Event]:
     return events
 
 
-def _earlier(asked: Asked, event: Event) -> list[Event]:
+def _earlier(asked: Asked, event: Event, owners: Owners) -> list[Event]:
     """Return the events before this one of the same client, session and agent, newest first."""
     keys = ("client", "session", "agent", "project")
-    wanted = asked.log_filter(session=str(event.get("session") or ""))
+    wanted = owners.lines(event, session=str(event.get("session") or ""))
     before, _ = asked.desk.log.page(wanted, before=str(event.get("id")), limit=_PAGE * 4)
     return [other for other in before if all(other.get(key) == event.get(key) for key in keys)]
 
