@@ -84,4 +84,4 @@ def open_seat(tmp_path: Path, clients_folder: Path, missing_clients: dict[str, s
         yield open_one
         for seat in seats:
             close_desk(seat.desk)
-    assert [] == [pid for seat in seats for pid in left_behind(seat.desk)]
+    assert [] == [program for seat in seats for program in left_behind(seat.desk)]
