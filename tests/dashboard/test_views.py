@@ -125,7 +125,7 @@ def test_the_settings_that_explain_are_those_of_the_event(served: Served, browse
 def test_an_event_is_labelled_as_what_is_known_of_it(served: Served, browser: Browser, vault: Shop) -> None:
     """By its key, by its directory when it has no key, by its folder when its project is forgotten."""
     lines = [
-        event_line(720, "c" * 16, reason="labels", prompt="forgotten", root="/work/old-mill"),
+        event_line(720, "c" * 16, reason="labels", prompt="forgotten", root="/src/old-mill"),
         event_line(721, key_of(vault), reason="labels", prompt="by key"),
         {**event_line(722, "", reason="labels", prompt="by directory"), "project": None, "cwd": f"{vault.root}/deep"},
         {**event_line(723, "", reason="labels", prompt="beside"), "project": None, "cwd": f"{vault.root}-2"},
