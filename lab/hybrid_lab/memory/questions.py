@@ -5,6 +5,7 @@ Beside the search stand two plain ways with the same judgements: full text over 
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sqlite3
 from typing import TYPE_CHECKING
@@ -57,11 +58,11 @@ def evaluate_memory(
     """
     _check(replayed, [*questions, *prompts])
     engine = _Engine(replayed, environ)
-    raw = RawEvents(replayed.texts)
     asked: list[QuestionAsked] = []
-    for question in questions:
-        report_id(question.id)
-        asked.append(engine.ask(question, raw))
+    with contextlib.closing(RawEvents(replayed.texts)) as raw:
+        for question in questions:
+            report_id(question.id)
+            asked.append(engine.ask(question, raw))
     decided: list[PromptAsked] = []
     for prompt in prompts:
         report_id(prompt.id)
@@ -89,6 +90,10 @@ class RawEvents:
         self._db = sqlite3.connect(":memory:")
         self._db.execute("CREATE VIRTUAL TABLE events USING fts5(text, tokenize='unicode61')")
         self._db.executemany("INSERT INTO events(rowid, text) VALUES (?, ?)", enumerate(texts.values(), 1))
+
+    def close(self) -> None:
+        """Free the memory that the texts take."""
+        self._db.close()
 
     def search(self, query: str, limit: int) -> list[str]:
         """The events with any word of the query, best bm25 first; words are runs of letters, digits and `_`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -152,14 +153,15 @@ def test_a_prompt_may_fit_nothing(tmp_path: Path) -> None:
 
 def test_raw_events_are_found_by_any_word() -> None:
     """More and rarer words come first."""
-    raw = RawEvents({"a": "the oven is hot", "b": "the crane is old", "c": "the oven and the crane", "d": "the sea"})
-
-    assert "c" == raw.search("Oven, crane?", 5)[0]
-    assert {"a", "b", "c"} == set(raw.search("oven crane", 5))
-    assert 1 == len(raw.search("oven crane", 1))
+    texts = {"a": "the oven is hot", "b": "the crane is old", "c": "the oven and the crane", "d": "the sea"}
+    with contextlib.closing(RawEvents(texts)) as raw:
+        assert "c" == raw.search("Oven, crane?", 5)[0]
+        assert {"a", "b", "c"} == set(raw.search("oven crane", 5))
+        assert 1 == len(raw.search("oven crane", 1))
 
 
 @pytest.mark.parametrize("query", ["", "?!", '"', "a OR", "NEAR(", "x*", "col:val", "AND NOT", "-", "'"])
 def test_no_question_is_a_syntax_error(query: str) -> None:
     """Words are quoted, everything else is dropped."""
-    assert [] == RawEvents({"a": "bread"}).search(query, 5)
+    with contextlib.closing(RawEvents({"a": "bread"})) as raw:
+        assert [] == raw.search(query, 5)

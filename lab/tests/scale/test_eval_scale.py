@@ -1,3 +1,4 @@
+import contextlib
 import json
 import sqlite3
 from pathlib import Path
@@ -188,7 +189,7 @@ def test_a_written_corpus_is_an_index_like_any_other(tree: Path, tmp_path: Path)
     folder = tmp_path / "scratch" / "corpus-60"
     workspace = workspace_at(folder / "tree", folder, settings_in_force([MODEL]))
     manifest = json.loads((workspace.place.folder / "manifest.json").read_text())
-    with sqlite3.connect(workspace.place.catalog) as db:
+    with contextlib.closing(sqlite3.connect(workspace.place.catalog)) as db:
         (n_documents,) = db.execute("SELECT count(*) FROM documents").fetchone()
 
     assert 60 <= manifest["segments"][0]["n_chunks"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sqlite3
@@ -106,7 +107,7 @@ def _arrays(place: Place) -> dict[str, NDArray[Any]]:
 
 def _rows(place: Place) -> list[list[Any]]:
     """Everything that a build stores, but for times."""
-    with sqlite3.connect(place.catalog) as catalog:
+    with contextlib.closing(sqlite3.connect(place.catalog)) as catalog:
         queries = (
             "SELECT path, size_bytes, content_id, kind, skip_reason FROM documents ORDER BY path",
             "SELECT * FROM contents ORDER BY id",
