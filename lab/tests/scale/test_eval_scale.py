@@ -172,7 +172,8 @@ def test_engines_find_what_is_there(tree: Path, tmp_path: Path) -> None:
     snapshot = open_snapshot(workspace.place.folder, model=embedder.info.key)
     spelled = Spelled(snapshot)
     query = spelled.query(["lagoon", "unheard"])
-    found = FullText(spelled.texts, tmp_path / "words").best(query)
+    with contextlib.closing(FullText(spelled.texts, tmp_path / "words")) as engine:
+        found = engine.best(query)
     vectors = snapshot.vectors(np.arange(snapshot.n_rows))
 
     assert 1 == len(query)
