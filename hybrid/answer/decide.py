@@ -34,6 +34,7 @@ from hybrid.prompting.clean import clean
 from hybrid.prompting.query import make_query, query_digest
 from hybrid.prompting.rules import looks_back, prompt_verdict, refers_back
 from hybrid.records.lessons.reranking import reranker
+from hybrid.redact import redact
 from hybrid.render.frame import Footer
 from hybrid.session.ledger import EMPTY, Ledger
 
@@ -329,7 +330,7 @@ class _Injection:
     @cached_property
     def _is_same_query(self) -> bool:
         """True when the session was given something for these very words, since its last reset."""
-        return bool(self._ledger.asked) and query_digest(self._query.text) in self._ledger.asked
+        return bool(self._ledger.asked) and query_digest(redact(self._query.text)) in self._ledger.asked
 
     def _drop_seen(self, selection: Selection) -> None:
         """Withhold files that the agent has seen lines of, which it knows; of a failure all that it does not name."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from msgspec.structs import replace
 
 from hybrid.answer.decide import NOTHING_FITS
 from hybrid.prompting.lexicon import in_english
+from hybrid.prompting.query import query_digest
 from hybrid.redact import redact
 from hybrid.sources.records import record_id
 
@@ -68,7 +68,7 @@ def prompt_part(cleaned: CleanedPrompt, decision: Decision, how: str) -> dict[st
     safe = redact(text[:_REDACTED_CHARS])
     return {
         "prompt": safe[:_PROMPT_CHARS] if how == "text" else None,
-        "prompt_digest": hashlib.sha256(safe.encode("utf-8", "replace")).hexdigest()[:16],
+        "prompt_digest": query_digest(safe),
         "prompt_chars": len(text),
     }
 

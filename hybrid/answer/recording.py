@@ -77,7 +77,7 @@ def _note_in_ledger(turn: Turn, decision: Decision) -> None:
         # First lines answer no question: a file that is given by them counts as named.
         [(digest, "pointer" if is_unasked and form == "preview" else form) for digest, form in forms],
         decision.topic_id if decision.is_injected else None,
-        asked=query_digest(decision.query) if decision.is_injected else "",
+        asked=query_digest(redact(decision.query)) if decision.is_injected else "",
         hits=() if decision.reason == "given_back" else shown,
         again=again,
         start=start,

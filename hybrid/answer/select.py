@@ -126,7 +126,7 @@ class Selection(Struct):
         best = self.hits[: hooks.known_best]
         if is_same_query and mode == "adaptive":  # Elsewhere each hit is given by itself.
             best = [hit for n, hit in enumerate(best) if all(hit.path != other.path for other in best[:n])]
-        if is_same_topic or self._has_the(best, ledger, _KNOWN_FORM[mode]):
+        if is_same_topic or self._is_known(best, ledger, _KNOWN_FORM[mode]):
             self.keep("seen", lambda hit: hit.digest.hex() not in given)
             self.keep("topic", lambda _: False)
             return
@@ -183,7 +183,7 @@ class Selection(Struct):
             return text
         return without_lines(text, {n - hit.start_line for n in known}, hit.signature)
 
-    def _has_the(self, best: Sequence[Hit], ledger: Ledger, known_form: Form) -> bool:
+    def _is_known(self, best: Sequence[Hit], ledger: Ledger, known_form: Form) -> bool:
         """Return whether the session has what fits best, the first in this form at least: the rest is second choice.
 
         Always False for records: each of them is worth giving by itself.

@@ -73,7 +73,7 @@ def how_to_add(extra: str, *, prefix: str | Path = sys.prefix, shipped_in: Path 
 
 
 class _Asked(NamedTuple):
-    """What a tool was asked to install.
+    """A request to install hybrid, as uv or pipx keeps it.
 
     Attributes:
         what: A name, a folder, a file or an address.

@@ -17,7 +17,6 @@ from hybrid.base.tokens import query_tokens
 from hybrid.prompting import symbols, traces
 from hybrid.prompting.lexicon import in_english
 from hybrid.prompting.traces import SourceLine
-from hybrid.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -336,9 +335,9 @@ def make_query(cleaned_text: str, limit_chars: int = 5_000) -> Query:
     )
 
 
-def query_digest(text: str) -> str:
-    """Return 16 hex digits of the SHA-256 of a query, its secrets replaced first: a digest could be guessed."""
-    return hashlib.sha256(redact(text).encode("utf-8", "replace")).hexdigest()[:16]
+def query_digest(safe_text: str) -> str:
+    """Return 16 hex digits of the SHA-256 of a query whose secrets were replaced: a digest can be guessed."""
+    return hashlib.sha256(safe_text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def said_in_english(query: Query) -> Query:

@@ -137,6 +137,24 @@ class Copilot:
         return one_by_one(desk, [first, *later], self.environ(desk) | environ)
 
 
+def opencode_settings(desk: Desk, schema: str) -> dict[str, object]:
+    """Settings of OpenCode, and of what is made of it, with the mock as the only model."""
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "name": "mock",
+        "options": {"baseURL": f"{desk.api.url}/v1", "apiKey": KEY},
+        "models": {"mock": {"name": "mock", "tool_call": True, "limit": {"context": 100000, "output": 4000}}},
+    }
+    return {
+        "$schema": schema,
+        "provider": {"mock": provider},
+        "model": "mock/mock",
+        "small_model": "mock/mock",
+        "autoupdate": False,
+        "share": "disabled",
+    }
+
+
 @dataclass(frozen=True)
 class OpenCode:
     """OpenCode."""
@@ -146,20 +164,7 @@ class OpenCode:
 
     def prepare(self, desk: Desk) -> None:
         """See `Agent`."""
-        provider = {
-            "npm": "@ai-sdk/openai-compatible",
-            "name": "mock",
-            "options": {"baseURL": f"{desk.api.url}/v1", "apiKey": KEY},
-            "models": {"mock": {"name": "mock", "tool_call": True, "limit": {"context": 100000, "output": 4000}}},
-        }
-        settings = {
-            "$schema": "https://opencode.ai/config.json",
-            "provider": {"mock": provider},
-            "model": "mock/mock",
-            "small_model": "mock/mock",
-            "autoupdate": False,
-            "share": "disabled",
-        }
+        settings = opencode_settings(desk, "https://opencode.ai/config.json")
         write_json(desk.home / ".config" / "opencode" / "opencode.json", settings)
 
     def environ(self, desk: Desk) -> dict[str, str]:

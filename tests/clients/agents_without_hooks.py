@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tests.clients.agents import OpenCode
+from tests.clients.agents import OpenCode, opencode_settings
 from tests.clients.talking import ANSWER_S, KEY, Talk, one_by_one, write_json
 
 if TYPE_CHECKING:
@@ -62,21 +62,7 @@ class Kilo:
 
     def prepare(self, desk: Desk) -> None:
         """See `Agent`."""
-        provider = {
-            "npm": "@ai-sdk/openai-compatible",
-            "name": "mock",
-            "options": {"baseURL": f"{desk.api.url}/v1", "apiKey": KEY},
-            "models": {"mock": {"name": "mock", "tool_call": True, "limit": {"context": 100000, "output": 4000}}},
-        }
-        settings = {
-            "$schema": "https://app.kilo.ai/config.json",
-            "provider": {"mock": provider},
-            "model": "mock/mock",
-            "small_model": "mock/mock",
-            "autoupdate": False,
-            "share": "disabled",
-            "snapshot": False,
-        }
+        settings = opencode_settings(desk, "https://app.kilo.ai/config.json") | {"snapshot": False}
         folder = desk.home / ".config" / "kilo"
         write_json(folder / "kilo.jsonc", settings)
         # Without this mark it takes the settings for those of an older version and adds to them.
