@@ -22,7 +22,7 @@ from hybrid.base.errors import (
     IndexUnavailableError,
     ProjectError,
 )
-from hybrid.daemon.tool_sessions import ToolSessions, logged_sessions
+from hybrid.daemon.tool_sessions import ToolSessions, logged_sessions, session_named_by
 from hybrid.index.holder import is_held, read_holder
 from hybrid.operations.asking import Asking, OperationError
 from hybrid.operations.table import OPERATIONS, perform
@@ -32,7 +32,7 @@ from hybrid.session.ledger import EMPTY, SessionKey
 from hybrid.workspace import open_workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping
+    from collections.abc import Callable, Generator, Mapping
 
     from hybrid.daemon.freshness import Freshness
     from hybrid.knowledge.open_kinds import OpenKinds
@@ -132,9 +132,12 @@ class Performer:
     def _key(self, question: Question, workspace: Workspace) -> SessionKey | None:
         if not question.connection or workspace.project is None:
             return None
-        live: Iterable[tuple[str, str]] = self._freshness.sessions(workspace.project.root)
-        if not any(client == question.client for client, _ in live):
-            live = logged_sessions(workspace, time.time())
+        live = list(self._freshness.sessions(workspace.project.root))
+        heard = {session for client, session in live if client == question.client}
+        named = session_named_by(question.environ)
+        if not heard or (named and named not in heard):
+            # A hook that found the service busy answered by itself, so the service has not heard of its session.
+            live += logged_sessions(workspace, time.time())
         session = ToolSessions.session_of(live, question.client, question.environ, question.connection)
         return SessionKey(question.client, session) if session else None
 

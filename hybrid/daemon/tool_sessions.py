@@ -65,11 +65,11 @@ class ToolSessions:
             environ: Variables of the client.
             connection: Id of the connection; empty for none.
         """
-        live = [session for one, session in heard if one == client and session]
+        live = list(dict.fromkeys(session for one, session in heard if one == client and session))
         if len(live) == 1:
             return live[0]
         # A variable is as old as the client's process: a session that began since has another id.
-        named = next((environ[name] for name in SESSION_VARIABLES if environ.get(name)), "")
+        named = session_named_by(environ)
         if named and (not live or named in live):
             return named
         return f"{CONNECTION}{connection}" if connection else ""
@@ -134,6 +134,11 @@ class ToolSessions:
                     kept.append(one)
             self._waiting = deque(kept, maxlen=_MOST_WAITING)
         return found
+
+
+def session_named_by(environ: Mapping[str, str]) -> str:
+    """Return the id of the session in which a client started a program, from its variables; empty for none."""
+    return next((environ[name] for name in SESSION_VARIABLES if environ.get(name)), "")
 
 
 def logged_sessions(workspace: Workspace, now_s: float) -> list[tuple[str, str]]:

@@ -38,8 +38,9 @@ _RECORD_S = 2.0
 _READ_S = 0.6
 """Seconds beyond the deadline for a process that had no processor time to read its event, so that it can be kept."""
 
-_GREETING_S = 0.25
-"""Seconds in which a living service greets; it is busy, stopped or dead otherwise."""
+_GREETING_SHARE = 1 / 6
+"""Share of the time left in which a living service greets; otherwise it is busy, stopped or dead. The rest is enough
+for an answer without it: of a deadline of 1.5 seconds 0.25 go to waiting."""
 
 _HERE_S = 0.5
 """Seconds that an answer without the service takes at least; with less left there is no point in trying."""
@@ -294,7 +295,7 @@ class _Hook:
         """Ask the service; without one start it, and answer here if that fits into the time."""
         call = Call(self._home, os.environ)
         try:
-            if call.reach(_GREETING_S):
+            if call.reach(deadline.left_s * _GREETING_SHARE):
                 return self._ask(call, event, deadline)
         except WireError:
             if deadline.left_s < _HERE_S:

@@ -67,6 +67,20 @@ def test_a_session_whose_hook_answered_without_a_service_is_known_too(agent: Age
         assert _first(tools)
 
 
+def test_a_session_that_the_service_missed_is_told_apart_by_the_client(agent: Agent) -> None:
+    """The service has heard of one session only; the client's variable names another one, which a hook answered."""
+    agent.shop.out("daemon", "stop", "--quiet")
+    assert SHOWN in agent.prompt(PROMPT, session="one").text
+    agent.wait_for_service()
+    agent.prompt("thanks, go on please", session="two")
+    with tools_of(agent.shop, CLAUDE_CODE_SESSION_ID="one") as tools:
+        has_one = _first(tools)
+    with tools_of(agent.shop, CLAUDE_CODE_SESSION_ID="two") as tools:
+        has_two = _first(tools)
+
+    assert (True, False) == (has_one, has_two)
+
+
 def test_what_a_tool_gave_a_hook_leaves_out(agent: Agent) -> None:
     """After a use that the client told of, the next prompt is not given the same again."""
     agent.prompt("thanks, go on please")  # The service has heard of the session.
