@@ -131,7 +131,7 @@ def test_a_killed_embedding_goes_on(tmp_path: Path) -> None:
     state = shop.json("status", **OTHER)["index"]["state"]
     busy = shop.error("reindex", "--wait", "0", **OTHER)
     running.send_signal(signal.SIGKILL)
-    running.wait(timeout=30)
+    running.wait(timeout=120)
     found = shop.out("search", "settle_17", "--limit", "1", **OTHER)
     left = _share(shop, **OTHER)
     rest = shop.json("reindex", **OTHER)

@@ -394,7 +394,7 @@ def _service(shop: Shop) -> Generator[subprocess.Popen[bytes]]:
         yield service
     finally:
         service.kill()
-        service.communicate(timeout=30)
+        service.communicate(timeout=120)
 
 
 def test_a_service_that_lives_is_asked(own_shop: Shop) -> None:

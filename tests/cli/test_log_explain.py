@@ -89,7 +89,7 @@ def test_log_follows_what_comes(own_shop: Shop) -> None:
         own_shop.hook(FITS, session="s1")
         shown += [process.stdout.readline().decode() for _ in range(2)]
         process.send_signal(signal.SIGINT)
-        left, _ = process.communicate(timeout=30)
+        left, _ = process.communicate(timeout=120)
 
     assert ["gate", "prompt", "same_topic"] == [line.split()[4] for line in shown]
     assert (0, b"") == (process.returncode, left)

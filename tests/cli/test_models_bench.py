@@ -120,7 +120,7 @@ def test_an_interrupt_leaves_nothing(shop: Shop, tmp_path: Path) -> None:
         time.sleep(0.05)
     time.sleep(0.3)
     running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=30)
+    _, said = running.communicate(timeout=120)
 
     assert (2, 1) == (running.returncode, len(said.decode().splitlines()))
     assert [] == list((tmp_path / "scratch").iterdir())

@@ -171,7 +171,7 @@ def test_a_killed_build_leaves_the_old_index_and_the_next_goes_on(own_shop: Shop
     )
     time.sleep(0.5)
     build.send_signal(signal.SIGKILL)
-    build.wait(timeout=10)
+    build.wait(timeout=120)
 
     found = own_shop.json("search", "How does the payment client retry?")["hits"]
     summary = own_shop.json("reindex")

@@ -104,7 +104,7 @@ def test_another_model_waits_for_no_sweep(served: Agent) -> None:
     served.shop.out("models", "use", "hashing-256", "--quiet")
     served.prompt(RETRY)
 
-    until(lambda: served.shop.json("status")["index"]["reembedding"] is None, timeout_s=20)
+    until(lambda: served.shop.json("status")["index"]["reembedding"] is None)
 
 
 def test_two_terminals_do_not_swap_the_index(served: Agent) -> None:

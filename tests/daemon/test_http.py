@@ -39,7 +39,7 @@ class Asker:
 
     def get(self, path: str, code: int = 200, /, **parameters: Any) -> dict[str, Any]:
         """The JSON of an answer with this status."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         target = f"{path}?{urlencode(parameters, doseq=True)}" if parameters else path
         connection.request("GET", target, headers={"Authorization": f"Bearer {self.token}"})
         answer = connection.getresponse()
@@ -66,7 +66,7 @@ def asker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asker]:
 
 def test_health_needs_no_token(asker: Asker) -> None:
     """It says that it is there, and of which version; nothing else."""
-    connection = http.client.HTTPConnection("127.0.0.1", asker.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", asker.port, timeout=120)
     connection.request("GET", "/health")
     answer = connection.getresponse()
 
@@ -129,7 +129,7 @@ def test_context_is_what_a_session_is_told_at_its_start(asker: Asker) -> None:
 
 def test_context_is_given_as_text_where_that_is_asked_for(asker: Asker) -> None:
     """`form=text` is the text alone, for a script that hands it on; `form=json` is what is given without it."""
-    connection = http.client.HTTPConnection("127.0.0.1", asker.port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", asker.port, timeout=120)
     connection.request("GET", "/context?project=shop&form=text", headers={"Authorization": f"Bearer {asker.token}"})
     answer = connection.getresponse()
     body = answer.read().decode()
@@ -303,7 +303,7 @@ def test_the_interface_ends_with_the_service(agent: Agent) -> None:
 
     assert not (agent.shop.home / "run" / "http.json").exists()
     with pytest.raises(OSError, match="refused"):
-        http.client.HTTPConnection("127.0.0.1", first["port"], timeout=5).connect()
+        http.client.HTTPConnection("127.0.0.1", first["port"], timeout=120).connect()
     agent.shop.out("daemon", "start", "--quiet")
     assert first["token"] != told(agent)["token"]
 
@@ -356,7 +356,7 @@ def test_requests_keep_the_service_alive(agent: Agent) -> None:
 
     def ask_without() -> bool:
         try:
-            connection = http.client.HTTPConnection("127.0.0.1", asker.port, timeout=5)
+            connection = http.client.HTTPConnection("127.0.0.1", asker.port, timeout=120)
             connection.request("GET", "/context")
             assert 401 == connection.getresponse().status
             connection.close()

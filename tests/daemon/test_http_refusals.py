@@ -32,7 +32,7 @@ class Raw:
 
     def connected(self) -> socket.socket:
         """A connection."""
-        return socket.create_connection(("127.0.0.1", self.port), timeout=30)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=120)
 
     def say(self, data: bytes) -> bytes:
         """Everything that is answered to some bytes."""
@@ -255,7 +255,7 @@ def test_nobody_listens_but_on_loopback(raw: Raw) -> None:
         listening = {line[1] for line in lines if line[3] == "0A" and int(line[1].split(":")[1], 16) == raw.port}
         assert {f"0100007F:{raw.port:04X}"} == listening
     with pytest.raises(OSError, match=r"."):
-        socket.create_connection(("::1", raw.port), timeout=5)
+        socket.create_connection(("::1", raw.port), timeout=120)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")

@@ -152,7 +152,7 @@ def test_the_index_is_being_rebuilt(served: Agent) -> None:
         env=os.environ | {"HYBRID_HOME": str(served.shop.home)},
     )
     answers = _two_prompts(served)
-    during.wait(60)
+    during.wait(120)
     (served.shop.root / "src" / "refunds.py").write_text(
         "def refund_order(order):\n    '''Give the money of an order back.'''\n"
     )
@@ -169,7 +169,7 @@ def test_another_version_was_installed(agent: Agent, tmp_path: Path) -> None:
     agent.wait_for_service()
     before = agent.status()["version"]
     answers = _two_prompts(agent)
-    service.wait(30)
+    service.wait(120)
     agent.prompt("What does save do with a user of the same address?", "third")
     agent.wait_for_service()
 
@@ -184,7 +184,7 @@ def test_starting_the_service_replaces_an_older_one(agent: Agent, tmp_path: Path
     agent.shop.out("daemon", "start", "--quiet")
 
     assert __version__ == agent.status()["version"]
-    assert 0 == service.wait(30)
+    assert 0 == service.wait(120)
 
 
 def _older_service(agent: Agent, old: Path) -> subprocess.Popen[bytes]:
@@ -216,7 +216,7 @@ def test_the_code_under_the_service_is_replaced(agent: Agent, tmp_path: Path) ->
     package = copy / "hybrid" / "__init__.py"
     package.write_text(package.read_text() + "\n")
 
-    assert 0 == service.wait(30)
+    assert 0 == service.wait(120)
 
 
 def test_no_service_can_be_started_at_all(agent: Agent) -> None:

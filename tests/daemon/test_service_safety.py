@@ -107,7 +107,7 @@ def test_no_service_lives_in_a_folder_of_somebody_else(agent: Agent) -> None:
     os.chown(run, 12345, 12345)
     done = _run_service(agent.shop.home)
 
-    assert (0, None) == (done.wait(30), read_endpoint(str(agent.shop.home)))
+    assert (0, None) == (done.wait(120), read_endpoint(str(agent.shop.home)))
     assert agent.prompt(RETRY).text.startswith(FRAME)
 
 
@@ -135,10 +135,10 @@ def test_the_token_is_not_proved_with_what_the_service_said(tmp_path: Path) -> N
     threading.Thread(target=serve, daemon=True).start()
     first, second = (Connection(socket.create_connection(("127.0.0.1", port))) for _ in range(2))
     try:
-        first.send(b"mine", timeout_s=5)
-        nonce = first.receive(timeout_s=5)[1]
-        second.send(nonce + b"mine", timeout_s=5)
-        first.send(second.receive(timeout_s=5)[0], timeout_s=5)
+        first.send(b"mine", timeout_s=60)
+        nonce = first.receive(timeout_s=60)[1]
+        second.send(nonce + b"mine", timeout_s=60)
+        first.send(second.receive(timeout_s=60)[0], timeout_s=5)
         until(lambda: admitted)
         refused = admitted[0] is False
     finally:
@@ -188,12 +188,12 @@ def test_a_process_that_got_the_number_of_a_service_is_left_alone(tmp_path: Path
 @pytest.mark.parametrize("is_killed", [True, False], ids=["killed", "hanging"])
 def test_what_was_never_confirmed_is_given_again(served: Agent, is_killed: bool) -> None:
     """A hook that is killed, or hangs, before it wrote its answer gave nothing: the session's next prompt gets it."""
-    connection = connect(read_endpoint(str(served.shop.home)) or {}, timeout_s=5)
+    connection = connect(read_endpoint(str(served.shop.home)) or {}, timeout_s=60)
     try:
-        connection.receive(timeout_s=5)
+        connection.receive(timeout_s=60)
         event = json.dumps({"session_id": "s1", "cwd": str(served.shop.root), "prompt": RETRY}).encode()
         parts = (b"claude", b"UserPromptSubmit", str(served.shop.root).encode(), b"0", b"60000", b"", event)
-        connection.send(b"event", *parts, timeout_s=5)
+        connection.send(b"event", *parts, timeout_s=60)
         lost = json.loads(connection.receive(timeout_s=60)[0])["hookSpecificOutput"]["additionalContext"]
         if is_killed:
             connection.close()
@@ -211,14 +211,14 @@ def test_a_session_that_waits_for_itself_keeps_no_other_waiting(served: Agent) -
     """While hooks of one session wait for an answer that nobody confirms, the service answers those of others."""
     where = read_endpoint(str(served.shop.home)) or {}
     assert served.prompt(RETRY, "warm").text
-    hanging = [connect(where, timeout_s=5) for _ in range(16)]
+    hanging = [connect(where, timeout_s=60) for _ in range(16)]
     n_before = served.status()["answers"]
     try:
         for connection in hanging:
             connection.receive(timeout_s=60)
             event = json.dumps({"session_id": "busy", "cwd": str(served.shop.root), "prompt": RETRY}).encode()
             parts = (b"claude", b"UserPromptSubmit", b"/", b"0", b"60000", b"", event)
-            connection.send(b"event", *parts, timeout_s=5)
+            connection.send(b"event", *parts, timeout_s=60)
         answers = [served.prompt(RETRY, f"other{n}") for n in range(2)]
         until(lambda: served.status()["answers"] >= n_before + 2)
     finally:
@@ -253,10 +253,10 @@ def test_no_connection_leaves_anything_open(served: Agent) -> None:
     assert served.prompt(RETRY).text
     before = _open_files(pid)
     for number in range(300):
-        connection = connect(where, timeout_s=5)
+        connection = connect(where, timeout_s=60)
         if number % 3:
-            connection.receive(timeout_s=5)
-            connection.send(*([b"status"] if number % 3 == 1 else [b"event", b"claude"]), timeout_s=5)
+            connection.receive(timeout_s=60)
+            connection.send(*([b"status"] if number % 3 == 1 else [b"event", b"claude"]), timeout_s=60)
         connection.close()
     # Watching and building, which began meanwhile, need some.
     until(lambda: _open_files(pid) < before + 10)
@@ -338,7 +338,7 @@ def test_ctrl_c_ends_a_hook_in_silence(agent: Agent) -> None:
     hook.stdin.flush()
     until(lambda: _is_reading(hook.pid))
     hook.send_signal(signal.SIGINT)
-    out, err = hook.communicate(timeout=30)
+    out, err = hook.communicate(timeout=120)
 
     assert (0, b"", b"") == (hook.returncode, out, err)
 
@@ -396,7 +396,7 @@ def test_all_services_end_also_one_that_waited_for_the_lock(tmp_path: Path) -> N
             assert b"holds\n" == out.readline()
 
     assert end_service(home)
-    assert [-signal.SIGTERM] * 2 == [holder.wait(timeout=10) for holder in holders]
+    assert [-signal.SIGTERM] * 2 == [holder.wait(timeout=120) for holder in holders]
     for holder in holders:
         assert holder.stdout is not None
         holder.stdout.close()
@@ -433,5 +433,5 @@ def test_stopping_reaches_a_service_that_is_about_to_start(agent: Agent) -> None
         env=kept_environment(os.environ, str(agent.shop.home)),
     )
 
-    assert 0 == waiting.wait(30)
+    assert 0 == waiting.wait(120)
     assert not agent.status()["running"]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FILES = {"a.py": "a = 1\n", "src/b.py": "b = 1\n", "src/deep/c.py": "c = 1\n", "other/d.bin": "d"}
 FOLDERS = ["src", "src/deep"]
-LONG_S = 20.0
+LONG_S = 120.0
 
 
 class Watched:

@@ -251,7 +251,7 @@ def test_the_log_is_followed_by_each_page(served: Served, browser: Browser) -> N
 
 def _followed(served: Served, browser: Browser, newest: str, shown: str = "") -> tuple[HTTPConnection, HTTPResponse]:
     """A stream of the log from an event on, of which the first line was read."""
-    connection = HTTPConnection("127.0.0.1", browser.port, timeout=10)
+    connection = HTTPConnection("127.0.0.1", browser.port, timeout=120)
     cookies = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
     connection.request("GET", f"{served.base}/now/events?{shown}&after={newest}", headers={"Cookie": cookies})
     answer = connection.getresponse()

@@ -357,7 +357,7 @@ def test_a_hook_does_not_wait_long_for_another_process(tmp_path: Path) -> None:
         assert b"True" == holder.stdout.readline().strip()
         answer = json.loads(shop.out("hook", "inject-context", stdin=event, HYBRID_HOOKS_DEADLINE_MS="8000"))
     finally:
-        holder.communicate(timeout=20)
+        holder.communicate(timeout=120)
 
     assert answer["systemMessage"].startswith("LESSON NOT RECORDED YET: Rounding of prices (")
     assert "[lesson] L001 Git commit format" in answer["hookSpecificOutput"]["additionalContext"]

@@ -363,7 +363,7 @@ def test_nothing_stale_while_another_process_builds(talk: Talk) -> None:
         later = replace(talk, session_id="s2")
         held = [later.ask(prompt, flags={"hooks_gate_threshold": 0.0}) for prompt in (COMMITS, JOURNAL)]
     finally:
-        holder.communicate(timeout=20)
+        holder.communicate(timeout=120)
     free = replace(talk, session_id="s3").ask(COMMITS)
 
     assert all("Git commit format (" not in reply.text and DECISION not in reply.text for reply in held)

@@ -72,7 +72,7 @@ def _post(url: str, headers: dict[str, str], method: str = "POST") -> httpx2.Res
     about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}}
     body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
     accept = {"Accept": "application/json, text/event-stream"}
-    return httpx2.request(method, url, headers=accept | headers, json=body if method == "POST" else None, timeout=30)
+    return httpx2.request(method, url, headers=accept | headers, json=body if method == "POST" else None, timeout=120)
 
 
 def test_the_right_token_serves_the_official_client(shared: Shop, url: str) -> None:
@@ -157,7 +157,7 @@ def test_others_get_nothing(shared: Shop, url: str, method: str, status: int, he
 @pytest.mark.parametrize("path", ["/", "/mcp/../", "/sse", "/.well-known/oauth-protected-resource"])
 def test_other_addresses_need_the_token_too(url: str, path: str) -> None:
     """Nothing is told of what lies there."""
-    assert 401 == httpx2.get(url.removesuffix("/mcp") + path, timeout=30).status_code
+    assert 401 == httpx2.get(url.removesuffix("/mcp") + path, timeout=120).status_code
 
 
 def test_a_token_of_an_earlier_service_is_worth_nothing(own: Shop) -> None:

@@ -270,7 +270,7 @@ def test_an_interrupt_ends_the_relay_without_a_traceback(fresh: Shop, number: si
     )
     until(lambda: worker_pid(fresh.home))
     process.send_signal(number)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=120)
 
     assert (-number, b"", b"") == (process.returncode, out, err)
 

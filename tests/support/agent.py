@@ -161,7 +161,7 @@ def is_alive(pid: int) -> bool:
         return sys.platform != "linux"
 
 
-def until(is_so: Callable[[], object], timeout_s: float = 30.0) -> None:
+def until(is_so: Callable[[], object], timeout_s: float = 120.0) -> None:
     """Wait for something that happens soon."""
     limit_s = time.monotonic() + timeout_s
     while not is_so():

@@ -168,11 +168,11 @@ class EmbeddedStore:
         return [[Found(*chunks[entry.row], entry.raw) for entry in leg.ranking] for leg in legs]  # type: ignore[attr-defined]
 
     def _snapshot(self, repository: str) -> tuple[Snapshot, list[tuple[str, int]]]:
-        names = frozenset(self.held(repository, timeout_s=1))
+        names = frozenset(self.held(repository, timeout_s=60))
         known = self._opened.get((repository, names))
         if known is not None:
             return known
-        held = sorted(self.files(repository, names, timeout_s=1).items(), key=lambda entry: (entry[1].path, entry[0]))
+        held = sorted(self.files(repository, names, timeout_s=60).items(), key=lambda entry: (entry[1].path, entry[0]))
         vectors = [file.vectors(self.key.dim) for _, file in held]
         dim = self.key.dim
         nothing = StoredVectors(np.zeros((0, dim), np.int8), np.zeros(0, np.float32), np.zeros(0, np.bool_))

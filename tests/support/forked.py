@@ -110,7 +110,7 @@ class _Server:
     def close(self) -> None:
         if self._process is not None and self._process.stdin is not None:
             self._process.stdin.close()
-            self._process.wait(timeout=10)
+            self._process.wait(timeout=120)
 
 
 _SERVER_PROCESS = _Server()

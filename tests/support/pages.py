@@ -116,7 +116,7 @@ class Served:
             text += line
             if line.startswith(b"}"):
                 break
-        assert text, self.process.communicate(timeout=30)[1].decode()
+        assert text, self.process.communicate(timeout=120)[1].decode()
         self.told = json.loads(text)
         self.token = self.told["url"].partition("#")[2]
         self.browser = Browser(self.told["port"])
@@ -137,7 +137,7 @@ class Served:
         if self.process.poll() is None:
             self.process.send_signal(2)
         try:
-            return self.process.wait(30)
+            return self.process.wait(120)
         finally:
             if self.process.poll() is None:
                 self.process.kill()

@@ -109,7 +109,7 @@ class Server:
         if self.package.name.startswith("server"):
             line = self._process.stdout.readline() if self._process.stdout else b""
             if line.strip() != b"ready":
-                raise RuntimeError(f"{self.package.name} did not start: {self._process.wait(5)}")
+                raise RuntimeError(f"{self.package.name} did not start: {self._process.wait(120)}")
         while time.monotonic() < ends_s and self._process.poll() is None:
             try:
                 socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
@@ -138,10 +138,10 @@ class Server:
             return
         if self.package.name.startswith("server") and self._process.stdin:
             self._process.stdin.close()  # The helper ends the server, which nobody else could find.
-            self._process.wait(30)
+            self._process.wait(120)
         else:
             self._signal(signal.SIGKILL)
-            self._process.wait(30)
+            self._process.wait(120)
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()

@@ -45,7 +45,7 @@ def store(tmp_path: Path) -> EmbeddedStore:
 
 def team(store: EmbeddedStore, folder: Path, connection: Connection | None = None, commit: str = "c1") -> TeamIndex:
     """The team's index at a commit."""
-    write_base(folder, "shop", store.generation("shop", commit, timeout_s=1))
+    write_base(folder, "shop", store.generation("shop", commit, timeout_s=60))
     base = read_base(folder)
     assert base is not None
     return TeamIndex(connection or Connection(lambda: store, wait_s=None), base)

@@ -118,27 +118,27 @@ class Member:
 
     def stored(self) -> dict[str, StoredText]:
         """The stored texts of the zoo, by path."""
-        every = self.store.texts(ZOO_NAME, self.store.with_text(ZOO_NAME, timeout_s=1), timeout_s=1)
+        every = self.store.texts(ZOO_NAME, self.store.with_text(ZOO_NAME, timeout_s=60), timeout_s=1)
         return {one.path: one for one in every.values()}
 
     def generation(self) -> Generation:
         """The newest generation of the zoo."""
-        return self.store.generation(ZOO_NAME, self.store.latest(timeout_s=1)[ZOO_NAME], timeout_s=1)
+        return self.store.generation(ZOO_NAME, self.store.latest(timeout_s=60)[ZOO_NAME], timeout_s=1)
 
     def file(self, path: str) -> tuple[str, StoredFile]:
         """Id and file at a path of the zoo."""
         name = self.generation().files[path]
-        return name, self.store.files(ZOO_NAME, [name], timeout_s=1)[name]
+        return name, self.store.files(ZOO_NAME, [name], timeout_s=60)[name]
 
     def forge(self, path: str, **changes: object) -> None:
         """Have the store say something else of the chunks of a file of the zoo."""
         name, file = self.file(path)
         records = tuple(replace(record, **changes) for record in file.records)
-        self.store.put(ZOO_NAME, {name: replace(file, records=records)}, 1, timeout_s=1)
+        self.store.put(ZOO_NAME, {name: replace(file, records=records)}, 1, timeout_s=60)
 
     def forge_text(self, path: str, text: str, of: str = "") -> None:
         """Have the store say that the text of a file of the zoo is another one, or of another path."""
-        self.store.put_texts(ZOO_NAME, {self.file(path)[0]: StoredText(of or path, text)}, timeout_s=1)
+        self.store.put_texts(ZOO_NAME, {self.file(path)[0]: StoredText(of or path, text)}, timeout_s=60)
 
     def find(self, text: str = ZEBRA, *, root: Path | None = None, **settings: str) -> EverywhereResult:
         """Search as `hybrid search --team` does."""
@@ -176,7 +176,7 @@ def test_every_repository_is_searched_once(member: Member) -> None:
     zebra, retry, both = member.find(), member.find(RETRY), member.find(BOTH)
 
     assert [("shop", str(member.root)), (ZOO_NAME, "")] == [(one.name, one.root) for one in both.asked]
-    assert ["", member.store.latest(timeout_s=1)[ZOO_NAME]] == [one.commit for one in both.asked]
+    assert ["", member.store.latest(timeout_s=60)[ZOO_NAME]] == [one.commit for one in both.asked]
     assert (ZOO_NAME, "zoo/crossing.py") == (zebra.hits[0].project, zebra.hits[0].found.hit.path)
     assert ("shop", "src/payments/client.py") == (retry.hits[0].project, retry.hits[0].found.hit.path)
     assert {"shop", ZOO_NAME} == {one.project for one in both.hits}
@@ -353,7 +353,7 @@ def test_the_command_prints_what_was_found(
     member.push_texts()
     member.push("shop")
     hostile = "bank\n 1  shop: forged"
-    member.store.commit(hostile, Generation("c1", 1, {}, b"damaged"), timeout_s=1)
+    member.store.commit(hostile, Generation("c1", 1, {}, b"damaged"), timeout_s=60)
     parser = argparse.ArgumentParser()
     command.configure(parser)
 
@@ -418,7 +418,7 @@ def test_a_generation_is_downloaded_once(member: Member) -> None:
     assert 1 == len(list(kept.glob("*/*")))
     assert first != [path.read_bytes() for path in kept.glob("*/*")]
 
-    member.store.drop(ZOO_NAME, timeout_s=1)
+    member.store.drop(ZOO_NAME, timeout_s=60)
     member.find(RETRY)
     assert [] == list(kept.iterdir())
 
@@ -483,8 +483,8 @@ def test_a_store_that_goes_down_before_the_texts_is_told(member: Member, monkeyp
 def test_a_row_that_cannot_be_read_leaves_the_others(member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is unreadable of one repository does not count as a store that is down; an unreadable text is none."""
     member.push_texts()
-    member.store.commit("bad", member.generation(), timeout_s=1)
-    member.store.put("bad", dict([member.file("zoo/crossing.py")]), 1, timeout_s=1)
+    member.store.commit("bad", member.generation(), timeout_s=60)
+    member.store.put("bad", dict([member.file("zoo/crossing.py")]), 1, timeout_s=60)
     files = member.store.files
 
     def unreadable(repository: str, *args: object, **options: object) -> dict[str, StoredFile]:
@@ -528,11 +528,11 @@ def test_a_repository_that_cannot_be_read_leaves_the_others(member: Member) -> N
         )
     for number, one in enumerate(figures):
         repository = f"bad{number}"
-        member.store.put(repository, {name: file}, 1, timeout_s=1)
-        member.store.commit(repository, replace(whole, figures=one), timeout_s=1)
+        member.store.put(repository, {name: file}, 1, timeout_s=60)
+        member.store.commit(repository, replace(whole, figures=one), timeout_s=60)
     records = tuple(replace(record, start_line=2**40, end_line=-1, fields={}) for record in file.records)
-    member.store.put("bad6", {name: replace(file, records=records)}, 1, timeout_s=1)
-    member.store.commit("bad6", whole, timeout_s=1)
+    member.store.put("bad6", {name: replace(file, records=records)}, 1, timeout_s=60)
+    member.store.commit("bad6", whole, timeout_s=60)
     result = member.find()
 
     assert {ZOO_NAME} == {one.project for one in result.hits}
@@ -544,8 +544,8 @@ def test_vectors_of_a_store_are_no_longer_than_one(member: Member) -> None:
     """A vector that would be near to everything counts as none."""
     whole, (name, file) = member.generation(), member.file("zoo/crossing.py")
     longer = np.where(np.frombuffer(file.data, np.int8) > 0, 127, -127).astype(np.int8).tobytes()
-    member.store.put("evil", {name: replace(file, data=longer)}, 1, timeout_s=1)
-    member.store.commit("evil", whole, timeout_s=1)
+    member.store.put("evil", {name: replace(file, data=longer)}, 1, timeout_s=60)
+    member.store.commit("evil", whole, timeout_s=60)
 
     assert {ZOO_NAME} == {one.project for one in member.find().hits}
 
@@ -553,8 +553,8 @@ def test_vectors_of_a_store_are_no_longer_than_one(member: Member) -> None:
 def test_a_record_of_a_store_is_none(member: Member) -> None:
     """A file that says that it is a lesson is no candidate: lessons speak to an agent."""
     whole, (name, file) = member.generation(), member.file("zoo/crossing.py")
-    member.store.commit("evil", whole, timeout_s=1)
-    member.store.put("evil", {name: replace(file, kind="lesson")}, 1, timeout_s=1)
+    member.store.commit("evil", whole, timeout_s=60)
+    member.store.put("evil", {name: replace(file, kind="lesson")}, 1, timeout_s=60)
 
     assert "evil" not in {one.project for one in member.find().hits}
 
@@ -564,8 +564,8 @@ def test_a_path_of_a_store_is_never_opened(member: Member) -> None:
     secret = member.folder / "secret.py"
     shutil.copy(member.folder / "zoo" / "zoo" / "crossing.py", secret)
     whole, (name, file) = member.generation(), member.file("zoo/crossing.py")
-    member.store.put("evil", {name: replace(file, path=str(secret))}, 1, timeout_s=1)
-    member.store.commit("evil", replace(whole, files={str(secret): name}), timeout_s=1)
+    member.store.put("evil", {name: replace(file, path=str(secret))}, 1, timeout_s=60)
+    member.store.commit("evil", replace(whole, files={str(secret): name}), timeout_s=60)
     result = member.find()
     found = [one for one in result.hits if one.project == "evil"]
 

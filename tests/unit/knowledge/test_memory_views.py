@@ -123,7 +123,7 @@ def test_a_search_gets_the_old_rows_while_others_are_indexed(talk: Talk, monkeyp
     is_over, build = threading.Event(), MemoryViews._build  # pyright: ignore[reportPrivateUsage] - what lasts is put before it
 
     def last(views: MemoryViews, index: MemoryIndex, store: MemoryStore, newest: int) -> None:
-        is_over.wait(30)
+        is_over.wait(120)
         build(views, index, store, newest)
 
     with monkeypatch.context() as patch:

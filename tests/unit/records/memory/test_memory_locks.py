@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from hybrid.records.memory.types import PendingEvent
 
-_LONG_S = 30.0
+_LONG_S = 120.0
 """After which a test that hangs is given up."""
 
 
