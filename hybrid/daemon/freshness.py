@@ -1,7 +1,7 @@
-"""Keeps the indexes of live sessions fresh: decides from events what is watched and built, and queues the builds.
+"""Keeps the indexes of live sessions fresh: decides from events and questions what is watched and built.
 
 It watches nothing itself (`watching`) and builds nothing itself (`worker`): one build runs at a time, in a process of
-its own. Requests for one project that wait are one request. No answer ever waits for any of this.
+its own. Requests for one project that wait are one request. No hook ever waits for any of this; a tool waits a moment.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from hybrid.feedback.reasons import UNSEARCHABLE
 from hybrid.index.manifest import NAME as MANIFEST_NAME
 from hybrid.index.manifest import has_other_model
 from hybrid.models.registry import embedder_key
+from hybrid.redact import redact
+from hybrid.render.marks import neutralise_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -191,7 +193,12 @@ class Builder:
     def is_pending(self, root: Path) -> bool:
         """Return whether a build of this project runs or waits."""
         with self._changed:
-            return root in self._queue or self._building == root
+            return self._is_pending(root)
+
+    def wait(self, root: Path, timeout_s: float) -> bool:
+        """Wait while a build of this project runs or waits, and return whether none does now."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self._is_pending(root), timeout_s)
 
     def last_result(self, root: Path) -> dict[str, Any] | None:
         """Return the result of a project's last build as JSON; None before the first."""
@@ -211,6 +218,9 @@ class Builder:
         self._worker.kill()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(_GRACE_S)
+
+    def _is_pending(self, root: Path) -> bool:
+        return root in self._queue or self._building == root
 
     def _is_refused(self, root: Path) -> bool:
         """Return whether a refusal of this project still stands; one for `no_project` never does."""
@@ -299,6 +309,7 @@ class Builder:
                 paths = request.paths if state == "busy" else None
                 self._put(root, replace(request, paths=paths))
             self._count_looks(root, result)
+            self._changed.notify_all()
         # A callback of the service that fails must not end all building.
         with contextlib.suppress(Exception):
             if state != "busy":
@@ -317,6 +328,10 @@ _MODEL = "HYBRID_MODEL_NAME"
 _SETTLED_S = 600.0
 """Seconds without an event after which the model of one client's environment gives way to that of another's."""
 
+_LOOK_S = 5.0
+"""Seconds after the request of a look at everything in which the answers of tools wait for its end."""
+_IS_STALE = "files: what changed since the last build may be missing"
+
 _MOST_TREES = 32
 """Projects that are looked after: each takes a thread and one of the 128 watchers that Linux gives a user."""
 
@@ -330,6 +345,7 @@ class _Tree(Struct):
         environ: Settings from the environment of the client that was heard last.
         sessions: Session → monotonic time of its last event.
         swept_s: Monotonic time of the last request for a build of everything.
+        asked_s: Monotonic time of the last question of a tool or the page.
     """
 
     key: str
@@ -337,6 +353,7 @@ class _Tree(Struct):
     environ: Mapping[str, str]
     sessions: dict[tuple[str, str], float] = field(default_factory=dict[tuple[str, str], float])
     swept_s: float = -_SWEEP_AGAIN_S
+    asked_s: float = 0.0
 
 
 class Freshness:
@@ -394,6 +411,38 @@ class Freshness:
         if is_due and not self._has_other_model(workspace):
             self._build(root, None)
 
+    def asked(self, workspace: Workspace, environ: Mapping[str, str]) -> str:
+        """Keep the project of a question fresh, as `after` does for a prompt: many clients have tools and no hooks.
+
+        A question that finds the project unwatched has everything looked at, and waits `_LOOK_S` seconds at most for
+        that. Without an index nothing is waited for.
+
+        Returns:
+            A sentence for the asker when the index may lack the newest changes; empty when it is fresh.
+        """
+        if not workspace.config.index.auto:
+            return f"{_IS_STALE}: `index.auto` is off, so only `hybrid reindex` brings the index up to date"
+        root = workspace.require_project().root
+        with self._lock:
+            tree = self._heard(workspace, root, environ)
+            tree.asked_s = time.monotonic()
+            is_due = tree.asked_s - tree.swept_s >= _SWEEP_AGAIN_S
+        self._watch(workspace, root)
+        is_kept = self._watcher.is_watching(root) and self._failure(root) is None
+        if (is_due and not is_kept) or self._is_model_due(workspace, root):
+            self._build(root, None)
+        is_indexed = (workspace.place.folder / MANIFEST_NAME).exists()
+        left_s = tree.swept_s + _LOOK_S - time.monotonic() if is_indexed else 0.0
+        is_done = self._builder.wait(root, max(left_s, 0.0))
+        if (failure := self._failure(root)) is not None:
+            return f"{_IS_STALE}: the index could not be brought up to date ({neutralise_line(redact(failure))[:300]})"
+        return "" if is_done else f"{_IS_STALE}: the index is being brought up to date"
+
+    def _failure(self, root: Path) -> str | None:
+        """Return why the last build of a project failed or was refused; None when it did not."""
+        last = self._builder.last_result(root)
+        return last["reason"] or "" if last and last["state"] in ("failed", "refused") else None
+
     def after(self, turn: Turn, reply: Reply | None) -> None:
         """Watch the project of an answered event and ask for a build when its index is missing or to be checked.
 
@@ -417,8 +466,7 @@ class Freshness:
             is_due = time.monotonic() - tree.swept_s >= _SWEEP_AGAIN_S
         self._watch(workspace, root)
         is_prompt = event.event == "UserPromptSubmit"
-        # This waits for no sweep; after a failure the builder waits, longer each time.
-        if is_prompt and not self._builder.is_pending(root) and self._has_other_model(workspace):
+        if is_prompt and self._is_model_due(workspace, root):
             self._build(root, None)
             return
         # What another tree's index answered is no reason of its own.
@@ -441,18 +489,26 @@ class Freshness:
         elif is_due and is_prompt and not self._watcher.is_watching(root):
             self._build(root, None)
 
+    def _is_model_due(self, workspace: Workspace, root: Path) -> bool:
+        """Return whether to ask for a build with another model: at once, since the builder waits after a failure."""
+        return not self._builder.is_pending(root) and self._has_other_model(workspace)
+
     def _has_other_model(self, workspace: Workspace) -> bool:
         """Return whether the index waits to be embedded with the model of the settings, and that model is there."""
         wanted = embedder_key(workspace.config.model.name, workspace.home)
         return bool(wanted) and has_other_model(workspace.place.folder, wanted)
 
     def tick(self) -> None:
-        """Stop watching projects without an event or a sweep for half an hour."""
+        """Stop watching projects without an event, a question or a sweep for half an hour."""
         limit_s = time.monotonic() - _SESSION_S
         with self._lock:
             for tree in self._trees.values():
                 tree.sessions = {key: seen_s for key, seen_s in tree.sessions.items() if seen_s > limit_s}
-            over = [root for root, tree in self._trees.items() if not tree.sessions and tree.swept_s < limit_s]
+            over = [
+                root
+                for root, tree in self._trees.items()
+                if not tree.sessions and max(tree.swept_s, tree.asked_s) < limit_s
+            ]
         self._leave(over)
 
     @property

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from hybrid.base.errors import (
     BusyError,
@@ -25,8 +26,9 @@ from hybrid.base.errors import (
 from hybrid.daemon.tool_sessions import ToolSessions, logged_sessions, session_named_by
 from hybrid.index.holder import is_held, read_holder
 from hybrid.operations.asking import Asking, OperationError
-from hybrid.operations.table import OPERATIONS, perform
+from hybrid.operations.table import OPERATIONS, PAGES, perform
 from hybrid.operations.tools import BY_NAME
+from hybrid.operations.types import FromIndex
 from hybrid.records.errors import MemoryBusyError
 from hybrid.session.ledger import EMPTY, SessionKey
 from hybrid.workspace import open_workspace
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
     from hybrid.daemon.freshness import Freshness
     from hybrid.knowledge.open_kinds import OpenKinds
+    from hybrid.operations.asking import Outcome
     from hybrid.workspace import Workspace
 
 
@@ -68,7 +71,7 @@ class Performer:
     Args:
         environ_of: Gives the environment of the service, with what an asker sent laid over it.
         kinds_of: Gives the open stores and indexes of an environment.
-        freshness: Has indexes built, and knows the live sessions of a tree.
+        freshness: Keeps the indexes of projects fresh that are asked about, and knows the live sessions of a tree.
         sessions: Finds the session that asks.
     """
 
@@ -100,11 +103,12 @@ class Performer:
                 return _error("usage", "writing through tools is switched off here (`mcp.write`)")
             key = self._key(question, workspace)
             ledger = workspace.ledgers.read(key) if key else EMPTY
+            problem = self._problem(name, workspace, environ)
             now_ms = time.time_ns() // 1_000_000
             session = key.session_id if key else ""
             asking = Asking(workspace, self._kinds_of(environ), environ, question.client, session, now_ms, ledger)
             with self._place():
-                outcome = perform(name, asking, question.arguments)
+                outcome = _with_problem(perform(name, asking, question.arguments), problem)
             if key is not None and outcome.shown:
                 self._sessions.answered(workspace, key, name, question.arguments, outcome)
             return msgspec.json.encode({"result": outcome.value, "text": outcome.text})
@@ -114,6 +118,13 @@ class Performer:
             return self._missing(workspace, environ, error)
         except Exception as error:  # noqa: BLE001 - the rim: one answer fails, not the service
             return _error(_kind_of(error), _message(error))
+
+    def _problem(self, name: str, workspace: Workspace, environ: Mapping[str, str]) -> str:
+        """Have the index brought up to date for a question to it, and return why it may not be; else empty."""
+        operation = OPERATIONS.get(name) or PAGES.get(name)
+        if workspace.project is None or operation is None or not issubclass(operation.result, FromIndex):
+            return ""
+        return self._freshness.asked(workspace, environ)
 
     @contextlib.contextmanager
     def _place(self) -> Generator[None]:
@@ -154,6 +165,15 @@ class Performer:
         holder = read_holder(workspace.place.lock) if is_held(workspace.place.lock) else None
         progress = msgspec.to_builtins(holder) if holder else None
         return _error("building", "the index of this project is being built; ask again in a moment", progress=progress)
+
+
+def _with_problem(outcome: Outcome, problem: str) -> Outcome:
+    """Return an answer from the index with a problem of the index added to its value and to its text."""
+    value = outcome.value
+    if not problem or not isinstance(value, FromIndex):
+        return outcome
+    text = f"{outcome.text}\n{problem}" if outcome.text else ""
+    return replace(outcome, value=replace(value, problems=[*value.problems, problem]), text=text)
 
 
 def _kind_of(error: Exception) -> str:

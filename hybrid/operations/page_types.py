@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
+from hybrid.operations.types import FromIndex
+
 PageSize = Annotated[int, Meta(ge=1, le=200)]
 Text = Annotated[str, Meta(max_length=20_000)]
 Words = Annotated[str, Meta(max_length=5_000)]
@@ -106,11 +108,10 @@ class PageHits(Struct, frozen=True, kw_only=True):
     hits: list[PageHit]
 
 
-class PageSearchResult(Struct, frozen=True, kw_only=True):
-    """The hits, a list for each kind, and the problems of kinds that could not be searched."""
+class PageSearchResult(FromIndex, frozen=True, kw_only=True):
+    """The hits, a list for each kind."""
 
     lists: list[PageHits]
-    problems: list[str]
 
 
 # --- index ------------------------------------------------------------------------------------------------

@@ -22,6 +22,12 @@ class Arguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The arguments of an operation; unknown ones are refused."""
 
 
+class FromIndex(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An answer that the index of the files has a part in."""
+
+    problems: Annotated[list[str], Meta(description="What was not searched or may be out of date, and why.")] = []
+
+
 # --- code and documents -----------------------------------------------------------------------------------
 
 
@@ -56,12 +62,11 @@ class Found(Struct, frozen=True, kw_only=True, omit_defaults=True):
     text: str = ""
 
 
-class SearchResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class SearchResult(FromIndex, frozen=True, kw_only=True, omit_defaults=True):
     """Hits, best first."""
 
     hits: list[Found]
     next_cursor: Cursor = ""
-    problems: Annotated[list[str], Meta(description="What could not be searched, and why.")] = []
 
 
 class ReadArguments(Arguments, frozen=True):
@@ -77,7 +82,7 @@ class ReadArguments(Arguments, frozen=True):
     neighbours: Annotated[int, Meta(ge=0, le=10, description="Chunks of the file to show before and after it.")] = 1
 
 
-class ReadResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ReadResult(FromIndex, frozen=True, kw_only=True, omit_defaults=True):
     """A part of a file or a record, secrets masked."""
 
     ref: str
@@ -97,7 +102,7 @@ class ContextArguments(Arguments, frozen=True):
     ]
 
 
-class ContextResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ContextResult(FromIndex, frozen=True, kw_only=True, omit_defaults=True):
     """The text that the prompt gets by itself, or the reason for which it gets nothing."""
 
     injected: bool
@@ -121,7 +126,7 @@ class Companion(Struct, frozen=True, kw_only=True):
     commits: int
 
 
-class RelatedResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class RelatedResult(FromIndex, frozen=True, kw_only=True, omit_defaults=True):
     """The files that belong to a file."""
 
     path: str

@@ -1,0 +1,138 @@
+"""A project that is asked about by tools or the page alone: its index follows its files, or the answer says so."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+import pytest
+from mcp.shared.exceptions import MCPError
+
+from hybrid.base.atomic import locked
+from hybrid.dashboard.service import Service
+from hybrid.operations.page_types import PageSearchArguments, PageSearchResult
+from hybrid.workspace import open_workspace
+from tests.support.agent import Agent, until
+from tests.support.builders import Shop, git_project, new_shop
+from tests.support.tool_client import end_workers, environment, tools_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+    from pathlib import Path
+
+QUESTION = "collect the lynx toll at the northern gate"
+NEW = "lynx.py"
+TEXT = 'def lynx_toll(cart):\n    """Collect the lynx toll at the northern gate."""\n    return cart\n'
+
+
+@pytest.fixture
+def second(tmp_path: Path) -> Iterator[Shop]:
+    """An indexed project without hooks, whose service was started for another project."""
+    first = new_shop(tmp_path)
+    shop = Shop(git_project(tmp_path / "second"), first.home)
+    shop.out("reindex", "--quiet")
+    first.out("daemon", "start", "--quiet")
+    try:
+        yield shop
+    finally:
+        end_workers(first.home)
+        Agent(first).stop_service()
+
+
+@contextmanager
+def _by_search(shop: Shop) -> Generator[Callable[[], bool]]:
+    with tools_of(shop) as tools:
+        yield lambda: NEW in str(tools.refs(query=QUESTION))
+
+
+@contextmanager
+def _by_read(shop: Shop) -> Generator[Callable[[], bool]]:
+    with tools_of(shop) as tools:
+        yield lambda: not tools.result("read", ref=NEW).is_error
+
+
+@contextmanager
+def _by_resource(shop: Shop) -> Generator[Callable[[], bool]]:
+    with tools_of(shop) as tools:
+
+        def is_there() -> bool:
+            with suppress(MCPError):  # The index has no such file.
+                return "northern gate" in tools.ask("read_resource", f"hybrid://record/{NEW}").contents[0].text
+            return False
+
+        yield is_there
+
+
+@contextmanager
+def _by_page(shop: Shop) -> Generator[Callable[[], bool]]:
+    page = Service(shop.home, environment(shop))
+    wanted = PageSearchArguments(query=QUESTION)
+    yield lambda: NEW in str(page.ask("page_search", str(shop.root), wanted, PageSearchResult).lists)
+
+
+@pytest.mark.parametrize("way", [_by_search, _by_read, _by_resource, _by_page])
+def test_a_new_file_is_found_without_hooks(second: Shop, way: Callable[[Shop], Generator[Callable[[], bool]]]) -> None:
+    """Asked about once, a project is watched; only the one that the service was started for was."""
+    with way(second) as is_found:
+        assert not is_found()
+        (second.root / NEW).write_text(TEXT)
+
+        until(is_found)
+
+
+def test_a_first_question_waits_for_the_files(second: Shop) -> None:
+    """A file that was written before the project was asked about is found, or the answer says that it may be missing."""
+    (second.root / NEW).write_text(TEXT)
+    with tools_of(second) as tools:
+        first = tools.call("search", query=QUESTION)
+
+    assert NEW in str(first["hits"]) or "being brought up to date" in str(first["problems"])
+
+
+def test_an_answer_says_that_a_build_goes_on(second: Shop) -> None:
+    """While another process holds the index, tools answer from it as it is, in text and structure with the reason."""
+    workspace = open_workspace(second.root, environ={"HYBRID_HOME": str(second.home)})
+    (second.root / NEW).write_text(TEXT)
+    with locked(workspace.place.lock, 10.0) as is_held, tools_of(second) as tools:
+        assert is_held
+        answers = [tools.result(name, **arguments) for name, arguments in ASKED.items()]
+
+    told = "files: what changed since the last build may be missing: the index is being brought up to date"
+    assert [told] * len(ASKED) == [answer.content[0].text.split("\n")[-1] for answer in answers]
+    assert [[told]] * len(ASKED) == [answer.structured_content["problems"] for answer in answers]
+
+
+ASKED = {
+    "search": {"query": "how does the payment client retry"},
+    "read": {"ref": "src/payments/client.py"},
+    "context": {"prompt": "How does the payment client retry a request after a timeout?"},
+    "related": {"path": "src/payments/client.py"},
+}
+
+
+def test_an_answer_says_that_a_build_failed(second: Shop) -> None:
+    """The reason is named until a build works again; records, which need no index of files, say nothing of it."""
+    [catalog] = (second.home / "projects").glob(f"{_key(second)}/catalog.db")
+    for path in catalog.parent.glob("catalog.db*"):
+        path.unlink()
+    catalog.mkdir()
+    with tools_of(second) as tools:
+        until(lambda: "could not be brought up to date" in tools.text("search", query=QUESTION))
+        problems = tools.call("search", query=QUESTION)["problems"]
+        assert ["catalog.db" in problem for problem in problems] == [True]
+        assert "brought up" not in tools.text("lessons")
+    page = Service(second.home, environment(second))
+    found = page.ask("page_search", str(second.root), PageSearchArguments(query=QUESTION), PageSearchResult)
+
+    assert problems == found.problems
+
+
+def test_without_automatic_builds_an_answer_says_so(second: Shop) -> None:
+    """With `index.auto` off nothing is built behind the user's back, and the command that builds is named."""
+    second.out("config", "set", "index.auto", "false", "--user")
+    with tools_of(second) as tools:
+        assert "`hybrid reindex`" in tools.text("search", query=QUESTION).split("\n")[-1]
+
+
+def _key(shop: Shop) -> str:
+    return open_workspace(shop.root, environ={"HYBRID_HOME": str(shop.home)}).require_project().key
