@@ -1,7 +1,8 @@
 """The service's HTTP interface: on loopback, read only, for its owner's own programs; `http_routes` finds the answers.
 
 A request must come from where `loopback` allows, and carry the token, which is made at each start and which only the
-owner can read. Every connection carries one request, is bounded in bytes and in time, and is cut off at the end.
+owner can read. Every connection carries one request, is bounded in bytes and in time, and is cut off at the end. When
+there are too many, one that has not asked yet gives way to the next one.
 """
 
 from __future__ import annotations
@@ -33,13 +34,15 @@ from hybrid.ipc.loopback import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Generator, Mapping
     from pathlib import Path
 
 _TOKEN_BYTES = 32
 _MOST_CONNECTIONS = 16
 """Connections at a time, a thread each: few programs ask, and prompts come first."""
-_BACKLOG = 16
+_HEAD_S = 5.0
+"""Seconds in which request line and headers must be there, however they come."""
+_BACKLOG = 128
 
 
 class HttpInterface:
@@ -50,15 +53,23 @@ class HttpInterface:
         port: 0 for one that is free.
         answers: Answer the requests.
         clock: Gives monotonic seconds.
+        head_s: Seconds in which request line and headers must be there.
 
     Raises:
         OSError: The port is taken, or the home is read-only.
     """
 
     def __init__(
-        self, home: Path, port: int, answers: RequestAnswerer, clock: Callable[[], float] = time.monotonic
+        self,
+        home: Path,
+        port: int,
+        answers: RequestAnswerer,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        head_s: float = _HEAD_S,
     ) -> None:
         self._path = token_file(home)
+        self._head_s = head_s
         self._server = _Server(port, answers, clock)
         self._wake, self._waker = socket.socketpair()
         self._is_stopping = False
@@ -85,7 +96,7 @@ class HttpInterface:
             self._waker.send(b"x")
         self._thread.join(LOOK_S)
         self._server.server_close()
-        self._server.cut_off(older_than_s=0.0)
+        self._server.cut_off(waiting_s=0.0, answering_s=0.0)
         self._wake.close()
         self._waker.close()
 
@@ -98,7 +109,7 @@ class HttpInterface:
         return data
 
     def _serve(self) -> None:
-        """Accept connections until closed, and cut off those that take `SILENT_S` or longer: also while one sends."""
+        """Accept connections until closed, and cut off those that take too long: also while one sends."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._server, selectors.EVENT_READ)
             selector.register(self._wake, selectors.EVENT_READ)
@@ -106,11 +117,13 @@ class HttpInterface:
                 ready = selector.select(LOOK_S if self._server.is_busy else None)
                 if any(key.fileobj is self._server for key, _ in ready) and not self._is_stopping:
                     self._server.handle_request()
-                self._server.cut_off(older_than_s=SILENT_S)
+                self._server.cut_off(waiting_s=self._head_s, answering_s=SILENT_S)
 
 
 class _Server(ThreadingHTTPServer):
-    """A server with a thread for each connection; it closes those beyond `_MOST_CONNECTIONS` unanswered.
+    """A server with a thread for each connection.
+
+    Beyond `_MOST_CONNECTIONS` it cuts off the oldest that waits; when all are being answered, the new one.
 
     Attributes:
         answers: Answers the requests.
@@ -124,7 +137,9 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, port: int, answers: RequestAnswerer, clock: Callable[[], float]) -> None:
         self.answers = answers
         self.token = os.urandom(_TOKEN_BYTES).hex()
-        self._open: dict[socket.socket, float] = {}
+        self._waiting: dict[socket.socket, float] = {}
+        """Connections without a whole head, or with their answer → when they began."""
+        self._answering: dict[socket.socket, float] = {}
         self._lock = threading.Lock()
         self._clock = clock
         # The base class would ask the network for the name of this machine.
@@ -135,25 +150,45 @@ class _Server(ThreadingHTTPServer):
 
     @property
     def is_busy(self) -> bool:
-        return bool(self._open)
+        return bool(self._waiting or self._answering)
 
-    def cut_off(self, *, older_than_s: float) -> None:
-        """Shut down connections that are at least so many seconds old; their threads then end by themselves."""
-        limit_s = self._clock() - older_than_s
+    @contextlib.contextmanager
+    def answering(self, sock: socket.socket) -> Generator[None]:
+        """Count a connection, whose head is there, as being answered during the block; it gives way to none then."""
         with self._lock:
-            late = [sock for sock, since_s in self._open.items() if since_s <= limit_s]
+            since_s = self._waiting.pop(sock, None)
+            if since_s is not None:
+                self._answering[sock] = since_s
+        try:
+            yield
+        finally:
+            with self._lock:
+                since_s = self._answering.pop(sock, None)
+                if since_s is not None:
+                    self._waiting[sock] = since_s
+
+    def cut_off(self, *, waiting_s: float, answering_s: float) -> None:
+        """Shut down connections that began at least so many seconds ago; their threads then end by themselves."""
+        now_s = self._clock()
+        limits = ((self._waiting, now_s - waiting_s), (self._answering, now_s - answering_s))
+        with self._lock:
+            late = [sock for some, limit_s in limits for sock, since_s in some.items() if since_s <= limit_s]
         for sock in late:
-            with contextlib.suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
+            _shut(sock)
 
     def process_request(self, request: Any, client_address: Any) -> None:
+        late = None
         with self._lock:
-            is_full = len(self._open) >= _MOST_CONNECTIONS
-            if not is_full:
-                self._open[request] = self._clock()
-        if is_full:
+            if len(self._waiting) + len(self._answering) >= _MOST_CONNECTIONS:
+                late = min(self._waiting, key=self._waiting.__getitem__, default=request)
+                self._waiting.pop(late, None)
+            if late is not request:
+                self._waiting[request] = self._clock()
+        if late is request:
             self.shutdown_request(request)
             return
+        if late is not None:
+            _shut(late)
         try:
             super().process_request(request, client_address)
         except RuntimeError:  # The system has no room for a thread.
@@ -161,11 +196,17 @@ class _Server(ThreadingHTTPServer):
 
     def shutdown_request(self, request: Any) -> None:
         with self._lock:
-            self._open.pop(request, None)
+            self._waiting.pop(request, None)
+            self._answering.pop(request, None)
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Print nothing: the client hung up, or has the error as its answer."""
+
+
+def _shut(sock: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        sock.shutdown(socket.SHUT_RDWR)
 
 
 # --- one request ------------------------------------------------------------------------------------------
@@ -176,8 +217,6 @@ _JSON = "application/json"
 
 _MOST_LINE = 8_192
 _MOST_FIELDS = 100
-_READ_S = 5.0
-"""Seconds that a client may take for each part of its request."""
 _DRAIN_S = 0.2
 _DRAIN_BYTES = 65_536
 """Bytes that are still read after the request, at most; `_DRAIN_S` is the limit in seconds."""
@@ -237,7 +276,7 @@ class Handler(BaseHTTPRequestHandler):
     """A connection, which carries one request, of a `_Server`."""
 
     protocol_version = "HTTP/1.1"
-    timeout = _READ_S
+    timeout = SILENT_S
 
     def handle(self) -> None:
         """Read the request, answer it, and wait until the client has the answer; an `OSError` ends it silently."""
@@ -264,6 +303,10 @@ class Handler(BaseHTTPRequestHandler):
             self._refuse(431, f"request line and headers have more than {MOST_HEAD:,} bytes")
             return
         self.close_connection = True
+        with self._server.answering(self.connection):
+            self._answer()
+
+    def _answer(self) -> None:
         try:
             answer = self._answered()
         except RouteError as error:

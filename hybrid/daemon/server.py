@@ -24,7 +24,7 @@ import hybrid
 from hybrid.base.atomic import write_atomic
 from hybrid.ipc.endpoint import SERVICE, endpoint_path, run_folder
 from hybrid.ipc.loopback import listening
-from hybrid.ipc.wire import LARGE_BYTES, PROTOCOL, Connection, WireError, pairs, proof
+from hybrid.ipc.wire import PROTOCOL, Connection, WireError, pairs, proof
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -330,17 +330,16 @@ class Server:
 
     def _answer(self, connection: Connection, stack: contextlib.ExitStack) -> None:
         """Receive and answer one message; an unknown operation gets no answer. The caller then closes the stack."""
-        message = connection.receive(timeout_s=_REQUEST_S, before=lambda n: self._wait_if_large(n, stack))
+        message = connection.receive(timeout_s=_REQUEST_S, before=lambda: self._wait_for_large(stack))
         operation = self._operations.get(message[0])
         if operation is not None:
             operation(message, connection)
 
-    def _wait_if_large(self, n_bytes: int, stack: contextlib.ExitStack) -> None:
+    def _wait_for_large(self, stack: contextlib.ExitStack) -> None:
         """Wait until no other large message is in memory; closing the stack gives the memory of this one back."""
-        if n_bytes > LARGE_BYTES:
-            stack.enter_context(self._large)
-            keep_little_memory()
-            stack.callback(give_back_memory)
+        stack.enter_context(self._large)
+        keep_little_memory()
+        stack.callback(give_back_memory)
 
     def _status(self, _message: list[bytes], connection: Connection) -> None:
         figures = {"uptime_s": round(time.monotonic() - self._started_s, 1), **self._service.status()}

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from hybrid.dashboard.desk import Desk
 
 _BACKLOG = 32
-_MOST_REQUESTS = 64
 _END_S = 2.0
 """Seconds for requests that are being answered when the page ends."""
 
@@ -61,7 +60,6 @@ class Dashboard:
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            limit_concurrency=_MOST_REQUESTS,
             h11_max_incomplete_event_size=MOST_HEAD,
             timeout_graceful_shutdown=int(_END_S),
             timeout_notify=int(LOOK_S),

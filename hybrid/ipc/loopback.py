@@ -168,6 +168,8 @@ class Silence(Generic[_Connection]):
 def cutting_off(connections: Iterable[Any], clock: Callable[[], float]) -> Callable[[], Awaitable[None]]:
     """Return what uvicorn calls each `LOOK_S` (`callback_notify`): it cuts off silent connections.
 
+    A `limit_concurrency` of uvicorn must not come on top: it refuses those who ask for the many that say nothing.
+
     Args:
         connections: The connections of the server: each has a `transport`, and as `cycle` its last request.
         clock: Gives monotonic seconds.

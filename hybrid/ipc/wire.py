@@ -94,25 +94,29 @@ class Connection:
         timeout_s: float,
         least: int = 1,
         most_bytes: int = MAX_BYTES,
-        before: Callable[[int], None] = lambda _: None,
+        before: Callable[[], None] = lambda: None,
     ) -> list[bytes]:
         """Return the next message.
 
         Args:
-            timeout_s: Seconds for the length of the message, and again for the rest of it.
+            timeout_s: Seconds for the length of the message, again for its first `LARGE_BYTES`, and for the rest of it.
             least: Number of parts that the message must have at least.
             most_bytes: Bytes of the longest message that is read; a longer one is an error.
-            before: Called with the length before the message is read; it may wait, which the time limit does not count.
+            before: Called once the first `LARGE_BYTES` of a longer message are there, so that a client that says that
+                much is coming and sends little keeps nobody waiting. It may wait, which the time limit does not count.
 
         Raises:
             WireError: None came within the time, or what came is none.
         """
-        length = int.from_bytes(self._exactly(_HEAD, time.monotonic() + timeout_s), "big")
+        length = int.from_bytes(self._filled(bytearray(_HEAD), 0, timeout_s), "big")
         if length > most_bytes:
             raise WireError(f"a message of {length} bytes is not read")
-        before(length)
-        until_s = time.monotonic() + timeout_s
-        parts = unpacked(self._exactly(length, until_s))
+        body = self._filled(bytearray(min(length, LARGE_BYTES)), 0, timeout_s)
+        if length > LARGE_BYTES:
+            before()
+            # Only now, since the room for a message is taken as a whole.
+            body = self._filled(body.ljust(length, b"\0"), LARGE_BYTES, timeout_s)
+        parts = unpacked(body)
         if len(parts) < least:
             raise WireError(f"not a message: {len(parts)} parts of {least}")
         return parts
@@ -125,9 +129,10 @@ class Connection:
         """Close the connection; a second call does nothing."""
         self._sock.close()
 
-    def _exactly(self, count: int, until_s: float) -> bytearray:
-        data = bytearray(count)
-        view = memoryview(data)
+    def _filled(self, data: bytearray, begin: int, timeout_s: float) -> bytearray:
+        """Return the data, filled from a position on to its end with what comes within the time."""
+        view = memoryview(data)[begin:]
+        until_s = time.monotonic() + timeout_s
         while view:
             left_s = until_s - time.monotonic()
             if left_s <= 0:

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 PATH = "/mcp"
 _MOST_SESSIONS = 256
-_MOST_CONNECTIONS = 512
-"""Connections at a time; those beyond get status 503. A client keeps one to listen, and asks on others."""
 _GRACE_S = 1
 
 
@@ -75,7 +73,6 @@ def build_http(home: Path, cwd: str, port: int, clock: Callable[[], float] = tim
         access_log=False,
         server_header=False,
         ws="none",
-        limit_concurrency=_MOST_CONNECTIONS,
         h11_max_incomplete_event_size=MOST_HEAD,
         timeout_graceful_shutdown=_GRACE_S,
         timeout_notify=int(LOOK_S),

@@ -239,6 +239,61 @@ def test_a_silent_connection_is_cut_off(server: Server) -> None:
     assert SECRET.encode() not in closed[2]
 
 
+@contextlib.contextmanager
+def _dripping(server: Server, begin: str) -> Generator[list[socket.socket]]:
+    """Many connections that begin a request; each says one byte more from time to time, as long as it is open."""
+    held: list[socket.socket] = []
+    is_over = threading.Event()
+
+    def drip() -> None:
+        while not is_over.wait(0.05):
+            for sock in [*held]:
+                with contextlib.suppress(OSError):  # It was cut off.
+                    sock.send(b"x")
+
+    with contextlib.ExitStack() as stack, _running(drip, is_over.set):
+        for _ in range(MANY):
+            sock = stack.enter_context(server.connected())
+            sock.sendall(begin.format(path=server.path, port=server.port).encode())
+            held.append(sock)
+        yield held
+
+
+MANY = 70
+HEAD = "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+DRIPS = {
+    "line": "GET /",
+    "head": f"{HEAD}X: ",
+    "body": f"{HEAD}Content-Length: 100000\r\n\r\n",
+    "answered": f"{HEAD}Connection: keep-alive\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("begin", DRIPS.values(), ids=DRIPS)
+def test_those_who_drip_keep_nobody_out(server: Server, begin: str) -> None:
+    """However many do not come to an end, a request that is there as a whole is answered at once."""
+    with _dripping(server, begin):
+        assert [401] * 5 == [server.ask(OURS)[0] for _ in range(5)]
+
+
+@pytest.mark.parametrize("begin", DRIPS.values(), ids=DRIPS)
+def test_a_byte_now_and_then_gains_no_time(server: Server, begin: str) -> None:
+    """The time of a head or a body counts as a whole: dripping connections are cut off like silent ones."""
+    with _dripping(server, begin) as held, server.clock.running():
+        assert not any(SECRET.encode() in _rest(sock) for sock in held)
+
+
+def test_the_service_wants_a_head_in_its_own_time(tmp_path: Path) -> None:
+    """It has a thread for each connection, so a head gets less time than an answer."""
+    clock = Clock()  # It stands still: nothing takes long but for a head that may take no time.
+    interface = HttpInterface(tmp_path, 0, _Answers(), clock, head_s=0.0)
+    try:
+        with _dripping(Server(interface.port, "/context", {}, clock), DRIPS["head"]) as held:
+            assert {b""} == {_rest(sock) for sock in held}
+    finally:
+        interface.close()
+
+
 def test_few_connections_may_be_silent(server: Server) -> None:
     """Beyond a number some are cut off before their time is over, and others are answered."""
     with contextlib.ExitStack() as stack:

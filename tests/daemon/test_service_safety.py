@@ -228,6 +228,33 @@ def test_a_session_that_waits_for_itself_keeps_no_other_waiting(served: Agent) -
     assert [True, True] == [answer.text.startswith(FRAME) for answer in answers]
 
 
+DRIPS = {
+    "nothing": [b""],
+    "length": [b"\0", b"\0"],
+    "message": [b"\0\x01\0\0", b"x", b"x"],
+    "large message": [b"\0\x20\0\0", b"x", b"x"],
+}
+
+
+@pytest.mark.parametrize("parts", DRIPS.values(), ids=DRIPS)
+def test_those_who_greet_and_drip_keep_no_hook_out(served: Agent, parts: list[bytes]) -> None:
+    """Clients of the socket that never come to the end of a message leave the service to others, large events too."""
+    where = read_endpoint(str(served.shop.home)) or {}
+    assert served.prompt(RETRY, "warm").text
+    with contextlib.ExitStack() as stack:
+        for _ in range(64):
+            connection = connect(where, timeout_s=60)
+            stack.callback(connection.close)
+            connection.receive(timeout_s=60)
+            for part in parts:
+                connection.detach().send(part)
+        n_before = served.status()["answers"]
+        texts = [served.prompt(f"{RETRY}{more}", f"s{len(more)}").text for more in ("", " " * 2_000_000)]
+        until(lambda: served.status()["answers"] >= n_before + 2)
+
+    assert [True, True] == [text.startswith(FRAME) for text in texts]
+
+
 def test_only_some_projects_are_looked_after(tmp_path: Path) -> None:
     """The projects that were not heard of for longest are left: a thread and a watcher for each would be too much."""
     care = Freshness(tmp_path / "home")
