@@ -29,16 +29,20 @@ function textOf(out) {
 
 export const Hybrid = async ({ directory }) => {
   const started = new Map() // session -> the answer to its start, given with its first prompt
-  const base = (sessionID) => ({ session_id: sessionID, cwd: directory })
+  const children = new Set() // sessions of subagents: an agent wrote their prompts, no person
+  const base = (sessionID) => ({
+    session_id: sessionID, cwd: directory, ...(children.has(sessionID) ? { agent_id: sessionID } : {}),
+  })
   const quietly = (hook) => async (...args) => { try { await hook(...args) } catch {} }
   return {
     event: quietly(async ({ event }) => {
       const info = event.properties?.info
       const id = event.properties?.sessionID ?? info?.id
       // A session with a parent is a subagent's: it begins with a task, not with a prompt.
+      if (event.type.startsWith("session.") && info?.parentID) children.add(id)
       if (event.type === "session.created" && !info?.parentID) started.set(id, ask(event.type, { ...base(id), source: "startup" }))
       if (event.type === "session.idle") await ask(event.type, base(id))
-      if (event.type === "session.deleted") { started.delete(id); await ask(event.type, base(id)) }
+      if (event.type === "session.deleted") { started.delete(id); await ask(event.type, base(id)); children.delete(id) }
     }),
     "chat.message": quietly(async ({ sessionID }, { message, parts }) => {
       const texts = parts.filter((part) => part.type === "text" && !part.synthetic)

@@ -63,7 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     handoff.add_argument("message", nargs="+", metavar="MESSAGE", help="where things stand")
     for option, metavar in (("--next", "STEP"), ("--blocker", "TEXT"), ("--question", "TEXT")):
         add_repeated(handoff, option, metavar, "may be repeated")
-    _add_force(handoff)
+    _configure_writing(handoff)
     importing.add_argument("path", metavar="PATH", help="the data folder; it is only read")
     about = "the project of records that name none"
     importing.add_argument("--project", dest="attribute_to", metavar="NAME", default="", help=about)
@@ -95,7 +95,7 @@ def _configure_patterns(pattern: argparse.ArgumentParser, anti: argparse.Argumen
         parser.add_argument("verb", type=_add, metavar="add")
         parser.add_argument("name", metavar="NAME", help="title")
         parser.add_argument("--category", choices=CATEGORIES, default="general", help="default: %(default)s")
-        _add_force(parser)
+        _configure_writing(parser)
 
 
 def _configure_decisions(
@@ -105,14 +105,15 @@ def _configure_decisions(
     decide.add_argument("--why", metavar="REASON", required=True, help="the reason")
     add_repeated(decide, "--alternative", "TEXT", "may be repeated")
     add_repeated(decide, "--tag", "WORD", "may be repeated")
-    _add_force(decide)
+    _configure_writing(decide)
     retract.add_argument("id", metavar="ID", help="of a decision, a pattern or an anti-pattern")
     retract.add_argument("--reason", metavar="TEXT", required=True, help="kept with a decision")
     supersede.add_argument("old", metavar="OLD", help="id of the decision that no longer holds")
     supersede.add_argument("new", metavar="NEW", help="id of the one that holds instead")
 
 
-def _add_force(parser: argparse.ArgumentParser) -> None:
+def _configure_writing(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--system", action="store_true", help="for all projects")
     parser.add_argument("--force", action="store_true", help="write it although a recent record says nearly the same")
 
 

@@ -6,9 +6,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hybrid.base.errors import ProjectError
 from hybrid.base.home import expanded
 from hybrid.cli.common import print_done, print_json, say, say_unread
 from hybrid.cli.lore_reading import open_lore, record_of
+from hybrid.knowledge.record_files import NO_PROJECT
 from hybrid.records.errors import LoreError, NoRecordError
 from hybrid.records.lore.decisions import DecisionDraft
 from hybrid.records.lore.files import LoreFolder
@@ -110,14 +112,17 @@ def _add(args: argparse.Namespace, lore: OpenLore, draft: LoreDraft) -> int:
     """Write a record into the folder for new ones, tell its id, and return 0.
 
     Raises:
+        ProjectError: There is no project here, and `--system` is not given.
         LoreError: A recent record says nearly the same, and `--force` is not given; or the file cannot be written.
     """
+    if lore.workspace.project is None and not args.system:
+        raise ProjectError(NO_PROJECT)
     return _written(args, lore, _writer(lore).add(draft, is_forced=args.force))
 
 
 def _writer(lore: OpenLore) -> LoreWriter:
     """Return a writer of lore for this project, which dates its records now."""
-    return new_writer(lore.shelf, lore.names.name, time.time())
+    return new_writer(lore.shelf, lore.names, time.time())
 
 
 def _written(args: argparse.Namespace, lore: OpenLore, identity: str, what: str = "written") -> int:

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hybrid.base.errors import HybridError
 from hybrid.base.text import cut, one_line
@@ -53,6 +54,9 @@ def open_lore(args: argparse.Namespace) -> OpenLore:
         HybridError: The directory does not exist, or the user's settings hold a mistake.
     """
     workspace = workspace_of(args)
+    if getattr(args, "system", False):
+        # Written as outside of any project.
+        workspace = replace(workspace, project=None)
     shelf = RecordStores().shelf(workspace)
     project = workspace.project
     own = project_folder(project.root) if project else None

@@ -99,8 +99,11 @@ class Performer:
             if workspace.project and environ != (settled := self._freshness.settled(workspace.project.root, environ)):
                 environ = settled
                 workspace = open_workspace(Path(question.cwd or "/"), environ=environ)
-            if name in BY_NAME and OPERATIONS[name].is_writing and not workspace.config.mcp.write:
-                return _error("usage", "writing through tools is switched off here (`mcp.write`)")
+            if name in BY_NAME and OPERATIONS[name].is_writing:
+                if not workspace.config.mcp.write:
+                    return _error("usage", "writing through tools is switched off here (`mcp.write`)")
+                # What an agent writes stays in its project.
+                workspace.require_project()
             key = self._key(question, workspace)
             ledger = workspace.ledgers.read(key) if key else EMPTY
             problem = self._problem(name, workspace, environ)

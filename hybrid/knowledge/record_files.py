@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 
+NO_PROJECT = (
+    "there is no project here: go to one, or use --project; --system writes for all projects, which a person decides"
+)
 FILE = "LESSONS.md"
 COUNTERS = "lessons.stats.json"
 OLDER_FOLDER = ".claude-recall"
@@ -70,7 +73,7 @@ class Stores(Struct, frozen=True):
             ProjectError: There is no project here.
         """
         if self.project is None:
-            raise ProjectError("there is no project here: go to one, use --project, or --system for all projects")
+            raise ProjectError(NO_PROJECT)
         return self.project
 
     def named(self, lesson_id: str) -> tuple[str, LessonStore]:

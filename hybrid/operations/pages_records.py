@@ -348,7 +348,7 @@ def supersede_lore(asking: Asking, wanted: types.PageReplaceArguments) -> Outcom
 
 def _writer(asking: Asking) -> LoreWriter:
     shelf = asking.kinds.stores.shelf(asking.workspace)
-    return new_writer(shelf, names_of(asking.workspace).name, asking.now_ms / 1000)
+    return new_writer(shelf, names_of(asking.workspace), asking.now_ms / 1000)
 
 
 def _known(asking: Asking, identity: str) -> str:

@@ -108,7 +108,7 @@ def decide(asking: Asking, wanted: types.DecideArguments) -> Outcome:
     draft = DecisionDraft(
         wanted.decision, wanted.why, tuple(wanted.alternatives), tuple(wanted.tags), commit, asking.client
     )
-    identity = new_writer(shelf, names_of(workspace).name, asking.now_ms / 1000).add(draft)
+    identity = new_writer(shelf, names_of(workspace), asking.now_ms / 1000).add(draft)
     return _written(identity, "decision")
 
 
@@ -131,8 +131,7 @@ def remember(asking: Asking, wanted: types.RememberArguments) -> Outcome:
 def _learn(asking: Asking, wanted: types.RememberArguments) -> Outcome:
     if not asking.workspace.config.lessons.enabled:
         raise OperationError("lessons are switched off here (`lessons.enabled`)")
-    stores = open_stores(asking.workspace)
-    store = stores.project or stores.system
+    store = open_stores(asking.workspace).of_project()
     draft = Draft(wanted.title, wanted.text or wanted.title, source=AI, triggers=tuple(wanted.triggers))
     added = store.add(draft, today=asking.today)
     if added.lesson is not None:

@@ -90,13 +90,16 @@ def test_the_readme_names_every_manifest() -> None:
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 def test_the_module_of_opencode_asks_and_adds_a_part(tmp_path: Path) -> None:
-    """It gives the event to the command, adds the answer as a synthetic part, and is silent whatever goes wrong."""
+    """It gives the event to the command, adds the answer as a synthetic part, and is silent whatever goes wrong.
+
+    The prompt of a subagent's session names the subagent: an agent wrote it, so it can make no lesson.
+    """
     module = shipped("hooks", "opencode", "hybrid.js").read_text(encoding="utf-8")
     echo = tmp_path / "echo.mjs"
     echo.write_text(
         "let text = ''; process.stdin.on('data', (part) => { text += part }); process.stdin.on('end', () => {"
         " const event = JSON.parse(text); process.stdout.write(JSON.stringify({ text: `${process.argv[7]} ${event.source ??"
-        " event.prompt}` })) })",
+        " event.prompt}${event.agent_id ?? ''}` })) })",
         encoding="utf-8",
     )
     node = shutil.which("node") or ""
@@ -115,6 +118,10 @@ def test_the_module_of_opencode_asks_and_adds_a_part(tmp_path: Path) -> None:
       const parts = [{ type: "text", text: "why?", id: "prt_1ffdb4e1a001pR6bqGs3fpjMAj" }]
       await hooks["chat.message"]({ sessionID: "s1" }, { message: { id: "m1" }, parts })
       console.log(JSON.stringify(parts.slice(1)))
+      await hooks.event({ event: { type: "session.created", properties: { info: { id: "s2", parentID: "s1" } } } })
+      const task = [{ type: "text", text: "look", id: "prt_1ffdb4e1a001pR6bqGs3fpjMAj" }]
+      await hooks["chat.message"]({ sessionID: "s2" }, { message: { id: "m2" }, parts: task })
+      console.log(JSON.stringify(task.slice(1)))
     }
     """
     (tmp_path / "run.mjs").write_text(script, encoding="utf-8")
@@ -123,8 +130,9 @@ def test_the_module_of_opencode_asks_and_adds_a_part(tmp_path: Path) -> None:
     given = [json.loads(line) for line in done.stdout.splitlines()]
 
     assert "" == done.stderr
-    [[part], *silent] = given
+    [[part], [task], *silent] = given
     assert "session.created startup\n\nchat.message why?" == part["text"]
     assert ("m1", "s1", True) == (part["messageID"], part["sessionID"], part["synthetic"])
     assert part["id"] > "prt_1ffdb4e1a001pR6bqGs3fpjMAj"
-    assert [[], []] == silent
+    assert "chat.message looks2" == task["text"]
+    assert [[]] * 4 == silent

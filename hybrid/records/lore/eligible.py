@@ -54,6 +54,12 @@ class ProjectNames(Struct, frozen=True, dict=True):
     key: str = ""
     others: tuple[str, ...] = ()
 
+    @property
+    def distinct(self) -> str:
+        """The name of the project; its key if another project, such as a stranger's clone, has the same name."""
+        others = {words_of(text) for text in self.others}
+        return self.key if words_of(self.name) in others else self.name
+
     @cached_property
     def own_words(self) -> frozenset[str]:
         """The name and the key of the project, each as `words_of` gives it."""

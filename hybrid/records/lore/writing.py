@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from hybrid.records.lore.eligible import ProjectNames
     from hybrid.records.lore.files import LoreFolder
     from hybrid.records.lore.store import LoreShelf, LoreStore
     from hybrid.records.lore.types import AnyLore, Lore
@@ -256,16 +257,19 @@ class LoreWriter:
         return True
 
 
-def new_writer(shelf: LoreShelf, project: str, now_s: float) -> LoreWriter:
+def new_writer(shelf: LoreShelf, names: ProjectNames, now_s: float) -> LoreWriter:
     """Return a writer into the first of the folders, which gives its records random ids.
 
     Args:
         shelf: All folders.
-        project: Name of the project that the records belong to; empty for none.
+        names: The names of the project that the records belong to.
         now_s: Seconds since the epoch.
     """
     moment = Moment(now_s, lambda: secrets.token_hex(_ID_BYTES))
-    return LoreWriter(shelf, shelf.stores[0].folder, project, moment)
+    target = shelf.stores[0].folder
+    # A project's own folder is read in that project alone, on other machines too, where its key may be another one.
+    project = names.name if target.origin == "project" else names.distinct
+    return LoreWriter(shelf, target, project, moment)
 
 
 def _without_secrets(draft: _Draft) -> _Draft:
