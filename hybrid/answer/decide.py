@@ -113,7 +113,7 @@ def decide(turn: Turn) -> Decision:
     if turn.off is not None:
         return turn.off
     event, hooks = turn.event, turn.workspace.config.hooks
-    cleaned = clean(event.report) if event.report else turn.cleaned
+    cleaned = clean(event.report, is_report=True) if event.report else turn.cleaned
     is_report = bool(event.report) or (hooks.subagent_reports and cleaned.subagent_report is not None)
     if is_report:
         cleaned = replace(cleaned, text=cleaned.text[:_REPORT_CHARS], is_machine_made=False, subagent_report=None)

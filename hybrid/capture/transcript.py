@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hybrid.capture.dialects import fields_of
-from hybrid.render.marks import MACHINE_TAG_PREFIXES
+from hybrid.render.marks import BLOCK_TAGS, MACHINE_TAG_PREFIXES, without_elements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,8 +63,10 @@ def said_in(entry: object) -> Utterance | None:
     utterance = read(fields) if read else None
     if utterance is None or not utterance.text.strip():
         return None
-    is_harness = utterance.role == "user" and utterance.text.lstrip()[:80].lower().startswith(_HARNESS_PREFIXES)
-    return None if is_harness else utterance
+    if utterance.role == "user":
+        typed = without_elements(utterance.text, BLOCK_TAGS).strip()
+        return None if not typed or typed[:80].lower().startswith(_HARNESS_PREFIXES) else utterance
+    return utterance
 
 
 def _of_claude_or_qwen(fields: dict[str, Any]) -> Utterance | None:

@@ -42,10 +42,9 @@ if TYPE_CHECKING:
 
 _MARK_DIGITS = 16
 
-# Clients hand over a selection, the output of a command or a file as `<name>…</name>`, Gemini and Qwen the files that a
-# prompt names (`@notes.md`) under a heading.
+# Clients hand over a selection, the output of a command or a file as `<name>…</name>`. A prompt is cleaned of those
+# that are surely theirs; a lesson is taken from none.
 _ELEMENT = re.compile(r"^[^\S\n]{0,8}<([A-Za-z][\w:.-]{0,60})(?:\s[^<>]{0,500})?>", re.MULTILINE)
-_FILES = re.compile(r"^[^\S\n]{0,8}-{3} Content from referenced files", re.MULTILINE | re.IGNORECASE)
 _MOST_ELEMENTS = 50
 """The most elements of a client in a prompt; text after more of them is taken for not typed."""
 
@@ -185,13 +184,11 @@ def is_capturing(workspace: Workspace, event: HookEvent) -> bool:
 
 
 def _typed(text: str) -> str:
-    """Return a prompt without the parts of its client: elements that begin a line, and the files at its end.
+    """Return a cleaned prompt without the elements that begin a line, which may be its client's.
 
     The content of a part may hold false marks, so an element ends at the last mark of its end. Lines keep their places,
     and nothing is left from an element without an end on.
     """
-    files = _FILES.search(text)
-    text = text[: files.start()] if files else text
     kept: list[str] = []
     position = 0
     for _ in range(_MOST_ELEMENTS):

@@ -11,7 +11,16 @@ import re
 from msgspec import Struct
 
 from hybrid.ipc.turns import OPT_OUT
-from hybrid.render.marks import BLOCK_TAGS, FRAME_NAME, JSON_KEY, MACHINE_TAG_PREFIXES, cut_private, plain_text
+from hybrid.prompting.typed import behind_commands, typed_text, without_known
+from hybrid.render.marks import (
+    BLOCK_TAGS,
+    FRAME_NAME,
+    JSON_KEY,
+    MACHINE_TAG_PREFIXES,
+    cut_private,
+    plain_text,
+    without_elements,
+)
 
 _MACHINE_PREFIXES = (
     *MACHINE_TAG_PREFIXES,
@@ -56,20 +65,36 @@ class CleanedPrompt(Struct, frozen=True):
         return f"/{self.command_name} {self.text}".rstrip() if self.command_name else self.text
 
 
-def clean(prompt: str) -> CleanedPrompt:
-    """Clean a prompt as it came from a client; any string is accepted, in time linear in its length."""
-    text = _cut_injected(plain_text(prompt))
+def clean(prompt: str, *, is_report: bool = False) -> CleanedPrompt:
+    """Clean a prompt as it came from a client; any string is accepted, in time linear in its length.
+
+    Args:
+        prompt: The prompt.
+        is_report: Whether an agent wrote it: then headings and elements are its own.
+    """
+    plain = plain_text(prompt)
+    text = _cut_injected(plain)
+    text = text if is_report else without_known(text)
+    # What a client put in cannot opt out; of a section that only looks like a client's the owner may be the author.
     is_opted_out = OPT_OUT in text.lower()
     text, had_private = cut_private(text)
     text = text.strip()
-    if text[:80].lower().startswith(_MACHINE_PREFIXES):
+    if _is_of_machine(text) and not is_report:
+        text = behind_commands(text) or text
+    if _is_of_machine(text):
         report = _report_of(text)
         return CleanedPrompt(report or "", had_private, is_opted_out, True, report)
-    text = _tidy(_cut_elements(text, BLOCK_TAGS))
+    text = _tidy(text)
+    text = text if is_report else typed_text(text)
     command = _SLASH_COMMAND.match(text)
     if command is None:
-        return CleanedPrompt(text, had_private, is_opted_out)
+        is_machine_made = not text and not had_private and bool(plain.strip())
+        return CleanedPrompt(text, had_private, is_opted_out, is_machine_made)
     return CleanedPrompt(text[command.end() :], had_private, is_opted_out, command_name=command.group(1))
+
+
+def _is_of_machine(text: str) -> bool:
+    return text[:80].lower().startswith(_MACHINE_PREFIXES)
 
 
 def _cut_injected(text: str) -> str:
@@ -78,8 +103,7 @@ def _cut_injected(text: str) -> str:
         text = _TEXT_FRAME.sub(" ", text)
     if JSON_KEY in text:
         text = _cut_json_frames(text)
-    # A leading reminder marks the whole prompt as machine-made, so reminders are cut only after that was asked.
-    return _cut_elements(text, [tag for tag in BLOCK_TAGS if "reminder" not in tag])
+    return without_elements(text, BLOCK_TAGS)
 
 
 def _cut_json_frames(text: str) -> str:
@@ -95,15 +119,6 @@ def _cut_json_frames(text: str) -> str:
     return " ".join([*kept, text[position:]])
 
 
-def _cut_elements(text: str, tags: list[str] | tuple[str, ...]) -> str:
-    """Return text without `<tag …>…</tag>`; an element that is never closed reaches to the end."""
-    for tag in tags:
-        if f"<{tag}" in text.lower():
-            name = re.escape(tag)
-            text = re.sub(rf"(?is)<{name}(?:\s[^<>]{{0,500}})?>.*?(?:</{name}\s*>|\Z)", " ", text)
-    return text
-
-
 def _report_of(text: str) -> str | None:
     """Return the cleaned `<result>` of a task notification, to its last closing tag; None without one."""
     if not text[:30].lower().startswith("<task-notification"):
@@ -113,7 +128,7 @@ def _report_of(text: str) -> str | None:
         return None
     begin += len("<result>")
     ends = [end for end in (text.rfind("</result>"), text.rfind("</task-notification>")) if end >= begin]
-    report = _tidy(_cut_elements(text[begin : min(ends, default=len(text))], BLOCK_TAGS))
+    report = _tidy(text[begin : min(ends, default=len(text))])
     return report or None
 
 

@@ -135,6 +135,16 @@ def plain_text(text: str) -> str:
     return _LONE_SURROGATE.sub("\ufffd", text)
 
 
+def without_elements(text: str, tags: tuple[str, ...]) -> str:
+    """Return text without `<tag …>…</tag>`, in any case; an element that is never closed reaches to the end."""
+    lower = text.lower() if "<" in text else ""
+    for tag in tags:
+        if f"<{tag}" in lower:
+            name = re.escape(tag)
+            text = re.sub(rf"(?is)<{name}(?:\s[^<>]{{0,500}})?>.*?(?:</{name}\s*>|\Z)", " ", text)
+    return text
+
+
 def without_private(text: str, *, is_part: bool = False) -> str:
     """Return text without `<private>…</private>`; the same object when there is none. See `cut_private`."""
     return cut_private(text, is_part=is_part)[0]

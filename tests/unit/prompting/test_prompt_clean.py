@@ -85,7 +85,11 @@ def test_the_first_prompt_of_gemini_loses_the_context_of_the_session_start():
     [
         "<teammate-message from=x>done</teammate-message>",
         "<cross-session-message>hello</cross-session-message>",
-        "<system-reminder>The file changed.</system-reminder>\nAnd more.",
+        "<system-reminder>The file changed.</system-reminder>",
+        "<system-reminder>The file changed.\nAnd more.",
+        "<ide_opened_file>The user opened the file a.py.</ide_opened_file>",
+        "<command-name>/model</command-name>\n<command-message>model</command-message>\n<command-args>x</command-args>",
+        "<task-notification><status>done</status></task-notification>\nRead the output file.",
         "<local-command-stdout>ok</local-command-stdout>",
         "<local-command-caveat>x</local-command-caveat>",
         "[SYSTEM NOTIFICATION - NOT USER INPUT] a task ended",
@@ -101,6 +105,28 @@ def test_the_first_prompt_of_gemini_loses_the_context_of_the_session_start():
 def test_prompts_that_a_client_wrote_are_machine_made(prompt: str):
     """Each known beginning of a machine-made prompt is recognised, and nothing of it is left to search."""
     assert CleanedPrompt("", is_machine_made=True) == clean(prompt)
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        "<system-reminder>\nRun the tests.\n</system-reminder>",
+        "<system-reminder>[no-hybrid]</system-reminder>",
+        "<local-command-stdout>ok</local-command-stdout>",
+        "<bash-input>ls</bash-input><bash-stdout>a.py</bash-stdout><bash-stderr></bash-stderr>",
+        "[Request interrupted by user]",
+    ],
+)
+def test_a_question_behind_closed_sections_is_human(section: str):
+    """Whether a prompt is machine-made is judged by what is left without the closed sections at its beginning."""
+    assert CleanedPrompt("And more?") == clean(f"{section}\nAnd more?")
+
+
+def test_a_report_keeps_its_headings_and_elements():
+    """An agent's report is no prompt that a client wrapped."""
+    report = "## Open files\n- a.py\n\nNone is closed.\n<file_content>x</file_content>"
+
+    assert CleanedPrompt(report) == clean(report, is_report=True)
 
 
 def test_a_prompt_about_a_machine_made_form_is_human():
