@@ -149,6 +149,7 @@ def _readable(printed: str) -> str:
     if "findings" in document:
         # The trial of a hook says how fast this machine is.
         document["findings"] = [finding for finding in document["findings"] if finding["area"] != "trial"]
+        document["warnings"] = sum(finding["level"] == "warning" for finding in document["findings"])
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
