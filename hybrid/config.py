@@ -198,6 +198,7 @@ class IndexConfig(Struct, frozen=True):
     roots: tuple[str, ...]
     max_file_bytes: Annotated[int, (1, 1_000_000_000)]
     follow_gitignore: bool
+    inner_max_files: Annotated[int, (0, 10_000_000)]
     chunk_max_chars: Annotated[int, (100, 100_000)]
     chunk_merge_chars: Annotated[int, (1, 100_000)]
     chunk_cut_chars: Annotated[int, (100, 100_000)]

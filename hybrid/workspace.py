@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from hybrid.base.errors import ConfigError, ProjectError
+from hybrid.base.errors import ConfigError, HybridError, ProjectError
 from hybrid.base.home import expanded
 from hybrid.config import Config, Loaded, load
 from hybrid.feedback.events import EventLog
-from hybrid.index.place import OVERLAY, Place
+from hybrid.index.manifest import NAME as MANIFEST_NAME
+from hybrid.index.place import OVERLAY, Place, lenders
 from hybrid.ipc.settings import HookSettings, read_settings, write_settings
 from hybrid.project.find import Project, find_project
-from hybrid.project.places import hybrid_home, open_tree_state
+from hybrid.project.places import hybrid_home, open_tree_state, project_folder
 from hybrid.project.trust import is_accepted
 from hybrid.session.ledger import LedgerStore, SessionKey
 
@@ -80,16 +81,7 @@ class Workspace(Struct, frozen=True):
         Raises:
             ProjectError: The directory lies in no project.
         """
-        project = self.require_project()
-        folder = self.home / "projects" / project.key
-        tree = project.tree + (OVERLAY if self.config.index.backend == "milvus" else "")
-        return Place(
-            catalog=folder / "catalog.db",
-            folder=folder / "trees" / tree,
-            tree=tree,
-            root=str(project.root),
-            lock=folder / "build.lock",
-        )
+        return _place(self.home, self.require_project(), OVERLAY if self.config.index.backend == "milvus" else "")
 
     @property
     def state_folder(self) -> Path:
@@ -116,6 +108,51 @@ class Workspace(Struct, frozen=True):
     def log(self) -> EventLog:
         """The event log."""
         return EventLog(self.home / "log", max_bytes=self.config.log.max_bytes, keep=self.config.log.keep)
+
+
+def _place(home: Path, project: Project, ending: str = "") -> Place:
+    folder, tree = project_folder(project, home), project.tree + ending
+    return Place(
+        catalog=folder / "catalog.db",
+        folder=folder / "trees" / tree,
+        tree=tree,
+        root=str(project.root),
+        lock=folder / "build.lock",
+    )
+
+
+def stand_ins(workspace: Workspace) -> list[tuple[Place, str]]:
+    """Return the indexes that may answer until the working tree has its own, each with the folder of the tree in it.
+
+    The other trees of the project come first, with an empty folder, then the projects around it whose index has files
+    of this tree, the nearest first.
+    """
+    project = workspace.require_project()
+    found = [(lender, "") for lender in lenders(workspace.place)]
+    outer: Project | None = project
+    while outer is not None and outer.root.parent != outer.root:
+        outer = find_project(outer.root.parent, workspace.home, Path.home())
+        if outer is not None:
+            place, folder = _place(workspace.home, outer), project.root.relative_to(outer.root).as_posix()
+            if _has_files_below(place, folder):
+                found.append((place, folder))
+    return found
+
+
+def _has_files_below(place: Place, folder: str) -> bool:
+    if not (place.folder / MANIFEST_NAME).exists():
+        return False
+    # A tree with an index of its own never comes here.
+    import sqlite3
+
+    from hybrid.index.catalog import Catalog
+
+    with (
+        contextlib.suppress(HybridError, OSError, sqlite3.Error),
+        Catalog(place.catalog, tree=place.tree, root=place.root, is_read_only=True) as catalog,
+    ):
+        return any(known.content_id for known in catalog.known_within([folder]).values())
+    return False
 
 
 def open_workspace(

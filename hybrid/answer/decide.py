@@ -198,12 +198,8 @@ def _search(turn: Turn, lookup: _Lookup) -> Decision:
 
 
 def _stands_in(collections: Sequence[Collection]) -> list[str]:
-    """Return a sentence when the index of another working tree answers."""
-    if not any(one.kind == "files" and one.searcher.lender for one in collections):
-        return []
-    from hybrid.search.searcher import STANDS_IN  # It is loaded, as there is a searcher.
-
-    return [STANDS_IN]
+    """Return a sentence when another index than that of the working tree answers."""
+    return [one.searcher.stands_in for one in collections if one.kind == "files" and one.searcher.stands_in]
 
 
 def _model_before(collections: Sequence[Collection], workspace: Workspace) -> list[str]:

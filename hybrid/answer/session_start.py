@@ -19,7 +19,6 @@ from hybrid.base.errors import HybridError, IndexMissingError, IndexUnavailableE
 from hybrid.feedback.state import read_state
 from hybrid.index.catalog import Catalog
 from hybrid.index.manifest import read_manifest
-from hybrid.index.place import lenders
 from hybrid.knowledge.collections import record_body, record_entry, record_hit, record_of
 from hybrid.records.lore.types import seconds_of
 from hybrid.records.memory.showing import body_lines, index_line, moment_text, shown_number, title_of
@@ -31,6 +30,7 @@ from hybrid.render.numbers import amount
 from hybrid.search.ranking.memory import Present, parts_of
 from hybrid.sources.records import RecordSource
 from hybrid.types import Item
+from hybrid.workspace import stand_ins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -465,9 +465,11 @@ def _indexed(workspace: Workspace) -> str:
     try:
         manifest = read_manifest(place.folder)
     except IndexMissingError:
-        if not lenders(place):
+        others = stand_ins(workspace)
+        if not others:
             raise
-        return "the index of another working tree answers until this one is indexed"
+        whose = "the project around this one" if others[0][1] else "another working tree"
+        return f"the index of {whose} answers until this one is indexed"
     with Catalog(place.catalog, tree=place.tree, root=place.root, is_read_only=True) as catalog:
         if catalog.model() != manifest.model:
             n_documents = int(catalog.summary_of(manifest.generation).get("documents", 0))

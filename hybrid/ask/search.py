@@ -19,7 +19,7 @@ from hybrid.knowledge.collections import KINDS_OF, RecordCollection
 from hybrid.knowledge.memory_collection import memory_collection
 from hybrid.redact import redact
 from hybrid.render.telling import numbered_telling_lines
-from hybrid.search.searcher import STANDS_IN, Judging, open_by_words
+from hybrid.search.searcher import Judging, open_by_words
 from hybrid.types import Item
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _opened(workspace: Workspace, kinds: OpenKinds) -> tuple[Searcher, list[str]
     """
     try:
         searcher = kinds.searcher(workspace)
-        return searcher, [STANDS_IN] if searcher.lender else []
+        return searcher, [searcher.stands_in] if searcher.lender else []
     except (IndexMismatchError, ModelError) as error:
         return open_by_words(workspace), [f"files: found by words alone, for {error}"]
 

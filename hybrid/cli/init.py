@@ -6,12 +6,16 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hybrid.base.lasting import HOW_TO_INSTALL, cache_of, lasting_program
 from hybrid.cli.common import add_common, print_json, say, say_line, workspace_of
 from hybrid.cli.reindex import describe, index_records
 from hybrid.cli.streams import build_progress
 from hybrid.cli.trust import accept_here, accepted_lines, tell_problem
+
+if TYPE_CHECKING:
+    from hybrid.health.tree import Inside
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Make the folder and the index, and accept the tree; a directory outside any git tree becomes a project itself."""
     from hybrid.base.errors import ProjectError
+    from hybrid.health.tree import look_inside
     from hybrid.project.find import refusal
     from hybrid.project.places import create_folder
     from hybrid.upkeep.indexing import BuildRequest, reindex
@@ -42,14 +47,16 @@ def run(args: argparse.Namespace) -> int:
         summary = reindex(workspace, BuildRequest(is_forced=args.force, wait_s=60.0), progress=progress)
     accepted = accept_here(workspace)
     index_records(workspace)
+    found = look_inside(workspace)
     # The folder that they are kept in may be younger than this command.
     keep_hook_settings(workspace.home)
     if args.json:
         places = {"root": str(project.root), "folder": str(project.root / ".hybrid")}
-        print_json(summary.as_json() | places | {"accepted": accepted.as_json()})
+        print_json(summary.as_json() | places | found.as_json() | {"accepted": accepted.as_json()})
     elif not args.quiet:
         say_line(f"Project {project.name} in {project.root}")
         say(describe(summary))
+        _tell_inside(found, project.root)
         for line in accepted_lines(accepted, project.root):
             say_line(line)
         say('Try it: hybrid context "a question about this code, as you would ask an agent"')
@@ -60,6 +67,18 @@ def run(args: argparse.Namespace) -> int:
     if not args.json:
         tell_problem(accepted)
     return 0
+
+
+def _tell_inside(found: Inside, root: Path) -> None:
+    """Print which repositories inside are part of the index and which are not, and where git does not list files."""
+    from hybrid.health.tree import HOW_TO_DECIDE, indexed_in_words, left_out_in_words, refusals
+
+    if indexed := indexed_in_words(found.indexed):
+        say_line(f"Repositories inside: {indexed}")
+    if left_out := left_out_in_words(found.left_out):
+        say_line(f"Repositories inside that are left out: {left_out}; {HOW_TO_DECIDE}")
+    for what, remedy in refusals(found.refused, root):
+        say_line(f"{what}; {remedy}")
 
 
 def _offer_hooks(root: str) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import Any
 
 from hybrid.cli.common import add_common, print_json, print_table, workspace_of
 from hybrid.health.gate_words import typeset
+from hybrid.health.tree import indexed_in_words, left_out_in_words, refusals
 from hybrid.render.numbers import amount, build_in_words, local_time, number
 
 
@@ -31,6 +33,12 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _inner(index: dict[str, Any]) -> str:
+    """Return in words which repositories inside are part of the index, and which are left out."""
+    parts = [indexed_in_words(index["inner_repositories"]), left_out_in_words(index["inner_left_out"])]
+    return "; left out: ".join(parts) if all(parts) else parts[0] or f"left out: {parts[1]}"
+
+
 def _team(team: dict[str, Any]) -> str:
     held = f"commit {team['commit'][:12]}, {amount(team['files'], 'file')}" if team["commit"] else "none was found yet"
     if team["problem"]:
@@ -47,11 +55,13 @@ def rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
     is_searched = index["chunks"] or index["stands_in"] or index["team"]
     shown = [
         ("Project", f"{project['name']} ({project['root']})"),
-        ("Index", f"{index['state']}: {'that of another working tree answers' if index['stands_in'] else indexed}"),
+        ("Index", f"{index['state']}: {'another index answers' if index['stands_in'] else indexed}"),
         *((("Building", build_in_words(index["progress"])),) if index["progress"] else ()),
         ("Size", f"{index['size_bytes'] / 1e6:.1f} MB"),
         ("Last built", local_time(index["last_built_at"] or "never: run `hybrid reindex`")),
         ("Stale documents", str(index["stale_documents"])),
+        *((("Inner repositories", _inner(index)),) if index["inner_repositories"] or index["inner_left_out"] else ()),
+        *(("Git", f"{what}; {remedy}") for what, remedy in refusals(index["git_refused"], Path(project["root"]))),
         ("Languages", ", ".join(f"{name} {count}" for name, count in list(index["languages"].items())[:8]) or "–"),
         ("Model", _model(figures["model"])),
         *((("Team's index", _team(index["team"])),) if index["team"] else ()),

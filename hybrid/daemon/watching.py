@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from hybrid.project.git_folder import folders_of
+from hybrid.project.git_folder import folders_of, open_git_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -370,18 +370,25 @@ def _relative(tree: _Tree, reported: Iterable[tuple[int, str]]) -> set[tuple[int
 
 
 def _folders_in(root: str, path: str, limit: int) -> list[str]:
-    """Return a folder and the folders below it, breadth first, `limit` at most, without links and repositories."""
+    """Return a folder and the folders below it, breadth first, `limit` at most, without links and linked worktrees."""
     folders: list[str] = []
     waiting = [path]
     while waiting and len(folders) < limit:
         folder = waiting.pop(0)
         full = Path(root, folder)
-        if full.is_symlink() or not full.is_dir() or (full / ".git").exists():
+        if full.is_symlink() or not full.is_dir():
+            continue
+        git = open_git_folder(full) if (full / ".git").exists() else None
+        if git is not None and git.is_worktree:  # A copy of what is watched already.
             continue
         folders.append(folder)
         with contextlib.suppress(OSError), os.scandir(full) as entries:
-            waiting.extend(f"{folder}/{entry.name}" for entry in entries if entry.is_dir(follow_symlinks=False))
+            waiting.extend(f"{folder}/{entry.name}" for entry in entries if _is_below_it(entry))
     return folders
+
+
+def _is_below_it(entry: os.DirEntry[str]) -> bool:
+    return entry.name != ".git" and entry.is_dir(follow_symlinks=False)
 
 
 def _is_below(path: str, top: str) -> bool:

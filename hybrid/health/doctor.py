@@ -24,6 +24,7 @@ from hybrid.base.home import is_switched_off
 from hybrid.base.lasting import HOW_TO_INSTALL, cache_of
 from hybrid.config import unknown_variables
 from hybrid.feedback.events import health
+from hybrid.health.tree import HOW_TO_DECIDE, MISSED, left_out_in_words, refusals
 from hybrid.knowledge.record_files import FILE as LESSONS
 from hybrid.knowledge.record_files import open_stores
 from hybrid.knowledge.stores import RecordStores
@@ -257,6 +258,18 @@ def _index(workspace: Workspace) -> Iterator[Finding]:
         yield Finding("warning", "index", f"{size}; {_stale(index)}", "hybrid reindex")
     else:
         yield Finding("ok", "index", f"{state}: {size}")
+    yield from _tree(index, workspace.project.root)
+
+
+def _tree(index: Mapping[str, Any], root: Path) -> Iterator[Finding]:
+    """Yield which repositories inside the index leaves out, and where git does not list files."""
+    for what, remedy in refusals(index["git_refused"], root):
+        yield Finding("warning", "files", what, remedy)
+    left_out = index["inner_left_out"]
+    if missed := left_out_in_words(left_out, MISSED):
+        yield Finding("warning", "files", f"repositories inside that are left out: {missed}", HOW_TO_DECIDE)
+    if others := left_out_in_words({path: why for path, why in left_out.items() if why not in MISSED}):
+        yield Finding("ok", "files", f"repositories inside that are left out: {others}")
 
 
 def _stale(index: Mapping[str, Any]) -> str:

@@ -18,9 +18,9 @@ from hybrid.config import unknown_variables
 from hybrid.feedback.events import health
 from hybrid.feedback.state import is_corrupt, read_state
 from hybrid.health.memory_figures import memory_status
+from hybrid.health.tree import NOTHING, inside
 from hybrid.index.holder import is_held, read_holder
 from hybrid.index.manifest import FORMAT_VERSION, NAME
-from hybrid.index.place import lenders
 from hybrid.ipc.control import daemon_status
 from hybrid.ipc.spool import Spool
 from hybrid.knowledge.record_figures import records_status
@@ -29,6 +29,7 @@ from hybrid.render.numbers import LOWEST_BAR
 from hybrid.search.gate.threshold import fixed_threshold
 from hybrid.session.pauses import pauses_for
 from hybrid.types import EmbedderInfo
+from hybrid.workspace import stand_ins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -157,8 +158,8 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], C
 
     Without one, since an older version built it or `gate.hub` was switched, it is stale: the next build adds it. Of an
     index that waits to be embedded with another model, `reembedding` tells the state; its counts are those of what
-    answers meanwhile. `stands_in` is true when there is none, and that of another working tree answers. `progress` is
-    the `Holder` of a build that runs.
+    answers meanwhile. `stands_in` is true when there is none, and that of another working tree, or of a project around
+    this one, answers. `progress` is the `Holder` of a build that runs.
     """
     place = workspace.place
     index: dict[str, Any] = {
@@ -175,6 +176,7 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], C
         "segments": 0,
         "skipped": {},
         "fallbacks": {},
+        **NOTHING.as_json(),
         "truncated_chunks": 0,
         "chunks_without_vector": 0,
         "commits": 0,
@@ -187,7 +189,7 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], C
         "error": None,
     }
     if not place.catalog.exists():
-        return index, None
+        return index | {"stands_in": bool(stand_ins(workspace))}, None
     calibration: Calibration | None = None
     try:
         catalog, share = _catalog_part(workspace, model)
@@ -212,7 +214,7 @@ def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], C
         is_behind = index["stale_documents"] or index["reembedding"] or (calibration is None and index["chunks"] > 0)
         index["state"] = "stale" if is_behind else "ready"
     except IndexMissingError:
-        index["state"], index["stands_in"] = "missing", bool(lenders(place))
+        index["state"], index["stands_in"] = "missing", bool(stand_ins(workspace))
     except (IndexUnavailableError, OSError) as error:
         index["state"], index["error"] = "error", str(error)
     if is_held(place.lock):
@@ -282,12 +284,13 @@ def _catalog_part(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, 
     except sqlite3.DatabaseError as error:
         raise IndexCorruptError(f"{place.catalog} is damaged ({error}): run `hybrid reindex`") from error
     source = file_source(project.root, workspace.config.index, workspace.home, record_paths(workspace))
-    stamps = {entry.path: entry.stamp for entry in source.scan()}
+    stamps = {entry.path: entry.stamp for entry in source.scan(finds_ignored=True)}
     changed = sum(path not in known or known[path].stamp != stamp for path, stamp in stamps.items())
     for reason, count in source.skipped.items():
         figures["skipped"][reason] = figures["skipped"].get(reason, 0) + count
     share = len(known.keys() & stamps.keys()) / max(len(stamps), 1) if is_of_model else 0.0
-    return figures | {"stale_documents": changed + len(known.keys() - stamps.keys())}, share
+    stale = {"stale_documents": changed + len(known.keys() - stamps.keys())}
+    return figures | stale | inside(source).as_json(), share
 
 
 def _size(folder: Path, only: str = "") -> int:

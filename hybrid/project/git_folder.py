@@ -6,9 +6,13 @@ import os
 import re
 import stat
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _MAX_BYTES = 1_000_000
 _OWN_NAMES = (".git", ".bare")
@@ -169,6 +173,13 @@ def parse_config(text: str) -> dict[str, list[str]]:
     A key without a value has the value `true`. A line that is not understood is passed over.
     """
     values: dict[str, list[str]] = {}
+    for name, value in config_entries(text):
+        values.setdefault(name, []).append(value)
+    return values
+
+
+def config_entries(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the settings that `parse_config` returns one by one, in the order of the file."""
     section = ""
     for line in _logical_lines(text.removeprefix("\ufeff")):
         rest = line
@@ -179,9 +190,7 @@ def parse_config(text: str) -> dict[str, list[str]]:
         if key is None or not section:
             continue
         after = rest[key.end() :]
-        value = _value(after[1:]) if after.startswith("=") else "true"
-        values.setdefault(f"{section}.{key.group(1).lower()}", []).append(value)
-    return values
+        yield f"{section}.{key.group(1).lower()}", _value(after[1:]) if after.startswith("=") else "true"
 
 
 def is_true(values: dict[str, list[str]], name: str) -> bool:

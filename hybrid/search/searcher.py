@@ -22,7 +22,6 @@ from hybrid.base.tokens import query_tokens
 from hybrid.index.backend import EVERYTHING, Filter
 from hybrid.index.history import open_history
 from hybrid.index.manifest import read_manifest
-from hybrid.index.place import lenders
 from hybrid.index.snapshot import open_snapshot
 from hybrid.models.registry import embedder_info, embedder_of_key, load_embedder
 from hybrid.prompting.query import narrowed, said_in_english
@@ -32,6 +31,7 @@ from hybrid.search.gate.verdict import open_gate
 from hybrid.search.ranking.asked import most_telling, take_apart
 from hybrid.search.ranking.ranker import Legs, Ranker
 from hybrid.types import EmbedderInfo, Hit
+from hybrid.workspace import stand_ins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,9 +52,6 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 Mode = Literal["hybrid", "dense", "lexical"]
-
-STANDS_IN = "files: the index of another working tree of this project answers until this one is indexed"
-"""The sentence for whoever is answered by a searcher with a `lender`."""
 
 _BELOW_TITLE = 0.5
 """Weight of the focus of a prompt in its vector, beside 1 for its title. Chosen by hand: 0 to 1 do alike."""
@@ -130,9 +127,24 @@ class Searcher:
         self.history: History | None = None
         self.lender: Path | None = None
         """The folder of another tree's index, when that one stands in for an index that is missing."""
+        self._within, self._documents = "", frozenset[str]()
         self._settings = settings
         self._ranker = Ranker(backend, ranking) if ranking and settings.ranker == "evidence" else None
         self._lexical = self._lexical_leg()
+
+    @property
+    def stands_in(self) -> str:
+        """A sentence on the index that answers in place of one that is missing; empty for the tree's own index."""
+        whose = "the project around this one" if self._within else "another working tree of this project"
+        return f"files: the index of {whose} answers until this one is indexed" if self.lender else ""
+
+    def restricted(self, folder: str) -> Searcher:
+        """Return a searcher of the files below a folder alone, whose hits have paths relative to that folder."""
+        other = copy(self)
+        other._within = f"{folder}/"
+        live = self.backend.live_documents()
+        other._documents = frozenset(path for path in live if path.startswith(other._within))
+        return other
 
     def with_history(self, history: History | None) -> Searcher:
         """Return a searcher that is the same but for what earlier commits tell it; None tells nothing."""
@@ -169,6 +181,9 @@ class Searcher:
                 searched for: the rest is greetings, stories and deadlines. A prompt with a title is searched for whole.
         """
         settings = self._settings
+        if self._within:
+            path = f"{self._within}{only.path}" if only.path else ""
+            only = replace(only, path=path, documents=self._documents)
         if not settings.languages:
             query = replace(query, english="")
         asked, query = query, said_in_english(query)
@@ -280,8 +295,9 @@ class Searcher:
             share = chunk.share if chunk else 0.0
         else:
             share = relevance(cosine, bm25, top_cosine=legs.dense.best, top_bm25=legs.lexical.best)
+        place = asdict(self.backend.get(entry.row))
         return Hit(
-            **asdict(self.backend.get(entry.row)),
+            **place | {"path": place["path"].removeprefix(self._within)},
             row=entry.row,
             rank=rank,
             cosine=cosine,
@@ -339,8 +355,8 @@ def open_by_words(workspace: Workspace) -> Searcher:
 def open_searcher(workspace: Workspace, *, load: Callable[[str, Path], Embedder] | None = None) -> Searcher:
     """Open the index of a workspace for searching.
 
-    A working tree without an index is searched through the newest of the project's other trees (`Searcher.lender`)
-    until its own is built: whoever shows a hit reads it in the files of this tree.
+    A working tree without an index is searched through the newest of the project's other trees, or through the index of
+    a project around it (`Searcher.lender`), until its own is built: a hit is read in the files of this tree.
 
     Args:
         workspace: A workspace with a project.
@@ -351,15 +367,15 @@ def open_searcher(workspace: Workspace, *, load: Callable[[str, Path], Embedder]
         ModelError: The embedder cannot be loaded.
         IndexUnavailableError: The index is missing, damaged, or of another format or model.
     """
-    place, config, home = workspace.place, workspace.config, workspace.home
+    config, home = workspace.config, workspace.home
     try:
-        return open_collection(place, config, home, load=load)
+        return open_collection(workspace.place, config, home, load=load)
     except IndexMissingError:
-        for lender in lenders(place):
+        for lender, folder in stand_ins(workspace):
             with contextlib.suppress(IndexUnavailableError, ModelError):
                 searcher = open_collection(lender, config, home, load=load)
                 searcher.lender = lender.folder
-                return searcher
+                return searcher.restricted(folder) if folder else searcher
         raise
 
 

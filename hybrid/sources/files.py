@@ -33,7 +33,7 @@ from hybrid.types import Document, FileStamp, Found, Skipped
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from hybrid.sources.listing import Lister, Listing
+    from hybrid.sources.listing import LeftOut, Lister, Listing
     from hybrid.types import FileKind
 
 
@@ -112,6 +112,12 @@ class FileSource(FileReader):
         """The origin of the last scan's paths, `git` or `walk: REASON`; empty before the first scan."""
         self.folders: tuple[str, ...] = ()
         """Folders to watch for a change, by the last scan; see `Listing.folders`."""
+        self.repositories: tuple[str, ...] = ()
+        """Repositories inside whose files the last scan listed; see `Listing.repositories`."""
+        self.left_out: Mapping[str, LeftOut] = {}
+        """Repository inside → why the last scan left it out; see `Listing.left_out` and `find_ignored`."""
+        self.refused: Mapping[str, str] = {}
+        """Repository → why git did not list it for the last scan; see `Listing.refused`."""
 
     @property
     def skipped(self) -> Mapping[str, int]:
@@ -123,13 +129,20 @@ class FileSource(FileReader):
         """Paths of the links that the last scan met, and of their targets in the project; empty after `scan_paths`."""
         return frozenset(self._links)
 
-    def scan(self) -> Iterator[Found]:
+    def scan(self, *, finds_ignored: bool = False) -> Iterator[Found]:
         """Return every file that may be a document, sorted by path; one `stat` each, nothing is opened.
 
         The whole listing is made at once, so `skipped` is complete when this returns.
+
+        Args:
+            finds_ignored: Look for repositories in ignored folders too, and add them to `left_out`.
         """
         lister = self._lister()
-        return iter(self._look_at(lister.run(), lister.is_record))
+        listing = lister.run()
+        found = self._look_at(listing, lister.is_record)
+        if finds_ignored:
+            self.left_out = {**lister.find_ignored(listing), **self.left_out}
+        return iter(found)
 
     def scan_paths(self, paths: Sequence[str]) -> list[Found] | None:
         """Return the files that `scan` gives at or below some paths, at a cost that does not grow with the other files.
@@ -138,7 +151,8 @@ class FileSource(FileReader):
             paths: Relative, of files and folders, there or gone; at least one, none of them empty.
 
         Returns:
-            None when only a full scan can tell: git fails, a repository lies inside, or a link is among the files.
+            None when only a full scan can tell: git fails, a link is among the files, or a working tree of another
+            repository that may have a second one in the project.
         """
         lister = self._lister()
         listing = lister.run_within(paths)
@@ -183,6 +197,8 @@ class FileSource(FileReader):
         """Return the listed files that may be documents, in order; keep what else the scan found out."""
         self.method = listing.method
         self.folders = tuple(listing.folders)
+        self.repositories, self.left_out = tuple(listing.repositories), listing.left_out
+        self.refused = listing.refused
         self._links = set()
         self._skipped = Counter({"unreadable": listing.n_unreadable} if listing.n_unreadable else {})
         files: list[Found] = []
@@ -196,7 +212,7 @@ class FileSource(FileReader):
         return files
 
     def _look(self, path: str, taken: set[str], is_record: Callable[[str], bool]) -> Found | str | None:
-        """Return the file at a path, the reason to leave it out, or None when it is gone or no file (a submodule).
+        """Return the file at a path, the reason to leave it out, or None when it is gone or no file.
 
         A link gives its target under the path of the link, and the target is added to `taken`. One that is in it
         already, as a listed file or by another link, is left out; so is one that is, or lies in, what `is_record`

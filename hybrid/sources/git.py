@@ -15,6 +15,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from hybrid.base.home import expanded
 from hybrid.project.git_folder import folders_of, parse_config, read_small
 from hybrid.sources.reading import join
@@ -79,8 +81,14 @@ _ARGUMENTS = (
     "submodule.recurse=false",
 )
 _LIST = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
+# The tag says whether a path is tracked (`?`: it is not); the mode of a tracked one says whether it is a submodule.
+_WITH_MODES = ("-t", "--stage")
+_SUBMODULE = "160000 "
 _SMALL_WINDOWS = ("-c", "core.packedGitWindowSize=32m", "-c", "core.packedGitLimit=512m")
 """Parts of packs that are mapped at a time: by default up to all of them, and packs may be larger than git's memory."""
+
+
+NO_TREE = "not the top of a git working tree"
 
 
 class GitUnavailableError(Exception):
@@ -95,12 +103,22 @@ class GitFailedError(GitUnavailableError):
         self.code = code
 
 
-def list_files(root: str, within: Sequence[str] = (), *, timeout_s: float = _TIMEOUT_S) -> set[str]:
-    """List the files that are tracked, or untracked and not ignored, as git sees them.
+class Listed(Struct, frozen=True):
+    """What git lists of one working tree.
 
-    Tracked files that were deleted are among them, and links to folders, and the folders of submodules: a `stat`
-    tells. Untracked repositories inside are left out. The set also takes the place of `--deduplicate`, which git
-    knows only since 2.31.
+    Attributes:
+        files: Paths of files, also of tracked ones that were deleted, and of links to folders.
+        repositories: Folders of submodules, checked out or not, and of untracked repositories inside.
+    """
+
+    files: set[str]
+    repositories: set[str]
+
+
+def list_files(root: str, within: Sequence[str] = (), *, timeout_s: float = _TIMEOUT_S) -> Listed:
+    """List the files that are tracked, or untracked and not ignored, as git sees them, and the repositories inside.
+
+    Nothing in these is listed. The sets also take the place of `--deduplicate`, which git knows only since 2.31.
 
     Args:
         root: Real path of the top of the working tree.
@@ -111,10 +129,10 @@ def list_files(root: str, within: Sequence[str] = (), *, timeout_s: float = _TIM
         GitUnavailableError: No git, no repository, not trusted (other owner), damaged, or too slow.
     """
     if not os.path.lexists(join(root, ".git")):
-        raise GitUnavailableError("not the top of a git working tree")
+        raise GitUnavailableError(NO_TREE)
     import subprocess  # Costs 10 ms, and re-reading one span needs no git.
 
-    with _running(root, (*_LIST, "--", *within), has_errors=True) as process:
+    with _running(root, (*_LIST, *_WITH_MODES, "--", *within), has_errors=True) as process:
         look_s = min(_LOOK_S, timeout_s)
         try:
             try:
@@ -129,10 +147,21 @@ def list_files(root: str, within: Sequence[str] = (), *, timeout_s: float = _TIM
         lines = errors.decode("utf-8", "replace").strip().splitlines() or ["no message"]
         raise GitUnavailableError(f"git failed with {process.returncode}: {lines[0][:200]}")
     try:
-        paths = os.fsdecode(output).split("\0")
+        entries = os.fsdecode(output).split("\0")[:-1]
     except UnicodeDecodeError as error:
         raise GitUnavailableError("git gave a path that this system cannot name") from error
-    return {path for path in paths if path and not path.endswith("/") and not path.startswith(("../", "/"))}
+    files: set[str] = set()
+    repositories: set[str] = set()
+    for entry in entries:
+        tag, _, rest = entry.partition(" ")
+        path = rest if tag == "?" else rest.partition("\t")[2]
+        if path.startswith(("../", "/")):
+            continue
+        if path.endswith("/") or (tag != "?" and rest.startswith(_SUBMODULE)):
+            repositories.add(path.rstrip("/"))
+        else:
+            files.add(path)
+    return Listed(files, repositories)
 
 
 def has_more_files(root: str, limit: int, *, timeout_s: float = _TIMEOUT_S) -> bool:
@@ -175,7 +204,7 @@ def read_output(root: str, command: Sequence[str], *, timeout_s: float = _TIMEOU
         GitFailedError: Git failed, or its time was over; after all that it printed.
     """
     if not os.path.lexists(join(root, ".git")):
-        raise GitUnavailableError("not the top of a git working tree")
+        raise GitUnavailableError(NO_TREE)
     import threading
 
     with _running(root, (*_SMALL_WINDOWS, *command)) as process:

@@ -1,5 +1,8 @@
 """Lists the files of a project: from git when it can, from a walk of its own when not; `files` calls it.
 
+Repositories inside, and submodules, are listed with it, each by git or a walk and by its own ignore rules. Left out are
+those of `LeftOut`. Rules of our own count from the project down, through all of them.
+
 Rules of `.hybridignore` and of the settings stand above those of `.gitignore`: they may leave out what git keeps and,
 with `!`, bring back what git ignores. A folder that git ignores is searched only along a path that such a rule names
 literally (`!build/keep.md`, `!build/docs/**`), or if the rule means the folder itself (`!build/`); a bare `!*.log`
@@ -11,30 +14,32 @@ With git, a `.hybridignore` counts in folders where git lists a file; one furthe
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, cast
 
 from msgspec import Struct
 
-from hybrid.project.git_folder import open_git_folder
-from hybrid.sources.git import GitUnavailableError, has_more_files, list_files
+from hybrid.config import read_layer
+from hybrid.project.git_folder import is_bare_repository, open_git_folder
+from hybrid.sources.git import NO_TREE, GitUnavailableError, has_more_files, list_files
+from hybrid.sources.git_files import ignore_files, tracked_files
 from hybrid.sources.patterns import FolderRules, load_patterns, parse_patterns, unknown_folders
 from hybrid.sources.reading import join
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from hybrid.project.git_folder import GitFolder
     from hybrid.sources.patterns import ListingOptions
 
 
-# Walks a project as git would list it: stands in when git cannot, and finds what `.hybridignore` brings back.
+# Walks a project as git would list it: does so when git cannot, and finds what `.hybridignore` brings back.
 #
-# `listing` calls it. Links to folders are never followed, so there are no loops. Repositories inside are not
-# entered. Without git's index, a file that is tracked although a rule ignores it cannot be known here: it is left
-# out.
+# `listing` calls it. Links to folders are never followed, so there are no loops. One walk lists one repository: those
+# inside are named and not entered. What a rule ignores although git tracks it is left out here; `git_files` knows it.
 
 
 class Walked(Struct, frozen=True):
@@ -45,12 +50,14 @@ class Walked(Struct, frozen=True):
         brought_back: Those of `files` that a rule with `!` of `.hybridignore` or the settings kept, or may have kept.
         n_unreadable: Folders that could not be opened.
         folders: Folders that were entered and are not ignored themselves; the project itself is left out.
+        repositories: Folders of repositories inside that no rule ignores.
     """
 
     files: list[str]
     brought_back: list[str]
     n_unreadable: int
     folders: list[str]
+    repositories: list[str]
 
 
 class _Folder(Struct, frozen=True):
@@ -69,26 +76,36 @@ class _Folder(Struct, frozen=True):
 
 
 class Walker:
-    """Lists the files of one project after its ignore rules; to be run once."""
+    """Lists the files of one repository, or of a folder without one, after its ignore rules; to be run once."""
 
     def __init__(
-        self, root: str, *, git_rules: FolderRules | None, own_rules: FolderRules, is_record: Callable[[str], bool]
+        self,
+        root: str,
+        top: str,
+        *,
+        git_rules: FolderRules | None,
+        own_rules: FolderRules,
+        is_record: Callable[[str], bool],
     ) -> None:
         """Set the project and its rules; nothing is read yet.
 
         Args:
             root: Real path of the project.
+            top: Relative path of the repository to list; empty for the project itself. All paths are relative to
+                `root`, but for `git_rules`, which start at this folder.
             git_rules: `.gitignore`; None to follow none.
             own_rules: `.hybridignore` and the settings; where they say anything, they win.
             is_record: Returns True for a relative path that is never a document.
         """
         self._root = root
+        self._top = top
         self._git_rules = git_rules
         self._own_rules = own_rules
         self._is_record = is_record
         self._files: list[str] = []
         self._brought_back: list[str] = []
         self._folders: list[str] = []
+        self._repositories: list[str] = []
         self._n_unreadable = 0
 
     def walk(self, within: Sequence[str] = ("",), *, limit: int | None = None) -> Walked:
@@ -98,10 +115,10 @@ class Walker:
             within: Relative paths; an empty one is the whole project.
             limit: Stop when more files than this were found.
         """
-        waiting = [_Folder("", is_ignored=False, is_brought_back=False)]
+        waiting = [_Folder(self._top, is_ignored=False, is_brought_back=False)]
         while waiting and (limit is None or len(self._files) <= limit):
             waiting.extend(self._enter(waiting.pop(), within))
-        return Walked(self._files, self._brought_back, self._n_unreadable, self._folders)
+        return Walked(self._files, self._brought_back, self._n_unreadable, self._folders, self._repositories)
 
     def _enter(self, folder: _Folder, within: Sequence[str]) -> list[_Folder]:
         """Note the files of one folder, and return the folders in it to enter; none for another repository."""
@@ -111,12 +128,20 @@ class Walker:
         except OSError:
             self._n_unreadable += 1
             return []
-        if folder.path and any(entry.name == ".git" for entry in entries):
+        if folder.path != self._top and not folder.is_ignored and self._is_repository(folder.path, entries):
+            self._repositories.append(folder.path)
             return []
         if folder.path and not folder.is_ignored:
             self._folders.append(folder.path)
         found = (self._visit(entry, folder, within) for entry in entries)
         return [below for below in found if below is not None]
+
+    def _is_repository(self, path: str, entries: Iterable[os.DirEntry[str]]) -> bool:
+        """Return whether a folder is a repository, bare or not; as for git, a broken `.git` makes none."""
+        names, folder = {entry.name for entry in entries}, Path(self._root, path)
+        if ".git" in names and open_git_folder(folder) is not None:
+            return True
+        return "HEAD" in names and is_bare_repository(folder)
 
     def _visit(self, entry: os.DirEntry[str], folder: _Folder, within: Sequence[str]) -> _Folder | None:
         path = f"{folder.path}/{entry.name}" if folder.path else entry.name
@@ -140,7 +165,8 @@ class Walker:
         return None
 
     def _git_ignores(self, path: str, *, is_folder: bool) -> bool:
-        return self._git_rules is not None and self._git_rules.decide(path, is_folder=is_folder) is True
+        below = path[len(self._top) + 1 :] if self._top else path
+        return self._git_rules is not None and self._git_rules.decide(below, is_folder=is_folder) is True
 
 
 def _is_wanted(folder: str, within: Sequence[str]) -> bool:
@@ -163,6 +189,16 @@ RECORD_FOLDERS = (".hybrid/", ".claude-recall/")
 
 _FEW = 4
 """The most targets for which comparing a path with each is cheaper than making a set of the folders above it."""
+_GIT_S = 10.0
+_ALL_GIT_S = 60.0
+"""Seconds for git in one repository, and in all of a project: what is left when these are over is walked."""
+_SEARCHED_FOLDERS = 2000
+_SEARCHED_DEPTH = 2
+"""Ignored folders, and levels below the first of them, that are searched for repositories to name."""
+
+LeftOut = Literal["bare", "copy", "ignored", "setting", "too_large"]
+"""Why a repository inside is left out: it has no files, is another working tree of one that is listed, is ignored, is
+switched off (`inner_max_files` is 0), or has more files than that."""
 
 
 class Listing(Struct, frozen=True):
@@ -170,23 +206,51 @@ class Listing(Struct, frozen=True):
 
     Attributes:
         paths: Relative paths of files and links, sorted, each once.
-        method: `git`, or `walk: REASON`.
+        method: `git`, or `walk: REASON`, for the project itself.
         n_unreadable: Folders that could not be opened.
         folders: Folders to watch for a change, sorted: those of the files with all above them, without the project
             itself. Of `run_within`: those below the given folders that nothing ignores, also without a file.
+        repositories: Repositories inside whose files are among the paths, in order of path.
+        left_out: Repository inside → why its files are not among the paths; none that is ignored.
+        refused: Repository, empty for the project itself → why git did not list it.
     """
 
     paths: list[str]
     method: str
     n_unreadable: int
     folders: list[str]
+    repositories: list[str] = []
+    left_out: dict[str, LeftOut] = {}
+    refused: dict[str, str] = {}
+
+
+class _Part(Struct, frozen=True):
+    """The files of one repository, or of the project itself.
+
+    Attributes:
+        top: Relative path of the repository; empty for the project itself.
+        files: Paths of files and links.
+        folders: Folders to watch.
+        repositories: Folders in it that may be repositories inside.
+        n_listed: Files before our own rules.
+        n_unreadable: Folders that could not be opened.
+        method: As of `Listing`.
+    """
+
+    top: str
+    files: set[str]
+    folders: set[str]
+    repositories: set[str]
+    n_listed: int
+    n_unreadable: int
+    method: str
 
 
 class Lister:
-    """Lists one project, from git or by a walk."""
+    """Lists one project with the repositories inside, each from git or by a walk."""
 
     def __init__(self, root: str, options: ListingOptions) -> None:
-        """Set the project by its real path; call `run` once."""
+        """Set the project by its real path; call `run` once, or `run_within` as often as rules stay the same."""
         self._root = root
         self._options = options
         lines = [*(_negated(line) for line in options.include), *options.exclude]
@@ -195,16 +259,18 @@ class Lister:
         self._record_names = {path[:-1] for path in records if path.endswith("/") and "/" not in path[:-1]}
         self._record_paths = {path.strip("/") for path in records} - self._record_names
         self._kept_folders = {"": True}
+        self._repositories: dict[str, GitFolder | None] = {}
+        self._commons: set[Path] = set()
+        self._taken: set[str] = set()
+        self._left_out: dict[str, LeftOut] = {}
+        self._refused: dict[str, str] = {}
+        self._until_s = 0.0
 
     def run(self) -> Listing:
-        """Return the files of the whole project, by a walk when git fails; never raises for what is on disk."""
-        reason = self._reason_to_walk()
-        if reason:
-            return self._walk(reason)
-        try:
-            return self._ask_git()
-        except GitUnavailableError as error:
-            return self._walk(f"walk: {error}")
+        """Return the files of the whole project, by a walk where git fails; never raises for what is on disk."""
+        parts = list(self._parts(("",), falls_back=True))
+        folders = set[str]().union(*(part.folders for part in parts))
+        return self._listing(parts, sorted(folders))
 
     def run_within(self, targets: Sequence[str]) -> Listing | None:
         """Return what `run` lists at or below some paths; None when only a full run can tell.
@@ -212,83 +278,244 @@ class Lister:
         Args:
             targets: Relative paths of files and folders, there or gone; at least one, none of them empty.
         """
-        reason = self._reason_to_walk()
-        if not os.path.lexists(join(self._root, ".git")):
-            reason = reason or "walk: not the top of a git working tree"
         try:
-            kept = self._walk_within(targets) if reason else self._ask_git_within(targets)
+            parts = list(self._parts(targets, falls_back=False))
         except GitUnavailableError:
             return None
-        if kept is None:
-            return None
-        folders = [path for path in targets if self._keeps_folder(path)]
-        below = self._walker(self._rules_to_walk()).walk(folders).folders if folders else []
-        return Listing(sorted(kept), reason or "git", 0, sorted(path for path in below if is_within(path, folders)))
+        below: set[str] = set()
+        for part in parts:
+            folders = [path for path in self._wanted(part.top, targets) if self._keeps_folder(path)]
+            walked = self._walker(part.top, self._rules_to_walk(part.top)).walk(folders).folders if folders else []
+            below.update(path for path in walked if is_within(path, folders))
+        return self._listing(parts, sorted(below))
+
+    def _listing(self, parts: list[_Part], folders: list[str]) -> Listing:
+        paths = sorted(set[str]().union(*(part.files for part in parts)))
+        inside = sorted(part.top for part in parts if part.top)
+        n_unreadable = sum(part.n_unreadable for part in parts)
+        return Listing(paths, parts[0].method, n_unreadable, folders, inside, self._left_out, self._refused)
 
     def has_more_files(self, limit: int) -> bool:
         """Return whether the project has more than `limit` files; with git, `.hybridignore` is not applied."""
-        if not self._reason_to_walk():
-            with contextlib.suppress(GitUnavailableError):
-                return has_more_files(self._root, limit)
-        return len(self._walker(self._rules_to_walk()).walk(limit=limit).files) > limit
+        for part in self._parts(("",), falls_back=True, most=limit):
+            limit -= part.n_listed
+            if limit < 0:
+                return True
+        return False
 
-    def _reason_to_walk(self) -> str:
-        if not self._options.follow_gitignore:
-            return "walk: .gitignore is not followed"
-        return "" if self._options.use_git else "walk: git is not asked"
+    def find_ignored(self, listing: Listing) -> dict[str, LeftOut]:
+        """Return the repositories in folders that are ignored, for a person: no listing needs them.
+
+        Left out are those that the settings or a `.hybridignore` exclude, and those that lie deep in ignored folders.
+
+        Args:
+            listing: The result of `run`.
+        """
+        listed, found = ["", *listing.folders], dict[str, LeftOut]()
+        known = {*listed, *listing.left_out}
+        waiting = [(path, 0) for folder in listed for path in self._folders_in(folder) if path not in known]
+        for path, depth in waiting:  # It grows.
+            if (git := self._repository_in(path)) is not None:
+                found[path] = self._reason_to_leave_out(path, git) or "ignored"
+            elif depth < _SEARCHED_DEPTH and len(waiting) < _SEARCHED_FOLDERS:
+                waiting += [(below, depth + 1) for below in self._folders_in(path)]
+        return found
+
+    def _folders_in(self, folder: str) -> list[str]:
+        try:
+            with os.scandir(join(self._root, folder)) as entries:
+                names = sorted(entry.name for entry in entries if entry.name != ".git" and _is_folder(entry))
+        except OSError:
+            return []
+        paths = (f"{folder}/{name}" if folder else name for name in names)
+        return [path for path in paths if self._keeps_folder(path)]
 
     def is_record(self, path: str) -> bool:
         """Return whether a path is a file or folder of records; False for paths below such a folder."""
         return path in self._record_paths or path.rpartition("/")[2] in self._record_names
 
-    def _walk(self, method: str) -> Listing:
-        walked = self._walker(self._rules_to_walk()).walk()
-        return Listing(sorted(walked.files), method, walked.n_unreadable, sorted(walked.folders))
+    # --- The repositories of a project ---
 
-    def _walk_within(self, targets: Sequence[str]) -> set[str]:
-        walked = self._walker(self._rules_to_walk()).walk(targets)
-        return {path for path in walked.files if is_within(path, targets)}
-
-    def _ask_git_within(self, targets: Sequence[str]) -> set[str] | None:
-        above = sorted({folder for path in targets for folder in folders_above(path) if self._is_real_folder(folder)})
-        own_files = [f"{folder}/.hybridignore" for folder in above if self._own_rules.lifts_in(folder)]
-        listed = list_files(self._root, [*targets, *own_files])
-        if not listed.issuperset(own_files):
-            # Git lists no such file, but others beside it may make it count.
-            return None
-        kept = {path for path in listed if is_within(path, targets)}
-        if any(os.path.lexists(join(self._root, f"{folder}/.git")) for path in kept for folder in folders_above(path)):
-            # A repository inside: versions of git differ in what they say of a single path in it.
-            return None
-        folders = sorted({"", *above, *(path.rpartition("/")[0] for path in kept)})
-        return self._apply_own_rules(kept, folders, targets)[0]
-
-    def _ask_git(self) -> Listing:
-        listed = list_files(self._root)
-        folders = sorted({"", *(path.rpartition("/")[0] for path in listed)})
-        kept, n_unreadable = self._apply_own_rules(listed, folders, ("",))
-        return Listing(sorted(kept), "git", n_unreadable, sorted({f for path in kept for f in folders_above(path)}))
-
-    def _apply_own_rules(self, listed: set[str], folders: list[str], targets: Sequence[str]) -> tuple[set[str], int]:
-        """Return git's files that our own rules keep or bring back, and the number of folders that could not be read.
+    def _parts(self, targets: Sequence[str], *, falls_back: bool, most: int | None = None) -> Iterator[_Part]:
+        """Yield the files of the project itself, then those of each repository inside that is not left out.
 
         Args:
+            targets: Relative paths; an empty one is the whole project.
+            falls_back: Walk where git fails.
+            most: Files of a part after which it need not be complete; None for all of it.
+
+        Raises:
+            GitUnavailableError: Git failed, or only a look at everything can tell.
+        """
+        is_whole = "" in targets
+        git = open_git_folder(Path(self._root))
+        self._commons = {git.common} if git else set()
+        self._until_s = time.monotonic() + _ALL_GIT_S
+        # Linked working trees come last: whether one is a copy is known once the others are.
+        waiting = [(False, "")]
+        while waiting:
+            _, top = waiting.pop(0)
+            inner = self._repository_in(top) if top else None
+            if inner is not None:
+                if reason := self._reason_to_leave_out(top, inner, is_whole=is_whole):
+                    self._left_out[top] = reason
+                    continue
+                self._take(top, inner)
+            part = self._part(top, targets, falls_back=falls_back, most=most)
+            if self._is_too_large(part, is_whole=is_whole):
+                self._left_out[top] = "too_large"
+                self._refused.pop(top, None)
+                continue
+            yield part
+            inside = ((path, self._repository_in(path)) for path in part.repositories if self._keeps_folder(path))
+            waiting = sorted({*waiting, *((inner.is_worktree, path) for path, inner in inside if inner)})
+
+    def _repository_in(self, folder: str) -> GitFolder | None:
+        """Return the repository whose top is a folder; None for a plain folder, or a submodule not checked out."""
+        if folder not in self._repositories:
+            full = join(self._root, folder)
+            self._repositories[folder] = open_git_folder(Path(full)) if os.path.lexists(join(full, ".git")) else None
+        return self._repositories[folder]
+
+    def _reason_to_leave_out(self, top: str, git: GitFolder, *, is_whole: bool = True) -> LeftOut | None:
+        """Return why a repository inside is left out as far as its place tells; None when it is to be listed.
+
+        Raises:
+            GitUnavailableError: Only a look at everything can tell.
+        """
+        if git.common in self._commons:
+            return "copy"
+        if git.is_worktree and not is_whole:
+            raise GitUnavailableError("another working tree of the same repository may be in the project")
+        if self._options.inner_max_files == 0 and not self._is_included(top):
+            return "setting"
+        return None
+
+    def _take(self, top: str, git: GitFolder) -> None:
+        """Note that a repository inside is listed, and follow what its own settings exclude: it may be private."""
+        self._commons.add(git.common)
+        if top in self._taken:
+            return
+        self._taken.add(top)
+        settings = read_layer(Path(self._root, top, ".hybrid", "config.toml"), [], is_project=True)
+        excluded = cast("tuple[str, ...]", settings.get("index.exclude", ()))
+        patterns = parse_patterns(line for line in excluded if not line.startswith("!"))
+        if patterns is not None:
+            self._own_rules.add(top, patterns)
+
+    def _is_included(self, top: str) -> bool:
+        return self._own_rules.decide(top, is_folder=True) is False
+
+    def _is_too_large(self, part: _Part, *, is_whole: bool) -> bool:
+        limit = self._options.inner_max_files
+        if not part.top or limit is None or self._is_included(part.top):
+            return False
+        if is_whole or part.method != "git":
+            return part.n_listed > limit
+        return has_more_files(join(self._root, part.top), limit)
+
+    def _wanted(self, top: str, targets: Sequence[str]) -> list[str]:
+        """Return the paths that are to be listed of one repository: where another one is on the way, that one."""
+        return sorted({self._first_inside(top, path) for path in _common([top], targets)})
+
+    def _first_inside(self, top: str, path: str) -> str:
+        """Return the first repository below `top` on the way to a path; the path itself when there is none."""
+        for folder in folders_above(path):
+            if folder != top and is_within(folder, [top]) and self._repository_in(folder):
+                return folder
+        return path
+
+    # --- The files of one repository ---
+
+    def _part(self, top: str, targets: Sequence[str], *, falls_back: bool, most: int | None) -> _Part:
+        wanted = self._wanted(top, targets)
+        reason = self._reason_to_walk(top)
+        if not reason:
+            try:
+                return self._ask_git(top, wanted, most)
+            except GitUnavailableError as error:
+                if not falls_back:
+                    raise
+                self._refused[top] = str(error)
+                reason = f"walk: {error}"
+        return self._walk(top, wanted, reason, most)
+
+    def _reason_to_walk(self, top: str) -> str:
+        if not self._options.follow_gitignore:
+            return "walk: .gitignore is not followed"
+        if not self._options.use_git:
+            return "walk: git is not asked"
+        return "" if os.path.lexists(join(self._full(top), ".git")) else f"walk: {NO_TREE}"
+
+    def _ask_git(self, top: str, wanted: list[str], most: int | None) -> _Part:
+        root, prefix = self._full(top), f"{top}/" if top else ""
+        if most is not None and has_more_files(root, most):
+            return _Part(top, set(), set(), set(), most + 1, 0, "git")
+        above: set[str] = set()
+        if top not in wanted:
+            above = {folder for path in wanted for folder in folders_above(path) if folder.startswith(prefix)}
+            above = {folder for folder in above if self._is_real_folder(folder)}
+        own_files = [f"{folder}/.hybridignore" for folder in sorted(above) if self._own_rules.lifts_in(folder)]
+        asked = [] if top in wanted else [path[len(prefix) :] for path in (*wanted, *own_files)]
+        left_s = self._until_s - time.monotonic()
+        if left_s <= 0:
+            raise GitUnavailableError(f"git took longer than {_ALL_GIT_S:g} s in all repositories")
+        listed = list_files(root, asked, timeout_s=min(_GIT_S, left_s))
+        files = {prefix + path for path in listed.files} if prefix else listed.files
+        if not files.issuperset(own_files):
+            # Git lists no such file, but others beside it may make it count.
+            raise GitUnavailableError("a file of rules is not listed")
+        kept = files if top in wanted else {path for path in files if is_within(path, wanted)}
+        folders = sorted({top, *above, *(path.rpartition("/")[0] for path in kept)})
+        repositories = {prefix + path for path in listed.repositories}
+        kept, walked = self._apply_own_rules(top, kept, folders, wanted)
+        if walked is not None:
+            repositories.update(walked.repositories)
+        return _Part(
+            top,
+            kept,
+            {folder for path in kept for folder in folders_above(path)},
+            repositories,
+            len(files),
+            walked.n_unreadable if walked else 0,
+            "git",
+        )
+
+    def _apply_own_rules(
+        self, top: str, listed: set[str], folders: list[str], targets: Sequence[str]
+    ) -> tuple[set[str], Walked | None]:
+        """Return git's files that our own rules keep or bring back, and the walk that found the latter, if one did.
+
+        Args:
+            top: The repository.
             listed: Git's files at or below the targets.
             folders: Folders whose `.hybridignore` counts.
             targets: Relative paths; an empty one is the whole project.
         """
-        is_silent = self._own_rules.is_silent(folders)
-        kept = {path for path in listed if self._keeps_folder(path.rpartition("/")[0])}
-        if self._record_paths:
-            kept -= self._record_paths
-        if is_silent:
-            return kept, 0
-        kept = {path for path in kept if self._own_rules.decide(path, is_folder=False) is not True}
+        kept = self._kept(listed)
+        if self._own_rules.is_silent(folders):
+            return kept, None
         searches = _common(self._own_rules.searches(folders), targets)
         if not searches:
-            return kept, 0
-        walked = self._walker(self._git_rules()).walk(searches)
-        return kept.union(path for path in walked.brought_back if is_within(path, targets)), walked.n_unreadable
+            return kept, None
+        walked = self._walker(top, self._git_rules(top)).walk(searches)
+        return kept.union(path for path in walked.brought_back if is_within(path, targets)), walked
+
+    def _kept(self, listed: set[str]) -> set[str]:
+        """Return the files that neither a rule of our own leaves out nor a record takes."""
+        kept = {path for path in listed if self._keeps_folder(path.rpartition("/")[0])} - self._record_paths
+        return {path for path in kept if self._own_rules.decide(path, is_folder=False) is not True}
+
+    def _walk(self, top: str, wanted: list[str], method: str, most: int | None) -> _Part:
+        walked = self._walker(top, self._rules_to_walk(top)).walk(wanted, limit=most)
+        files, repositories = (
+            {path for path in found if is_within(path, wanted)} for found in (walked.files, walked.repositories)
+        )
+        if top in self._refused:
+            tracked = {f"{top}/{path}" if top else path for path in tracked_files(self._full(top))}
+            files |= self._kept({path for path in tracked if is_within(path, wanted)})
+        folders = {folder for path in files for folder in folders_above(path)}.union(walked.folders, folders_above(top))
+        return _Part(top, files, folders, repositories, len(files), walked.n_unreadable, method)
 
     def _keeps_folder(self, folder: str) -> bool:
         """Return whether git's files in a folder are taken: it is no link, and no rule or record stands against it."""
@@ -301,7 +528,12 @@ class Lister:
         if self.is_record(folder) or self._own_rules.decide(folder, is_folder=True) is True:
             return False
         # A folder that git tracks files in may have become a link out of the project.
-        return self._is_real_folder(folder)
+        if not self._is_real_folder(folder):
+            return False
+        if is_bare_repository(Path(self._root, folder)):  # For git an ordinary folder.
+            self._left_out[folder] = "bare"
+            return False
+        return True
 
     def _is_real_folder(self, folder: str) -> bool:
         try:
@@ -309,16 +541,19 @@ class Lister:
         except OSError:
             return False
 
-    def _walker(self, git_rules: FolderRules | None) -> Walker:
-        return Walker(self._root, git_rules=git_rules, own_rules=self._own_rules, is_record=self.is_record)
+    def _full(self, top: str) -> str:
+        return join(self._root, top) if top else self._root
 
-    def _rules_to_walk(self) -> FolderRules | None:
-        return self._git_rules() if self._options.follow_gitignore else None
+    def _walker(self, top: str, git_rules: FolderRules | None) -> Walker:
+        return Walker(self._root, top, git_rules=git_rules, own_rules=self._own_rules, is_record=self.is_record)
 
-    def _git_rules(self) -> FolderRules:
-        folder = open_git_folder(Path(self._root))
-        exclude = None if folder is None else load_patterns(str((folder.common / "info" / "exclude").resolve()))
-        return FolderRules(self._root, ".gitignore", first=exclude)
+    def _rules_to_walk(self, top: str) -> FolderRules | None:
+        return self._git_rules(top) if self._options.follow_gitignore else None
+
+    def _git_rules(self, top: str) -> FolderRules:
+        root = self._full(top)
+        around = (load_patterns(path) for path in ignore_files(root))
+        return FolderRules(root, ".gitignore", first=[patterns for patterns in around if patterns is not None])
 
 
 def folders_above(path: str) -> list[str]:

@@ -2,8 +2,7 @@
 
 Only a match of the entry itself counts, not that of a folder above it: whether a folder is entered at all was decided
 there, and a rule further down may have brought an entry back. This is how git decides. `pathspec` translates all but
-plain names. A rule of a nearer folder wins over one further up. Not as in git: letter case always matters, and the
-user's own global excludes file is not read.
+plain names. A rule of a nearer folder wins over one further up. Not as in git: letter case always matters.
 """
 
 from __future__ import annotations
@@ -41,6 +40,8 @@ class ListingOptions(Struct, frozen=True):
             at its end means folders of that name at every depth.
         follow_gitignore: False lists what `.gitignore` names too.
         use_git: False never runs git.
+        inner_max_files: A repository inside with more files is left out, unless `include` names it; 0 leaves all out.
+            None sets no limit.
     """
 
     include: tuple[str, ...] = ()
@@ -48,6 +49,7 @@ class ListingOptions(Struct, frozen=True):
     record_paths: tuple[str, ...] = ()
     follow_gitignore: bool = True
     use_git: bool = True
+    inner_max_files: int | None = None
 
 
 EVERY_FILE = ListingOptions()
@@ -69,6 +71,7 @@ def listing_options(root: Path, settings: IndexConfig, home: Path, records: Sequ
         exclude=tuple(settings.exclude),
         record_paths=(*records, own.relative_to(top).as_posix()) if top in own.parents else tuple(records),
         follow_gitignore=settings.follow_gitignore,
+        inner_max_files=settings.inner_max_files,
     )
 
 
@@ -257,21 +260,25 @@ class FolderRules:
     """The rules of all files of one name in a project; each is read once, when its folder is first asked about."""
 
     def __init__(
-        self, root: str, file_name: str, *, first: Patterns | None = None, last: Patterns | None = None
+        self, root: str, file_name: str, *, first: Iterable[Patterns] = (), last: Patterns | None = None
     ) -> None:
         """Set the project and the rules around its files for one scan.
 
         Args:
             root: Real path of the project.
             file_name: `.gitignore` or `.hybridignore`.
-            first: Rules for paths from the root that every file overrides; None for none.
+            first: Rules for paths from the root that every file overrides, and each of them those before it.
             last: Rules for paths from the root that override every file; None for none.
         """
         self._root = root
         self._file_name = file_name
         self._last = last
-        start = () if first is None else ((0, first),)
+        start = tuple((0, patterns) for patterns in first)
         self._scopes: dict[str, tuple[tuple[int, Patterns], ...]] = {"": (*start, *self._own(""))}
+
+    def add(self, folder: str, patterns: Patterns) -> None:
+        """Have more rules count in a folder, over those of its file; nothing below it was asked about yet."""
+        self._scopes[folder] = (*self._scope(folder), (len(folder) + 1, patterns))
 
     def decide(self, path: str, *, is_folder: bool) -> bool | None:
         """Return True to ignore a path, False to keep it, None when no rule matches.

@@ -74,7 +74,7 @@ def test_status_says_what_answers(tmp_path: Path) -> None:
     tree.out("reindex", "--quiet")
 
     assert ("missing", True) == (index["state"], index["stands_in"])
-    assert "missing: that of another working tree answers" in shown
+    assert "missing: another index answers" in shown
     assert ("ready", False) == tuple(tree.json("status")["index"][key] for key in ("state", "stands_in"))
 
 

@@ -55,6 +55,16 @@ def test_a_new_worktree_is_answered_and_gets_an_index(served: Agent, tmp_path: P
     assert tree.json("status")["index"]["documents"] == len(PAYMENTS)
 
 
+def test_edits_in_a_repository_inside_are_found(served: Agent) -> None:
+    """A repository that is cloned into the project is indexed with it and followed, without a command."""
+    served.send("SessionStart", source="startup")
+    until(lambda: _is_watched(served))
+    inner = git_project(served.shop.root / "libs/inner", {"src/empty.py": "EMPTY = 1\n"})
+    until(lambda: ["libs/inner"] == served.shop.json("status")["index"]["inner_repositories"])
+    (inner / "src" / "zebra.py").write_text(ANSWER)
+    until(lambda: _finds(served))
+
+
 def test_edits_are_found_after_the_project_was_made_anew(served: Agent) -> None:
     """A project that is removed and cloned again under its old path is followed like before."""
     served.send("SessionStart", source="startup")

@@ -12,7 +12,7 @@ import pytest
 
 from hybrid.daemon.watching import Watcher, open_notifier
 from tests.support.agent import until
-from tests.support.builders import git_project, write_files
+from tests.support.builders import git_project, linked_worktree, write_files
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -89,6 +89,20 @@ def test_new_folders_are_followed(watched: Watched) -> None:
     seen = watched.wait_for("new/inner/e.py")
 
     assert "new/inner/e.py" in seen
+
+
+def test_a_repository_that_appears_is_followed(watched: Watched) -> None:
+    """Files of a repository inside are told; its own git folder and further worktrees of a repository are not."""
+    git_project(watched.root / "new/inner", {"src/e.py": "e = 1\n"})
+    watched.wait_for("new")
+    copy = linked_worktree(watched.root, watched.root.parent / "copy", {"src/f.py": "f = 1\n"})
+    copy.rename(watched.root / "new/copy")
+    (watched.root / "new/copy/src/f.py").write_text("f = 2\n")
+    (watched.root / "new/inner/.git/index").write_text("x")
+    (watched.root / "new/inner/src/e.py").write_text("e = 2\n")
+    seen = watched.wait_for("new/inner/src/e.py")
+
+    assert [] == [path for path in seen if ".git/" in path or path.startswith("new/copy/")]
 
 
 def test_a_folder_that_comes_back_is_followed(watched: Watched) -> None:

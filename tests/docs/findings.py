@@ -27,6 +27,7 @@ AREAS = {
     "settings": "Settings",
     "model": "The embedding model",
     "index": "The index",
+    "files": "The files",
     "state": "State files",
     "log": "The last decisions",
     "records": "Lessons and lore",
@@ -63,6 +64,8 @@ $ hybrid log --limit 5
 | The agent never gets anything | `hybrid doctor`, then [hooks](#hooks-in-your-agents); Codex wants hybrid approved in `/hooks` |
 | The agent gets the wrong thing | `hybrid context "PROMPT" --explain`, then `hybrid mark --last noise`; [the gate](gate.md), [ranking](ranking.md) |
 | A file is not found | `hybrid status --table` counts what was skipped; `index.exclude`, `.gitignore` and `.hybridignore` leave files out |
+| Code of a repository inside or of a submodule is not found | `hybrid status --table` names those that are left out, and why |
+| doctor says that git does not list a folder | if it has another owner, whom you trust: `git config --global --add safe.directory FOLDER`. Until then hybrid follows the ignore rules itself, and reads no commits |
 | A lesson or a decision is never given | [Lessons and lore](#lessons-and-lore): records of a cloned tree wait for `hybrid trust` |
 | `hybrid log` says `late` | the machine was busy, or the service had just begun: ask again; `hooks.deadline_ms` waits longer |
 | Prompts take long | [the service](#the-service); without it each hook opens the index anew |

@@ -1,4 +1,4 @@
-"""Which files of a project are offered: rules, repositories inside, records, and what git alone knows."""
+"""Which files of a project are offered: rules, records, and what git alone knows."""
 
 import os
 import subprocess
@@ -77,15 +77,13 @@ class TestGitignore:
 
         assert ["a.py"] == [found.path for found in source_of(tmp_path, follow_gitignore=False).scan()]
 
-    def test_a_global_excludes_file_is_known_to_git_only(self, tmp_path, write, source_of, run_git, monkeypatch):
-        """The listing by git follows the user's own excludes; the walk does not read them."""
-        write(tmp_path, {"global": "*.py\n", "p/a.py": "x", "p/b.md": "x"})
+    def test_the_ignore_file_of_the_user_counts(self, tmp_path, write, listed, monkeypatch):
+        """`core.excludesFile` of the user's settings ignores too, under every `.gitignore`."""
+        write(tmp_path, {"global": "*.py\n", "p/.gitignore": "!c.py\n", "p/a.py": "x", "p/b.md": "x", "p/c.py": "x"})
         (tmp_path / "config").write_text(f"[core]\nexcludesFile = {(tmp_path / 'global').as_posix()}\n")
         monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
-        run_git(tmp_path / "p", "init", "-q")
 
-        assert ["b.md"] == [found.path for found in source_of(tmp_path / "p").scan()]
-        assert ["a.py", "b.md"] == [found.path for found in source_of(tmp_path / "p", use_git=False).scan()]
+        assert ["b.md", "c.py"] == listed(tmp_path / "p")
 
 
 class TestHybridignore:
@@ -189,7 +187,7 @@ class TestRepositories:
     """What a git index and repositories inside change."""
 
     def test_git_knows_tracked_files_that_rules_ignore(self, tmp_path, write, source_of, run_git):
-        """A file that was added in spite of a rule is listed by git and, as documented, not by the walk."""
+        """A file that was added in spite of a rule is listed by git, and not by a walk that does not ask git."""
         write(tmp_path, {".gitignore": "*.py\n", "a.py": "x", "b.md": "x"})
         run_git(tmp_path, "init", "-q")
         run_git(tmp_path, "add", "-f", "a.py", "b.md")
@@ -223,20 +221,6 @@ class TestRepositories:
 
         assert ["a.py"] == [found.path for found in source_of(tmp_path).scan()]
 
-    def test_repositories_inside_are_projects_of_their_own(self, tmp_path, write, listed, run_git):
-        """A submodule and an untracked repository are not entered."""
-        write(tmp_path / "library", {"lib.py": "x"})
-        run_git(tmp_path / "library", "init", "-q")
-        run_git(tmp_path / "library", "add", ".")
-        run_git(tmp_path / "library", "commit", "-qm", "x")
-        root = tmp_path / "project"
-        write(root, {"a.py": "x", "nested/b.py": "x"})
-        run_git(root, "init", "-q")
-        run_git(root / "nested", "init", "-q")
-        run_git(root, "submodule", "--quiet", "add", str(tmp_path / "library"), "sub")
-
-        assert ["a.py"] == listed(root)
-
     def test_a_linked_worktree_lists_its_own_files(self, tmp_path, write, listed, run_git):
         """Where `.git` is a file, git and the walk both find the excludes of the main repository."""
         main = tmp_path / "main"
@@ -263,7 +247,7 @@ class TestFallback:
         assert "walk: not the top of a git working tree" == source.method
 
     def test_a_damaged_repository_is_walked(self, tmp_path, write, source_of, run_git):
-        """A broken index costs nothing but the knowledge of what is tracked."""
+        """A damaged index hides which files are tracked in spite of a rule, and nothing else."""
         write(tmp_path, {"a.py": "x"})
         run_git(tmp_path, "init", "-q")
         write(tmp_path, {".git/index": b"DIRC nonsense"})
@@ -455,7 +439,7 @@ def test_the_walk_lists_what_git_lists(run_git, files, rules, excludes):
             if ignore.is_file():
                 ignore.write_text("\n".join(lines), encoding="utf-8")
 
-        assert sorted(list_files(str(root))) == Lister(str(root), _options()).run().paths
+        assert sorted(list_files(str(root)).files) == Lister(str(root), _options()).run().paths
 
 
 def _write_where_possible(root: Path, files: list[tuple[str, str]]) -> None:

@@ -99,7 +99,7 @@ def test_git_does_not_wait_for_a_pipe_further_down(tmp_path: Path, ask: Callable
         ask(str(root))
     (root / "d" / ".gitignore").unlink()
 
-    assert "d/a.py" in list_files(str(root))
+    assert "d/a.py" in list_files(str(root)).files
 
 
 @needs_pipes
