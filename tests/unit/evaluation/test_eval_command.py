@@ -15,8 +15,9 @@ MODEL = ["--set", "model.name=hashing-64"]
 
 @pytest.fixture(autouse=True)
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The user's settings are those of an empty home."""
+    """The user's settings are those of an empty home; hooks that are timed have the patience of a slow machine."""
     monkeypatch.setenv("HYBRID_HOME", str(tmp_path / "user"))
+    monkeypatch.setenv("HYBRID_HOOKS_DEADLINE_MS", "60000")
 
 
 def evaluate(*arguments: object) -> int:
