@@ -263,7 +263,7 @@ class Hit(Struct, frozen=True, kw_only=True):
     """A search result with everything that explains its place; one that comes without a search has no figures of it.
 
     Attributes:
-        row: Row in the snapshot it came from.
+        row: Row in the snapshot it came from; −1 without a search, so that only `key` tells any two hits apart.
         rank: From 1 in the final order.
         kind: `code` or `doc`; of a record `lesson`, `pattern`, `anti-pattern`, `decision`, `handoff`, `observation` or
             `summary`.

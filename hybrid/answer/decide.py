@@ -32,7 +32,7 @@ from hybrid.knowledge.record_files import record_paths
 from hybrid.models.registry import embedder_info, present_name
 from hybrid.prompting.clean import clean
 from hybrid.prompting.query import make_query, query_digest
-from hybrid.prompting.rules import looks_back, prompt_verdict, refers_back
+from hybrid.prompting.rules import looks_back, prompt_verdict, refers_back, topic_of
 from hybrid.records.lessons.reranking import reranker
 from hybrid.redact import redact
 from hybrid.render.frame import Footer
@@ -96,6 +96,7 @@ class _Lookup(Struct, frozen=True):
         text: The text of the prompt or of the report, cleaned.
         is_report: The text is a subagent's report.
         is_back: The prompt asks about earlier sessions themselves, so the last summaries answer it.
+        topic: The words of a prompt about earlier work that say which it means: the memory is searched for these.
         is_searched: False for a prompt that a rule silences and that looks back all the same: files and lessons have
             nothing to say to it.
         need: Why nobody asked and an agent is helped all the same; empty for a prompt or a report.
@@ -104,6 +105,7 @@ class _Lookup(Struct, frozen=True):
     text: str
     is_report: bool = False
     is_back: bool = False
+    topic: str = ""
     is_searched: bool = True
     need: Cause | Literal[""] = ""
 
@@ -127,7 +129,9 @@ def decide(turn: Turn) -> Decision:
     is_back = rule.reason not in _LEFT_ALONE and not is_report and looks_back(cleaned.text)
     if not rule.is_searchable and not is_back:
         return Decision("prompt", rule.reason, is_report=is_report)
-    decision = _search(turn, _Lookup(cleaned.text, is_report, is_back, rule.is_searchable))
+    project = turn.workspace.project
+    topic = topic_of(cleaned.text, project.name if project else "") if is_back else ""
+    decision = _search(turn, _Lookup(cleaned.text, is_report, is_back and not topic, topic, rule.is_searchable))
     if not rule.is_searchable and not decision.is_injected:
         return Decision("prompt", rule.reason)
     return replace(decision, is_report=is_report)
@@ -282,6 +286,10 @@ class _Injection:
         if self._lookup.need == "failure" and not any(map(self._is_named, first.searched.hits)):
             return replace(base, reason="unnamed")
         chosen = sorted((one for one in found if one.verdict.is_open), key=_margin, reverse=True)
+        if self._lookup.topic:  # Earlier work was asked for, so it comes first.
+            chosen.sort(key=lambda one: one.collection.kind != "memory")
+        if self._lookup.is_back:  # A search for no topic finds anything but what happened last.
+            chosen = [one for one in chosen if one.collection.kind != "memory"]
         last = self._last_summaries(found)
         if not chosen and not self._lookup.is_back:
             return base
@@ -355,6 +363,9 @@ class _Injection:
             model = searcher.embedder.info.key
             if is_auto and searcher.gate and model not in asked:
                 asked[model] = searcher.gate.ask(self._query.text, searcher.english(self._query))
+            if is_auto and self._lookup.topic and collection.kind == "memory":
+                found.append(self._asked_for(collection))
+                continue
             searched = searcher.search(
                 self._query,
                 top_k=RECORDS_CONSIDERED if isinstance(collection, RecordCollection) else CONSIDERED,
@@ -365,6 +376,14 @@ class _Injection:
             if collection.kind == "files" and len(self._collections) > 1 and self._looks_up_names(searcher):
                 self._show_code(found[-1])
         return found
+
+    def _asked_for(self, collection: Collection) -> Selection:
+        """Search the memory for the earlier work that a prompt asks for; a floor decides in place of the gate."""
+        from hybrid.knowledge.memory_collection import MemoryCollection  # Brings numpy.
+
+        assert isinstance(collection, MemoryCollection)
+        searched = collection.searcher.search(make_query(self._lookup.topic), top_k=CONSIDERED)
+        return Selection(collection, searched, collection.asked_for(searched))
 
     def _judging(self, collection: Collection, asked: PromptPieces | None) -> Judging:
         from hybrid.search.searcher import Judging  # As in `_searched`.
@@ -432,16 +451,12 @@ class _Injection:
         return Packer(self._hooks, self._ledger, footer)
 
 
-def _put_first(hits: Sequence[Hit], found: Sequence[Selection], chosen: list[Selection]) -> None:
-    """Put these hits before the other hits of the memory, and the memory first in `chosen`; nothing without hits."""
-    if not hits:
-        return
-    memory = next(one for one in found if one.collection.kind == "memory")
-    digests = {hit.digest for hit in hits}
-    memory.hits = [*hits, *(hit for hit in memory.hits if hit.digest not in digests)]
-    if memory in chosen:
-        chosen.remove(memory)
-    chosen.insert(0, memory)
+def _put_first(hits: list[Hit], found: Sequence[Selection], chosen: list[Selection]) -> None:
+    """Let these be the hits of the memory, and put that first in `chosen`; nothing without hits."""
+    if hits:
+        memory = next(one for one in found if one.collection.kind == "memory")
+        memory.hits = hits
+        chosen.insert(0, memory)
 
 
 def _shown(selection: Selection) -> KindSearch:

@@ -59,7 +59,7 @@ class Selection(Struct):
         hits: Hits that were not withheld so far, best first.
         withheld: Hits that were withheld, with the reason.
         items: Items that `Packer` chose from the hits; empty before.
-        read: Row of a hit → numbers of the lines of its file that stand in the agent's context, where others do not.
+        read: Key of a hit → numbers of the lines of its file that stand in the agent's context, where others do not.
     """
 
     collection: Collection
@@ -68,7 +68,7 @@ class Selection(Struct):
     hits: list[Hit] = field(default_factory=list[Hit])
     withheld: list[Withheld] = field(default_factory=list[Withheld])
     items: list[Item] = field(default_factory=list[Item])
-    read: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
+    read: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
 
     @property
     def is_files(self) -> bool:
@@ -96,8 +96,8 @@ class Selection(Struct):
         else:
             self.keep("bar", lambda hit: hit.row in rows)
         ordered = self.collection.ordered(self.hits, self.searched.query, rows)
-        within = {hit.row for hit in ordered}
-        self.withheld += [Withheld(hit, self.collection.left_out(hit)) for hit in self.hits if hit.row not in within]
+        within = {hit.key for hit in ordered}
+        self.withheld += [Withheld(hit, self.collection.left_out(hit)) for hit in self.hits if hit.key not in within]
         self.hits = ordered
 
     def _least_cosine(self) -> float:
@@ -157,26 +157,26 @@ class Selection(Struct):
 
         What changed since it was read does not stand there; of a part that was read in part, the rest is given.
         """
-        whole: set[int] = set()
+        whole: set[str] = set()
         for hit in self.hits if self.is_files and ledger.lines_read else ():
             ranges = ledger.lines_read.get(hit.path, "").split()
             lines = self.collection.lines(hit) if ranges else ()
             known = standing(lines, ranges, hit.start_line, hit.end_line)
             telling = telling_in(lines, hit.start_line, hit.end_line)
             if telling and telling <= known:
-                whole.add(hit.row)
+                whole.add(hit.key)
             elif known:
-                self.read[hit.row] = known
-        self.keep("read", lambda hit: hit.row not in whole)
+                self.read[hit.key] = known
+        self.keep("read", lambda hit: hit.key not in whole)
 
     def is_cut(self, hit: Hit) -> bool:
         """Return whether lines that the agent has read are left out of the text of a hit."""
-        return hit.row in self.read and self.text(hit) != self.collection.text(hit)
+        return hit.key in self.read and self.text(hit) != self.collection.text(hit)
 
     def text(self, hit: Hit) -> str:
         """Return the text of a hit as it may be shown; a gap stands for lines that the agent has read."""
         text = self.collection.text(hit) or ""
-        known = self.read.get(hit.row)
+        known = self.read.get(hit.key)
         lines = text.split("\n")
         # A secret over several lines is shown as one, and the numbers are lost.
         if not known or len(lines) != hit.end_line - hit.start_line + 1:
@@ -193,10 +193,10 @@ class Selection(Struct):
 
     def recheck(self) -> None:
         """Withhold copies, all hits after the first `PACKED`, and hits whose text is gone or has changed."""
-        first = {hit.digest: hit.row for hit in reversed(self.hits)}
-        self.keep("duplicate", lambda hit: first[hit.digest] == hit.row)
-        within = {hit.row for hit in self.hits[:PACKED]}
-        self.keep("budget", lambda hit: hit.row in within)
+        first = {hit.digest: hit.key for hit in reversed(self.hits)}
+        self.keep("duplicate", lambda hit: first[hit.digest] == hit.key)
+        within = {hit.key for hit in self.hits[:PACKED]}
+        self.keep("budget", lambda hit: hit.key in within)
         self.keep("stale", lambda hit: self.collection.text(hit) is not None)
 
 
@@ -318,8 +318,8 @@ class Packer:
         if collection.max_items is not None and len(packed.chosen) > collection.max_items:
             # Fewer may be given in fuller forms: they are packed again, by themselves.
             offers = [offers[index] for index, _ in packed.chosen[: collection.max_items]]
-            rows = {one.detail.hit.row for one in offers}
-            selection.keep("budget", lambda hit: hit.row in rows)
+            kept = {one.detail.hit.key for one in offers}
+            selection.keep("budget", lambda hit: hit.key in kept)
             packed = pack([one.candidate for one in offers], own, measure=measure)
         selection.withheld += [Withheld(hit, "budget") for index in packed.skipped for hit in offers[index].detail.hits]
         selection.items = [offers[index].item(form) for index, form in packed.chosen]
@@ -333,13 +333,13 @@ class Packer:
         mode.
         """
         collection, mode = selection.collection, selection.mode(self._hooks)
-        query, texts = selection.searched.query, {hit.row: selection.text(hit) for hit in selection.hits}
+        query, texts = selection.searched.query, {hit.key: selection.text(hit) for hit in selection.hits}
         weights = collection.searcher.term_weights(query) if mode in ("adaptive", "preview") else {}
         if mode != "adaptive":
             form = _BEST_FORM[mode]
-            details = [Detail(hit, texts[hit.row], (hit,), (), form, "") for hit in selection.hits]
+            details = [Detail(hit, texts[hit.key], (hit,), (), form, "") for hit in selection.hits]
         else:
-            details, left_out = plan(selection.hits, lambda hit: texts[hit.row], query.text, weights)
+            details, left_out = plan(selection.hits, lambda hit: texts[hit.key], query.text, weights)
             if self._n_pointers is not None:
                 left_out += [hit for detail in details[self._n_pointers :] for hit in detail.hits]
                 details = [replace(one, form="pointer", why=_POINTED) for one in details[: self._n_pointers]]

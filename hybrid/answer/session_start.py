@@ -62,7 +62,7 @@ _MORE = 'hybrid memory show NUMBER gives one in full; hybrid memory search "word
 
 
 def earlier_sessions(workspace: Workspace, store: MemoryStore, now_ms: int, *, session_id: str) -> Entry | None:
-    """Return the project's last summary and its last rows in index form; None when there are none or none are wanted.
+    """Return the last summary of work and the project's last rows in index form; None without any, or none wanted.
 
     Rows that changed something are chosen before rows that only read; the chosen ones stand newest first. Rows of
     other projects and of this session are left out.
@@ -71,7 +71,7 @@ def earlier_sessions(workspace: Workspace, store: MemoryStore, now_ms: int, *, s
     if not n_lines or not store.exists:
         return None
     wanted = RowFilter(key=project.key, not_session=session_id)
-    summaries = store.newest(replace(wanted, kinds=("summary",)), _MOST_SUMMARIES)
+    summaries = store.last_summaries(project.key, _MOST_SUMMARIES, not_session=session_id)
     rows = [*summaries[1:], *store.newest(replace(wanted, kinds=("observation",)), _CANDIDATES)]
     if not rows and not summaries:
         return None

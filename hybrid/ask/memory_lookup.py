@@ -15,7 +15,7 @@ from hybrid.ask.memory_filters import MemoryScope
 from hybrid.prompting.query import make_query
 from hybrid.records.memory.showing import full_lines, index_line, kind_of, moment_text, name_of, title_of, type_of
 from hybrid.records.memory.texts import iso
-from hybrid.records.memory.types import Observation, RowFilter, SessionSummary
+from hybrid.records.memory.types import LEAST_ANSWER_CHARS, Observation, RowFilter, SessionSummary
 from hybrid.render.marks import neutralise, neutralise_line
 from hybrid.render.numbers import amount
 from hybrid.search.ranking.memory import Parts, Present, parts_of
@@ -88,12 +88,14 @@ class OpenMemory(Struct, frozen=True):
 def recent(store: MemoryStore, request: RowRequest, *, is_cross: bool) -> list[RankedRow]:
     """Return the newest rows, newest first; with `is_cross` half of them are the present project's if it has so many.
 
+    Turns in which nothing was done and little was said are left out.
+
     Args:
         store: The store of the memory.
         request: The filter and the number of rows.
         is_cross: Also other projects' rows.
     """
-    wanted, present, limit = request.wanted, request.present, request.limit
+    wanted, present, limit = replace(request.wanted, answer_chars=LEAST_ANSWER_CHARS), request.present, request.limit
     if is_cross and present.key and not wanted.key:
         rows = store.recent(wanted, present.key, limit)
     else:
@@ -101,12 +103,19 @@ def recent(store: MemoryStore, request: RowRequest, *, is_cross: bool) -> list[R
     return [RankedRow(row, parts_of(row, present)) for row in rows]
 
 
+def across(workspace: Workspace) -> Workspace:
+    """Return a workspace whose memory is that of all projects, for whoever asks for more than prompts get unasked."""
+    loaded = workspace.loaded
+    config = replace(loaded.config, memory=replace(loaded.config.memory, cross_project=True))
+    return replace(workspace, loaded=replace(loaded, config=config))
+
+
 def search(
     workspace: Workspace, kinds: OpenKinds, query: str, request: RowRequest, *, mode: Mode = "hybrid"
 ) -> list[RankedRow]:
-    """Return the rows that fit a query, best first; empty when the memory has no index.
+    """Return the rows that fit a query, best first; empty when none is near, or the memory has no index.
 
-    Within a project the summaries of others are left out; so is a row that repeats a better one.
+    Within a project the summaries of others are left out; so are small talk and a row that repeats a better one.
 
     Args:
         workspace: The workspace whose memory is searched.
@@ -120,7 +129,16 @@ def search(
     """
     from hybrid.base.errors import HybridError
     from hybrid.index.backend import Filter
-    from hybrid.knowledge.memory_collection import FairSearcher, is_told_here, ranked, row_of
+    from hybrid.knowledge.memory_collection import (
+        LEAST_NEARNESS,
+        NEAR_SHARE,
+        FairSearcher,
+        is_told_here,
+        near,
+        ranked,
+        row_of,
+    )
+    from hybrid.knowledge.small_talk import talk_among
     from hybrid.sources.memory import project_glob
 
     wanted, present, limit = request.wanted, request.present, request.limit
@@ -136,13 +154,15 @@ def search(
     # What is merely recent must not bring in what fits worst: as many are ranked as could be among the first.
     asked = make_query(query)
     found = searcher.search(asked, top_k=max(limit, _CANDIDATES), mode=mode, only=only)
-    view.rows.read(hit.path for hit in found.hits)
-    own = wanted.key or present.key
-    hits = [
-        hit
-        for hit in found.hits
-        if hit.relevance > 0 and (row := row_of(view.rows, hit)) is not None and is_told_here(row, own)
-    ]
+    own, fitting = wanted.key or present.key, near(found, view, LEAST_NEARNESS, NEAR_SHARE)
+    rows = {hit.key: row for hit in found.hits if hit.row in fitting and (row := row_of(view.rows, hit)) is not None}
+    talk = talk_among(rows.values(), view.store)
+    told = {
+        key
+        for key, row in rows.items()
+        if is_told_here(row, own) and not (isinstance(row, SessionSummary) and row.id in talk)
+    }
+    hits = [hit for hit in found.hits if hit.relevance > 0 and hit.key in told]
     best = ranked(hits, view, present, asked)[:limit]
     return [RankedRow(row, parts) for hit, parts in best if (row := view.rows.get(hit.path)) is not None]
 

@@ -232,8 +232,8 @@ def _looked_at(wanted: SearchRequest) -> int:
 def _ordered(collection: Collection, searched: Searched) -> list[Hit]:
     """Return every hit of a search: first those that the collection orders, in its order, then the others as ranked."""
     first = collection.ordered(searched.hits, searched.query)
-    rows = {hit.row for hit in first}
-    return [*first, *(hit for hit in searched.hits if hit.row not in rows)]
+    keys = {hit.key for hit in first}
+    return [*first, *(hit for hit in searched.hits if hit.key not in keys)]
 
 
 def _shown(collection: Collection, hits: Sequence[Hit], query: Query) -> tuple[ResultHit, ...]:

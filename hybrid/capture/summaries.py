@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.text import one_line
 from hybrid.capture.extraction.wording import base, clip, listed, once, sentences
-from hybrid.records.memory.types import Extracted, Summarised
+from hybrid.records.memory.types import LEAST_ANSWER_CHARS, Extracted, Summarised
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,7 +93,8 @@ def summarise(request: str, agent_text: str, observed: Sequence[Extracted]) -> S
         parts["completed"] = [whole]  # A short answer says itself best.
     told = {field: _gist(" ".join(said), MAX_FIELD_CHARS) for field, said in parts.items()}
     told["investigated"] = told["investigated"] or _looked_at(observed)
-    told["completed"] = told["completed"] or _done(observed)
+    if len(told["completed"]) < LEAST_ANSWER_CHARS:  # `Done.` tells nobody what.
+        told["completed"] = f"{told['completed']} {_done(observed)}".strip()
     return Summarised(request=_gist(request, MAX_REQUEST_CHARS), **told)
 
 

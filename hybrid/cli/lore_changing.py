@@ -6,6 +6,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from hybrid.base.errors import ProjectError
 from hybrid.base.home import expanded
 from hybrid.cli.common import print_done, print_json, say, say_unread
@@ -109,7 +111,7 @@ def _print_report(args: argparse.Namespace, report: ImportReport, target: LoreFo
 
 
 def _add(args: argparse.Namespace, lore: OpenLore, draft: LoreDraft) -> int:
-    """Write a record into the folder for new ones, tell its id, and return 0.
+    """Write a record into the folder for new ones, with `--system` into the user's; tell its id, and return 0.
 
     Raises:
         ProjectError: There is no project here, and `--system` is not given.
@@ -117,6 +119,8 @@ def _add(args: argparse.Namespace, lore: OpenLore, draft: LoreDraft) -> int:
     """
     if lore.workspace.project is None and not args.system:
         raise ProjectError(NO_PROJECT)
+    if args.system:  # What names no project counts in every one.
+        lore = replace(lore, target=lore.shelf.stores[-1].folder, names=replace(lore.names, name="", key=""))
     return _written(args, lore, _writer(lore).add(draft, is_forced=args.force))
 
 

@@ -220,7 +220,7 @@ class Routes:
         filters = parameters.filters(min(max(memory.workspace.config.memory.session_start, 1), MAX_LIMIT))
         scope = memory.scope
         ranked = recent(memory.store, _request(memory, filters), is_cross=scope.is_cross)
-        summary = memory.store.last_summary(scope.key) if scope.key else None
+        summary = next(iter(memory.store.last_summaries(scope.key, 1)), None) if scope.key else None
         lines = [scope.heading]
         if summary is not None:
             lines.append(list_text([RankedRow(summary)], "full"))

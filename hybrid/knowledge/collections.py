@@ -245,7 +245,7 @@ class RecordCollection(Collection):
         return NAMES_GONE if hit.row in self._gone else super().left_out(hit)
 
     def _fitting(self, record: Record) -> frozenset[str]:
-        return self.code.beside(record) if self.code and not is_foreign(record) else frozenset()
+        return self.code.beside(record) if self.code else frozenset()
 
     def _noted(self, record: Record) -> Record:
         """Return a record of this project with what moved or is not there said below it."""
@@ -336,16 +336,11 @@ class RecordCollection(Collection):
         return "" if hit.cosine is None else f"cosine {hit.cosine:.2f}"
 
 
-def is_foreign(record: Record) -> bool:
-    """Return whether a record is another project's, which is written on its header line."""
-    return " [from: " in record.shown
-
-
 def is_of_project(record: Record) -> bool:
     """Return whether a record is this project's own: what it names must be in this project then."""
     if record.kind == "lesson":
         return record.id.startswith("L")
-    return bool(record.project) and not is_foreign(record)
+    return bool(record.project)
 
 
 def with_notes(record: Record, code: ProjectCode) -> Record:

@@ -12,6 +12,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from msgspec.structs import replace
+
 from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.capture.extraction.extract import extract
@@ -21,6 +23,7 @@ from hybrid.capture.tools import PathRoots, ToolCall, ToolUse, is_skipped, own_h
 from hybrid.capture.transcript import last_exchange
 from hybrid.ipc.turns import OPT_OUT, is_private_turn
 from hybrid.knowledge.memory_cleaning import cleaned_call, cleaned_payload, cleaned_text, cleaned_told, n_chars
+from hybrid.knowledge.small_talk import is_about_project, is_talk
 from hybrid.records.memory.texts import session_of
 from hybrid.records.memory.types import Extracted, Owner, PendingEvent, Summarised
 from hybrid.workspace import excluded_patterns
@@ -255,8 +258,9 @@ def is_of_private_turn(workspace: Workspace, event: HookEvent, store: MemoryStor
 def _keep_summary(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
     """Store a summary of a turn, after its waiting uses became observations; return a sentence for each failure there.
 
-    A private turn, and one without a prompt and observations, gets no summary.
+    A private turn and small talk get no summary.
     """
+    tools = store.waiting_tools(_session_id(event))
     failures = flush(workspace, store, now_ms, session_id=_session_id(event))
     if is_of_private_turn(workspace, event, store, now_ms):
         return failures
@@ -270,6 +274,10 @@ def _keep_summary(workspace: Workspace, event: HookEvent, store: MemoryStore, no
     if not observed and not request:
         return failures
     told = cleaned_told(summarise(request, cleaned_text(said), observed))
+    if not observed and tools:  # What they did repeats an earlier turn, so no row tells of it.
+        told = replace(told, investigated=told.investigated or f"Used {', '.join(tools)}, as in an earlier turn.")
+    elif not observed and (is_talk(told) or not is_about_project(workspace, event, request, said)):
+        return failures
     if told != Summarised():
         store.add_summary(owner_of(workspace, event), told, now_ms)
     return failures

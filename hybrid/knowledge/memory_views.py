@@ -217,7 +217,8 @@ class MemoryViews:
     def _place(self, workspace: Workspace) -> tuple[MemoryStore, Place, str]:
         """Return the store, the place of its index, and the key of the one project that it holds, if it is one."""
         store = self._stores.memory(workspace)
-        own = "" if workspace.config.memory.cross_project else workspace.require_project().key
+        project = workspace.project
+        own = "" if workspace.config.memory.cross_project or project is None else project.key
         return store, place_of(workspace.home, memory_name(store.path, own)), own
 
     def _reader(self, workspace: Workspace) -> LazyEmbedder | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from hybrid.ask.memory_filters import Filters, MemoryScope, project_named, project_paths, require_ids, rows_of
-from hybrid.ask.memory_lookup import OpenMemory
+from hybrid.ask.memory_lookup import OpenMemory, across
 from hybrid.ask.memory_lookup import search as search_memory
 from hybrid.hooks.taking import forget_waiting
 from hybrid.knowledge.memory_intake import flush
@@ -110,7 +110,9 @@ def _found(asking: Asking, opened: OpenMemory, wanted: types.PageMemoryArguments
     only = [replace(opened.scope.wanted(one, opened.now_ms), session_id=wanted.session) for one in filters]
     if wanted.query.strip():
         requests = [opened.request(one, min(wanted.limit, _MOST_FOUND)) for one in only]
-        ranked = [one for each in requests for one in search_memory(asking.workspace, asking.kinds, wanted.query, each)]
+        is_of_others = own is None or opened.scope.key != own.key
+        where = across(asking.workspace) if is_of_others else asking.workspace
+        ranked = [one for each in requests for one in search_memory(where, asking.kinds, wanted.query, each)]
         ranked.sort(key=lambda one: -(one.parts.score if one.parts else 0.0))
         return [one.row for one in ranked[: wanted.limit]], ""
     rows = sorted(

@@ -395,9 +395,44 @@ _FORMS = (
 )
 
 
+_SPEAKING_OF = frozenset(("about", "regarding", "concerning"))
+"""Words after which even a word of the conversation is a subject: `what did we do about the build?`."""
+_HERE = frozenset(("repository", "repo", "project", "codebase", "s"))
+"""Words that name the place of all earlier work, and what is left of `yesterday's`."""
+_LEAST_DIGITS = 3
+"""Digits of the shortest number that names something: an issue, a port, a status."""
+
+
 def looks_back(text: str) -> bool:
     """Return whether a cleaned prompt asks what was done before."""
     return len(text) <= _MOST_CHARS and any(form.search(text) for form in _FORMS)
+
+
+def topic_of(text: str, project: str = "") -> str:
+    """Return the words of a prompt that say which earlier work it means; empty when it means the last.
+
+    Args:
+        text: A cleaned prompt of which `looks_back` is true.
+        project: The name of the project, which is no topic within it.
+    """
+    ignored, is_subject, names_any = {*_HERE, *_plain_words(project)}, False, False
+    found: list[str] = []
+    for token in re.sub(rf"(?i)\b{_WHEN}\b", " ", text).split():
+        words = [word for word in _plain_words(token) if word not in ignored]
+        telling = [word for word in words if word not in _words("function") and word not in _words("courtesy")]
+        names = bool(telling) and (is_subject or _is_technical(token) or any(map(_is_name, telling)))
+        names_any = names_any or names
+        if names or any(word not in _words("talk") for word in telling):
+            found.append(token.strip(",;:!?"))
+        is_subject = not telling and (is_subject or not _SPEAKING_OF.isdisjoint(words))
+    return " ".join(found) if names_any else ""
+
+
+def _is_name(word: str) -> bool:
+    """Return whether a word is none that turns of a conversation are made of, nor one misspelt."""
+    if word.isdigit():
+        return len(word) >= _LEAST_DIGITS
+    return not (word in _any_english() or _is_number(word) or _is_near_miss(word))
 
 
 # --- Prompts that follow another one -------------------------------------------------------------------------------

@@ -121,8 +121,8 @@ def test_what_is_forgotten_is_in_no_file(own_shop: Shop) -> None:
     assert [] == _holding(own_shop.home)
     assert "Forgot 1 row for good: text, full-text index and vectors are deleted, and do not come back.\n" == said
     assert ["o1"] == _ids(own_shop, "search", "retry attempts of the client", "--limit", "1")
-    assert "o4" not in _ids(own_shop, "search", "which header does zanzibar need")
-    assert {"o1", "o2", "o3", "s1"} == set(_ids(own_shop, "recent"))
+    assert "o4" not in _ids(own_shop, "search", "which header does zanzibar need", code=1)
+    assert {"o1", "o2", "s1"} == set(_ids(own_shop, "recent"))
 
 
 def test_what_is_forgotten_leaves_the_indexes_of_every_scope(own_shop: Shop) -> None:
@@ -164,7 +164,7 @@ def test_a_summary_is_forgotten_by_its_name(own_shop: Shop) -> None:
     fill_memory(own_shop)
     _memory(own_shop, "forget", "s1", "3", "-y")
 
-    assert ["o1", "o2"] == sorted(_ids(own_shop, "recent"))
+    assert ["o1", "o2"] == sorted(_ids(own_shop, "recent", "--all-projects"))
 
 
 def test_forgetting_is_wanted_or_not_done(own_shop: Shop) -> None:
@@ -173,14 +173,14 @@ def test_forgetting_is_wanted_or_not_done(own_shop: Shop) -> None:
 
     assert "--yes says that it is wanted" in own_shop.error("memory", "forget", "1")
     assert "--yes says that it is wanted" in own_shop.error("memory", "forget", "--everything")
-    assert 4 == len(_ids(own_shop, "recent"))
+    assert 3 == len(_ids(own_shop, "recent"))
     assert 2 == own_shop.run("memory", "forget").returncode
     assert 2 == own_shop.run("memory", "forget", "1", "--everything", "--yes").returncode
     assert "'one' is no ID" in own_shop.error("memory", "forget", "one", "--yes")
-    assert 4 == len(_ids(own_shop, "recent"))
+    assert 3 == len(_ids(own_shop, "recent"))
 
 
-@pytest.mark.parametrize(("answer", "left", "code"), [("n\n", 4, 1), ("y\n", 3, 0)])
+@pytest.mark.parametrize(("answer", "left", "code"), [("n\n", 3, 1), ("y\n", 2, 0)])
 def test_a_person_is_asked(own_shop: Shop, answer: str, left: int, code: int) -> None:
     """What would be forgotten is shown; anything but yes leaves it."""
     fill_memory(own_shop)
@@ -199,7 +199,7 @@ def test_the_oldest_are_pruned(own_shop: Shop) -> None:
     _memory(own_shop, "search", "retry attempts")
     found = own_shop.json("memory", "prune", "--older-than", "2026-01-11")
 
-    assert {"o2", "o3", "s1"} == set(_ids(own_shop, "recent"))
+    assert {"o2", "o3", "s1"} == set(_ids(own_shop, "recent", "--all-projects"))
     assert (2, []) == (found["pruned"], found["problems"])
     assert [] == _holding(own_shop.home, (b"attempts 10",))
     assert "Deleted 0 rows; " in _memory(own_shop, "prune", "--older-than", "2026-01-11", code=1)

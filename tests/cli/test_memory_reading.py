@@ -47,8 +47,8 @@ def test_nothing_is_known_yet(new_project: Shop) -> None:
 
 
 def test_recent_is_grouped_by_day_the_newest_first(known: Shop) -> None:
-    """A line with the day above its rows; what is another project's says so."""
-    lines = _memory(known, "recent").splitlines()
+    """A line with the day above its rows; what is another project's says so, and comes only when it is asked for."""
+    lines = _memory(known, "recent", "--all-projects").splitlines()
 
     assert "# shop recent context" == lines[0]
     days = [moment_text(FIRST_MS + days * DAY_MS)[:10] for days in (2, 1, 0)]
@@ -57,7 +57,7 @@ def test_recent_is_grouped_by_day_the_newest_first(known: Shop) -> None:
     assert RETRY_LINE == lines[-1]
     assert re.fullmatch(r"#3 .* change Sign the cookie with a new key \[from: blog\] \(~\d+ tokens\)", lines[2])
     assert lines[1:] != _memory(known, "recent", "--quiet").splitlines()
-    assert 4 == len(_memory(known, "recent", "--quiet").splitlines())
+    assert 3 == len(_memory(known, "recent", "--quiet").splitlines())
 
 
 def test_the_machine_form_has_every_key_and_null_for_what_is_absent(known: Shop) -> None:
@@ -90,7 +90,7 @@ def test_the_machine_form_has_every_key_and_null_for_what_is_absent(known: Shop)
         (("--in", BLOG.key), ["o3"]),
         (("--type", "bugfix", "--type", "discovery"), ["o1", "o2"]),
         (("--type", "summary"), ["s1"]),
-        (("--since", "2026-01-11"), ["o2", "o3", "s1"]),
+        (("--since", "2026-01-11"), ["o2", "s1"]),
         (("--since", "2026-01-11", "--here", "--type", "discovery"), ["o2"]),
         (("--file", "src/payments/client.py"), ["o1"]),
         (("--file", "src"), ["o1", "o2"]),
@@ -118,21 +118,18 @@ def test_at_least_half_of_the_rows_are_the_present_project_s(own_shop: Shop) -> 
         assert store.add_observation(BLOG, Extracted("decision", words), FIRST_MS + (3 + number) * DAY_MS)
     store.close()
 
-    assert {"o1", "o2", "s1"} <= set(_ids(own_shop, "recent", "--limit", "6"))
-    assert 6 == len(_ids(own_shop, "recent", "--limit", "6"))
+    assert {"o1", "o2", "s1"} <= set(_ids(own_shop, "recent", "--all-projects", "--limit", "6"))
+    assert 6 == len(_ids(own_shop, "recent", "--all-projects", "--limit", "6"))
 
 
-def test_projects_may_be_kept_apart(known: Shop) -> None:
-    """`HYBRID_CROSS_PROJECT=false`: only the present one's, unless another one is asked for."""
-    assert ["o1", "o2", "s1"] == sorted(
-        one["id"] for one in known.json("memory", "recent", HYBRID_CROSS_PROJECT="false")["records"]
-    )
-    assert ["o3"] == [
-        one["id"]
-        for one in known.json("memory", "search", "cookie", "--in", "blog", HYBRID_CROSS_PROJECT="false")["records"]
-    ]
-    found = known.json("memory", "search", "cookie key", HYBRID_CROSS_PROJECT="false")["records"]
-    assert "o3" not in [one["id"] for one in found]
+def test_projects_are_kept_apart(known: Shop) -> None:
+    """Only the present one's, unless another one is asked for or the settings want all."""
+    assert ["o1", "o2", "s1"] == sorted(_ids(known, "recent"))
+    assert ["o3"] == _ids(known, "search", "cookie", "--in", "blog")
+    assert ["o3"] == _ids(known, "search", "cookie key", "--all-projects")
+    assert "o3" not in _ids(known, "search", "cookie key", code=1)
+    found = known.json("memory", "search", "cookie key", HYBRID_CROSS_PROJECT="true")["records"]
+    assert ["o3"] == [one["id"] for one in found]
 
 
 def test_search_gives_the_best_first_and_echoes_the_query(known: Shop) -> None:

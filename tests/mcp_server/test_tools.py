@@ -337,11 +337,9 @@ def test_secrets_are_masked_everywhere(tools: Tools) -> None:
     assert "FORGE_TOKEN" in tools.call("read", ref="src/settings.py")["text"]
 
 
-def test_rows_of_other_projects_are_kept_apart_on_demand(own: Shop) -> None:
-    """With `memory.cross_project` off, a neighbour's row comes in no list and is not read by its number or path."""
+def test_rows_of_other_projects_are_kept_apart(own: Shop) -> None:
+    """A neighbour's row comes in no list and is not read by its number or path, until the owner sets that it may."""
     with tools_of(own) as tools:
-        before = [one.get("project", "") for one in tools.call("recall", query="cookie key")["records"]]
-        own.out("config", "set", "memory.cross_project", "false", "--user")
         found = [
             tools.result("recall", query="cookie key", detail="full"),
             tools.result("recall", limit=50, detail="full"),
@@ -353,8 +351,10 @@ def test_rows_of_other_projects_are_kept_apart_on_demand(own: Shop) -> None:
             tools.result("search", query="sign the cookie with a new key", kinds=["observation"]),
             tools.result("recall", files=["src/users/store.py"], detail="full"),
         ]
+        own.out("config", "set", "memory.cross_project", "true", "--user")
+        shared = [one.get("project", "") for one in tools.call("recall", query="cookie key")["records"]]
 
-    assert "blog" in before
+    assert ["blog"] == shared
     assert not [result for result in found if "Sign the cookie" in result.model_dump_json()]
 
 

@@ -154,8 +154,9 @@ class RecordMaker:
             lores: The content of the folders, the project's own first.
 
         Returns:
-            Patterns and anti-patterns of any project in the order of their files; this project's decisions, the
-            newest first, and its latest handoff; then, marked, what names no project: decisions and a handoff.
+            Patterns and anti-patterns of this project, and those that name none, in the order of their files; this
+            project's decisions, the newest first, and its latest handoff; then, marked, what names no project:
+            decisions and a handoff.
             The same tuple as before for the same folders, all of them the same objects.
         """
         if not self._lores or any(one is not other for one, other in zip(self._lores, lores, strict=True)):
@@ -215,17 +216,14 @@ def _active_decisions(lores: Sequence[Lore]) -> list[Decision]:
 
 
 def _learned_records(lores: Sequence[Lore], project: ProjectNames) -> list[Record]:
-    """Return the records of patterns, then of anti-patterns, that say something; those of other projects are marked."""
+    """Return the records of patterns, then of anti-patterns, that say something and are not another project's."""
     patterns = _kept((one for lore in lores for one in lore.patterns), lambda one: one.name)
     anti_patterns = _kept((one for lore in lores for one in lore.anti_patterns), lambda one: one.name)
     telling = [
         *(one for one in patterns if meaning(one.solution) or meaning(one.problem)),
         *(one for one in anti_patterns if meaning(one.symptom) or meaning(one.fix) or meaning(one.risk)),
     ]
-    return [
-        learned_record(one, is_foreign=bool(one.project) and attributed(one.fields, project) != "this")
-        for one in telling
-    ]
+    return [learned_record(one) for one in telling if attributed(one.fields, project) != "other"]
 
 
 def _kept(values: Iterable[_Withdrawable], title: Callable[[_Withdrawable], str]) -> list[_Withdrawable]:

@@ -45,8 +45,8 @@ def meaning(text: str) -> str:
     return text
 
 
-def learned_record(value: Pattern | AntiPattern, *, is_foreign: bool = False) -> Record:
-    """Return the record of a pattern or an anti-pattern; with `is_foreign` it is marked with the project it names."""
+def learned_record(value: Pattern | AntiPattern) -> Record:
+    """Return the record of a pattern or an anti-pattern."""
     name = one_line(_shown(value.name))
     if isinstance(value, Pattern):
         context, problem, solution = map(_shown, (value.context, value.problem, value.solution))
@@ -64,7 +64,7 @@ def learned_record(value: Pattern | AntiPattern, *, is_foreign: bool = False) ->
         id=value.id,
         name=name,
         text=_text([*texts, value.category]),
-        shown=f"{name} ({rating}){f' [from: {one_line(value.project)}]' if is_foreign else ''}",
+        shown=f"{name} ({rating})",
         lines=lines,
         created_at=value.created_at,
         project=value.project,

@@ -258,7 +258,7 @@ class LoreWriter:
 
 
 def new_writer(shelf: LoreShelf, names: ProjectNames, now_s: float) -> LoreWriter:
-    """Return a writer into the first of the folders, which gives its records random ids.
+    """Return a writer into the project's folder, without a project the user's; it gives its records random ids.
 
     Args:
         shelf: All folders.
@@ -266,7 +266,7 @@ def new_writer(shelf: LoreShelf, names: ProjectNames, now_s: float) -> LoreWrite
         now_s: Seconds since the epoch.
     """
     moment = Moment(now_s, lambda: secrets.token_hex(_ID_BYTES))
-    target = shelf.stores[0].folder
+    target = shelf.stores[0 if names.name else -1].folder
     # A project's own folder is read in that project alone, on other machines too, where its key may be another one.
     project = names.name if target.origin == "project" else names.distinct
     return LoreWriter(shelf, target, project, moment)

@@ -50,6 +50,11 @@ _SESSION_COLUMNS = (
     "claude_session_id, project_key, project, user_prompt, started_at_epoch, completed_at_epoch, status, prompt_counter"
 )
 _OF_SESSION = "(SELECT id FROM sessions WHERE claude_session_id = ?)"
+_WORKED = (
+    "(r.investigated <> '' OR EXISTS "
+    "(SELECT 1 FROM observations AS o WHERE o.session_id = r.session_id AND o.prompt_number = r.prompt_number))"
+)
+"""Condition on a summary `r`: a tool was used in its turn."""
 
 
 class Clause:
@@ -78,11 +83,12 @@ def kinds_of(wanted: RowFilter) -> list[MemoryKind]:
     return [kind for kind in kinds if not wanted.kinds or kind in wanted.kinds]
 
 
-def where(wanted: RowFilter, *, not_key: str = "") -> Clause:
+def where(wanted: RowFilter, kind: MemoryKind | None = None, *, not_key: str = "") -> Clause:
     """Return the conditions on a row `r` of one of `kinds_of` the filter.
 
     Args:
         wanted: The filter; its kinds are not looked at.
+        kind: The kind of the rows; None where the filter has no `answer_chars`, or for a table of another kind.
         not_key: A project to leave out; empty for none.
     """
     clause = Clause()
@@ -100,6 +106,10 @@ def where(wanted: RowFilter, *, not_key: str = "") -> Clause:
         clause.add(f"r.type IN ({','.join('?' * len(wanted.types))})", *map(clean, wanted.types))
     if wanted.files:
         _add_files(clause, wanted.files)
+    if wanted.answer_chars is not None and kind == "summary":
+        clause.add(
+            f"({_WORKED} OR length(r.learned || r.completed || r.next_steps || r.notes) >= ?)", wanted.answer_chars
+        )
     return clause
 
 
@@ -202,17 +212,19 @@ def _place(row: Row) -> tuple[int, int, int]:
 
 def newest(db: sqlite3.Connection, wanted: RowFilter, limit: int, *, not_key: str = "") -> list[Row]:
     """Return the newest of the wanted rows, newest first."""
-    clause, limit = where(wanted, not_key=not_key), max(0, limit)
-    found = [row for kind in kinds_of(wanted) for row in select(db, kind, clause, _NEWEST_FIRST, limit)]
+    limit = max(0, limit)
+    found: list[Row] = []
+    for kind in kinds_of(wanted):
+        found += select(db, kind, where(wanted, kind, not_key=not_key), _NEWEST_FIRST, limit)
     return sorted(found, key=_place, reverse=True)[:limit]
 
 
 def places(db: sqlite3.Connection, wanted: RowFilter) -> list[tuple[MemoryKind, int, str]]:
     """Return kind, id and project key of every wanted row, without reading its text."""
-    clause = where(wanted)
     return [
         (kind, identity, key)
         for kind in kinds_of(wanted)
+        for clause in [where(wanted, kind)]
         for identity, key in db.execute(
             f"SELECT r.id, r.project_key FROM {TABLES[kind]} AS r WHERE {clause.sql}", clause.values
         )
@@ -256,6 +268,15 @@ def rows(db: sqlite3.Connection, kind: MemoryKind, ids: Sequence[int]) -> dict[i
     return {identity: found[identity] for identity in ids if identity in found}
 
 
+def worked(db: sqlite3.Connection, summaries: Sequence[int]) -> set[int]:
+    """Return the ids of those summaries in whose turns a tool was used."""
+    found: set[int] = set()
+    for some in chunked(list(dict.fromkeys(summaries))):
+        sql = f"SELECT r.id FROM session_summaries AS r WHERE r.id IN ({marks(some)}) AND {_WORKED}"
+        found.update(identity for (identity,) in db.execute(sql, tuple(some)))
+    return found
+
+
 def timeline(db: sqlite3.Connection, at: Row | int, before: int, after: int, wanted: RowFilter) -> list[Row]:
     """Return at most so many wanted rows before and after a row, with it, or a time, in the order of time.
 
@@ -278,7 +299,7 @@ def _beside(
     compare, order = (">", _OLDEST_FIRST) if is_after else ("<", _NEWEST_FIRST)
     found: list[Row] = []
     for kind in kinds_of(wanted):
-        clause, number = where(wanted), MEMORY_KINDS.index(kind)
+        clause, number = where(wanted, kind), MEMORY_KINDS.index(kind)
         if number == kind_number:
             clause.add(f"(r.created_at_epoch, r.id) {compare} (?, ?)", ms, identity)
         else:
@@ -318,6 +339,13 @@ def n_waiting(db: sqlite3.Connection, *, is_aside: bool = False) -> int:
     """Return the number of tool uses that wait to be told of, or of those that were set aside."""
     sign = ">" if is_aside else "<="
     return db.execute(f"SELECT count(*) FROM pending_events WHERE {N_TRIES} {sign} {MAX_TRIES}").fetchone()[0]
+
+
+def waiting_tools(db: sqlite3.Connection, session_id: str) -> list[str]:
+    """Return the names of the tools whose uses wait to be told of in a session, each once, in order."""
+    is_waiting = f"{N_TRIES} <= {MAX_TRIES}"
+    sql = f"SELECT tool FROM pending_events WHERE session_id = {_OF_SESSION} AND {is_waiting} ORDER BY id"
+    return list(dict.fromkeys(tool for (tool,) in db.execute(sql, (clean(session_id),))))
 
 
 def stats(db: sqlite3.Connection, n_bytes: int) -> MemoryStats:

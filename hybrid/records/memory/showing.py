@@ -31,6 +31,8 @@ _MOST_BODY_CHARS = 280
 _MOST_PART_CHARS = 180
 """The most characters of one part of a summary in an injection, which has three parts."""
 _MOST_FILES = 5
+_MOST_FACTS = 3
+"""The most facts that are shown of a row that somebody wrote down."""
 
 
 def kind_of(row: Row) -> MemoryKind:
@@ -107,7 +109,9 @@ def body_lines(row: Row) -> tuple[str, ...]:
     if isinstance(row, SessionSummary):
         parts = _labelled_parts(row.told, _SHOWN_PARTS)
         return tuple(f"{label}: {_shortened(text, _MOST_PART_CHARS)}" for label, text in parts)
-    lines = [_shortened(row.told.narrative or row.told.subtitle)]
+    # What was written down by hand says more in its facts; those of an observed use repeat its narrative.
+    facts = () if row.discovery_tokens else row.told.facts
+    lines = [_shortened(row.told.narrative or row.told.subtitle), *map(_shortened, facts[:_MOST_FACTS])]
     if row.told.files_modified:
         lines.append(f"Changed: {', '.join(row.told.files_modified[:_MOST_FILES])}")
     return tuple(line for line in lines if line)

@@ -11,12 +11,15 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from hybrid.records.errors import MemoryBusyError
 from hybrid.records.memory import reading
 from hybrid.records.memory.database import Database, size_bytes
 from hybrid.records.memory.reading import Clause, select_prompts, select_sessions
 from hybrid.records.memory.texts import clean, clean_owner
 from hybrid.records.memory.types import (
+    LEAST_ANSWER_CHARS,
     MAX_INT,
     MEMORY_KINDS,
     NO_STATS,
@@ -128,6 +131,10 @@ class MemoryStore:
     def n_waiting(self) -> int:
         """Return the number of tool uses that wait for their batch to end."""
         return self.database.read(reading.n_waiting, 0)
+
+    def waiting_tools(self, session_id: str) -> list[str]:
+        """Return the names of the tools whose uses wait in a session, each once; at least that of its last use does."""
+        return self.database.read(lambda db: reading.waiting_tools(db, session_id), [])
 
     def add_observation(self, owner: Owner, told: Extracted, now_ms: int, *, digest: str = "") -> Observation | None:
         """Store an observation and return it; None if it is there, was forgotten, or is a repeat, which is counted.
@@ -242,10 +249,22 @@ class MemoryStore:
 
         return self.database.read(read, [])
 
-    def last_summary(self, key: str, not_session: str = "") -> SessionSummary | None:
-        """Return the newest summary of a project that is not of the session `not_session`; None without one."""
-        wanted = RowFilter(key=key, not_session=not_session, kinds=("summary",))
-        return next((row for row in self.newest(wanted, 1) if isinstance(row, SessionSummary)), None)
+    def last_summaries(self, key: str, limit: int, *, not_session: str = "") -> list[Row]:
+        """Return the newest summaries of a project's turns that did something, newest first; small talk did nothing.
+
+        Where no turn used a tool, as with a client that tells of none, those that were answered at length serve.
+
+        Args:
+            key: Key of the project.
+            limit: The most summaries.
+            not_session: Id of a session to leave out; empty for none.
+        """
+        wanted = RowFilter(key=key, not_session=not_session, kinds=("summary",), answer_chars=MAX_INT)
+        return self.newest(wanted, limit) or self.newest(replace(wanted, answer_chars=LEAST_ANSWER_CHARS), limit)
+
+    def worked(self, summaries: Sequence[int]) -> set[int]:
+        """Return the ids of those summaries in whose turns a tool was used."""
+        return self.database.read(lambda db: reading.worked(db, summaries), set())
 
     def touched_files(self, session_id: str) -> tuple[str, ...]:
         """Return the files of a session: written ones, then those only read; touched last comes first."""

@@ -23,6 +23,8 @@ MemoryKind = Literal["observation", "summary"]
 MEMORY_KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)
 
 MAX_TITLE_CHARS = 80
+LEAST_ANSWER_CHARS = 60
+"""Characters of the shortest answer that says something where nothing was done: a sentence. Chosen by hand."""
 MAX_INT = 2**63 - 1
 """The largest number that the database holds."""
 
@@ -183,6 +185,8 @@ class RowFilter(Struct, frozen=True):
         session_id: Id of the only session; empty for all.
         kinds: Kinds of rows, `observation` and `summary`; empty for both.
         not_session: Id of a session to leave out; empty for none.
+        answer_chars: Least characters of what the summary of a turn says was found or done, if no tool was used in
+            that turn; None lets any summary through.
     """
 
     key: str = ""
@@ -192,6 +196,7 @@ class RowFilter(Struct, frozen=True):
     session_id: str = ""
     kinds: tuple[MemoryKind, ...] = ()
     not_session: str = ""
+    answer_chars: int | None = None
 
 
 Row = Observation | SessionSummary

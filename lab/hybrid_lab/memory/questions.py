@@ -123,7 +123,7 @@ class _Engine:
         workspace = self._replayed.workspaces[question.project]
         key = workspace.require_project().key
         present = Present(self._replayed.ended_ms, key, (), workspace.config.memory.half_life_days)
-        request = memory_lookup.RowRequest(RowFilter(), present, DEPTH)
+        request = memory_lookup.RowRequest(RowFilter(key=key), present, DEPTH)
         found = memory_lookup.search(workspace, self._kinds, question.text, request)
         newest = self._store.newest(RowFilter(key=key), DEPTH)
         gold = self._gold(question.gold)

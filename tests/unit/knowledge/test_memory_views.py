@@ -180,14 +180,14 @@ def test_filters_restrict_before_the_limit(talk: Talk) -> None:
 
 
 def test_other_projects_have_no_part_where_they_are_not_wanted(talk: Talk) -> None:
-    """With `cross_project` off the index holds the present project's rows alone."""
+    """The index holds the present project's rows alone, unless the settings want those of all."""
     kinds = OpenKinds({})
     add(talk, kinds, "Fix walrus there", key=OTHER)
     add(talk, kinds, "Fix walrus here")
-    alone = Talk(talk.root, talk.home, flags={"memory.cross_project": False})
+    every = Talk(talk.root, talk.home, flags={"memory.cross_project": True})
 
-    assert {"Fix walrus there", "Fix walrus here"} == set(found(talk, kinds, "fix walrus"))
-    assert ["Fix walrus here"] == found(alone, kinds, "fix walrus")
+    assert {"Fix walrus there", "Fix walrus here"} == set(found(every, kinds, "fix walrus"))
+    assert ["Fix walrus here"] == found(talk, kinds, "fix walrus")
 
 
 def test_rows_that_say_the_same_are_given_once(talk: Talk) -> None:

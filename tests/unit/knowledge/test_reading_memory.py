@@ -78,7 +78,7 @@ def talk(tmp_path: Path, reader: Meaning) -> Talk:
     def load(name: str, home: Path) -> Embedder:
         return reader if name == READER else load_embedder(name, home=home)
 
-    talk = new_talk(tmp_path, {}, model_reader=READER)
+    talk = new_talk(tmp_path, {}, model_reader=READER, memory_cross_project=True)
     talk = Talk(talk.root, talk.home, flags=talk.flags, kinds=OpenKinds({}, OpenFiles(load)))
     add(talk, RATS, at_ms=OLD_MS)
     add(talk, OIL, at_ms=OLD_MS + 1)
@@ -205,6 +205,7 @@ def test_an_unread_row_counts_as_the_mean_of_the_read_ones() -> None:
 def test_the_reader_is_asked_in_english(talk: Talk, reader: Meaning, *, is_on: bool, asked: str) -> None:
     """It knows English, and so it gets the English words of a query in another language, unless that is switched off."""
     talk = with_flags(talk, search_languages=is_on)
+    add(talk, "Hafen löschen nach dem Sturm")
     talk.kinds.read(talk.workspace())
     reader.asked.clear()
     found(talk, "Hafen löschen")

@@ -25,9 +25,9 @@ def test_reading_what_is_not_there_makes_nothing(store: MemoryStore) -> None:
     assert [] == [*store.newest(wanted, 5), *store.recent(wanted, "k", 5), *store.timeline_at(0, 5, 5, wanted)]
     assert [] == [*store.timeline("summary", 1, 5, 5, wanted), *store.of_files(["a"], wanted, 5)]
     assert [] == [*store.prompts("s1"), *store.session_rows("s1"), *store.all_rows("summary")]
-    assert (None, None, (), {}) == (
+    assert (None, [], (), {}) == (
         store.session("s1"),
-        store.last_summary("k"),
+        store.last_summaries("k", 1),
         store.touched_files("s1"),
         store.rows("summary", [1]),
     )
@@ -143,8 +143,7 @@ def test_a_summary_of_the_same_prompt_is_replaced(store: MemoryStore) -> None:
         second.prompt_number,
         second.created_ms,
     )
-    assert third == store.last_summary(HERE.key)
-    assert None is store.last_summary(HERE.key, not_session="s1")
+    assert [third, second] == store.newest(RowFilter(kinds=("summary",)), 5)
     assert store.add_summary(HERE, Summarised(request=" "), NOW_MS) is None
     assert [] == matching(store, "half", "summaries_fts")
 
