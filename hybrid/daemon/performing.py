@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 _PLACES = 2
 """Operations at a time."""
 _PLACE_S = 20.0
+_MOST_WAITING = 64
+"""Questions at a time, those that wait among them: each has a connection, of which hooks need some."""
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -88,9 +90,18 @@ class Performer:
         self._freshness = freshness
         self._sessions = sessions
         self._places = threading.BoundedSemaphore(_PLACES)
+        self._waiting = threading.BoundedSemaphore(_MOST_WAITING)
 
     def answer(self, name: str, data: bytes) -> bytes:
         """Return the answer to a question, as JSON; what goes wrong is a part of it."""
+        if not self._waiting.acquire(blocking=False):
+            return _error("busy", "too many questions at once")
+        try:
+            return self._answered(name, data)
+        finally:
+            self._waiting.release()
+
+    def _answered(self, name: str, data: bytes) -> bytes:
         workspace: Workspace | None = None
         environ: Mapping[str, str] = {}
         try:

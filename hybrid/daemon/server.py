@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import json
 import os
 import selectors
@@ -80,8 +81,9 @@ class Listener:
         path = Path(endpoint_path(str(self._home), self._name))
         try:
             return path.read_bytes() == self._announcement and (self._path is None or self._path.is_socket())
-        except OSError:
-            return False
+        except OSError as error:
+            # With too many files open nobody can look: that passes, and ending would end all sessions.
+            return error.errno in (errno.EMFILE, errno.ENFILE)
 
     def accepted(self) -> Connection | None:
         """Return the next connection, not admitted yet (`admit`); None when it cannot be taken."""
@@ -106,6 +108,13 @@ class Listener:
         theirs = connection.receive(timeout_s=_PROOF_S, most_bytes=_PROOF_BYTES)[0]
         if theirs != proof(self._token, b"hook", nonce + challenge):
             raise WireError("the token is wrong")
+
+    def turn_away(self, connection: Connection, greeting: list[bytes]) -> None:
+        """Close a connection that there is no room for; greeted, since one who hears nothing takes us for hung."""
+        if self._path is not None:
+            with contextlib.suppress(WireError):
+                connection.send(*greeting, timeout_s=_NONE_S)
+        connection.close()
 
     def close(self) -> None:
         """Stop listening, and remove the socket and, unless another service wrote it, the file `run/daemon`."""
@@ -301,7 +310,7 @@ class Server:
             time.sleep(_NONE_S)
             return
         if not self._places.acquire(blocking=False):
-            connection.close()
+            self._listener.turn_away(connection, self._greeting)
             return
         with self._busy:
             self._n_busy += 1

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse
-from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
 
 from hybrid.base.errors import HybridError
 from hybrid.dashboard.desk import NO_PROJECT, Asked
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from starlette.requests import Request
-    from starlette.responses import Response
 
     from hybrid.dashboard.desk import Desk
     from hybrid.dashboard.guard import Sessions
@@ -50,6 +49,8 @@ _SHOWN: dict[str, View] = {
     "health": health.health,
 }
 """Path below a project → the view that a GET shows."""
+
+_KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 _DONE: dict[str, View] = {
     "mark": logged.mark,
@@ -83,7 +84,7 @@ def application(desk: Desk, sessions: Sessions, port: int, asked: Callable[[], N
         Route("/", first),
         Route("/none", _endpoint(desk, lambda asked: asked.page("none.html"))),
         Route("/projects", _endpoint(desk, logged.projects), methods=["GET"]),
-        Mount("/static", StaticFiles(directory=FOLDER / "static")),
+        Route("/static/{name}", _static(), methods=["GET"]),
         *(Route(f"/p/{{key}}/{path}", _endpoint(desk, view), methods=["GET"]) for path, view in _SHOWN.items()),
         *(Route(f"/p/{{key}}/{path}", _endpoint(desk, view), methods=["POST"]) for path, view in _DONE.items()),
     ]
@@ -94,6 +95,22 @@ def application(desk: Desk, sessions: Sessions, port: int, asked: Callable[[], N
         return HTMLResponse(made, 401)
 
     return Guard(app, sessions, port, login, asked)
+
+
+def _static() -> Callable[[Request], Awaitable[Response]]:
+    """Return what answers with the files of style and script, which anybody may read.
+
+    From memory: a file that is open for each answer, and a thread, are what others could use up.
+    """
+    files = {path.name: path.read_bytes() for path in (FOLDER / "static").iterdir() if path.is_file()}
+
+    async def answer(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in files:
+            return PlainTextResponse("there is no such file\n", 404)
+        return Response(files[name], media_type=_KINDS.get(Path(name).suffix, "application/octet-stream"))
+
+    return answer
 
 
 def _first(desk: Desk) -> str:

@@ -10,12 +10,13 @@ from html import escape
 from typing import TYPE_CHECKING
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hybrid.base.atomic import make_private_folder, write_atomic
 from hybrid.dashboard.app import application
 from hybrid.dashboard.guard import Sessions
 from hybrid.ipc.endpoint import run_folder
-from hybrid.ipc.loopback import HOST, LOOK_S, MOST_HEAD, cutting_off, listening
+from hybrid.ipc.loopback import BACKLOG, HOST, LOOK_S, MOST_HEAD, bounded, cutting_off, listening
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from hybrid.dashboard.desk import Desk
 
-_BACKLOG = 32
 _END_S = 2.0
 """Seconds for requests that are being answered when the page ends."""
 
@@ -46,7 +46,7 @@ class Dashboard:
         self._idle_s = idle_s
         self._clock = clock
         self._asked_s = clock()
-        self._socket = listening(port, _BACKLOG)
+        self._socket = listening(port, BACKLOG)
         self.port: int = self._socket.getsockname()[1]
         self.sessions = Sessions()
         app = application(desk, self.sessions, self.port, self._asked)
@@ -54,7 +54,8 @@ class Dashboard:
             app,
             lifespan="off",
             ws="none",
-            http="h11",
+            http=bounded(H11Protocol),
+            backlog=BACKLOG,
             loop="asyncio",
             log_config=None,
             access_log=False,

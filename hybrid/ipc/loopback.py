@@ -33,6 +33,10 @@ SILENT_S = 15.0
 """Seconds after which a connection is cut off on which no request came, or not to its end."""
 MOST_SILENT = 32
 """Such connections at a time: beyond that those are cut off that were silent longest."""
+MOST_BEGUN = 96
+"""Such connections at a time between two looks: each one more cuts off the oldest at once."""
+BACKLOG = 32
+"""Connections that may wait, and that uvicorn takes at once: with those above they stay below 256 open files."""
 LOOK_S = 1.0
 """Seconds between two looks at connections that take too long."""
 
@@ -178,11 +182,35 @@ def cutting_off(connections: Iterable[Any], clock: Callable[[], float]) -> Calla
 
     async def cut_off() -> None:
         # With its request: a program that asks again and again is met between two requests each time.
-        for connection, _ in silence.late([(one, one.cycle) for one in connections if _is_silent(one.cycle)]):
+        for connection, _ in silence.late([(one, one.cycle) for one in connections if _is_silent(one)]):
             connection.transport.abort()
 
     return cut_off
 
 
-def _is_silent(cycle: Any) -> bool:
-    return cycle is None or cycle.response_complete or cycle.more_body
+def bounded(protocol: type[Any]) -> type[Any]:
+    """Return a protocol for one server of uvicorn, whose oldest silent connection gives way beyond `MOST_BEGUN`.
+
+    Between two looks a program can begin more connections than a process may have open, and then nobody is taken.
+    """
+    begun: dict[Any, None] = {}  # Those that came first stand first.
+
+    class Bounded(protocol):
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            begun[self] = None
+            silent = [one for one in begun if _is_silent(one) and not one.transport.is_closing()]
+            if len(silent) > MOST_BEGUN:
+                silent[0].transport.abort()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            begun.pop(self, None)
+            super().connection_lost(exc)
+
+    return Bounded
+
+
+def _is_silent(connection: Any) -> bool:
+    """Return whether nothing is asked on a connection, not all of it, or more before the answer is there or taken."""
+    cycle, flow = connection.cycle, connection.flow
+    return cycle is None or cycle.response_complete or cycle.more_body or flow.read_paused or flow.write_paused

@@ -10,12 +10,15 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hybrid.ipc.loopback import (
+    BACKLOG,
     CHALLENGE,
     HOST,
     LOOK_S,
     MOST_HEAD,
+    bounded,
     cutting_off,
     grouped,
     place_problem,
@@ -68,7 +71,8 @@ def build_http(home: Path, cwd: str, port: int, clock: Callable[[], float] = tim
     app = build_server(session_of).streamable_http_app(streamable_http_path=PATH, host=HOST)
     config = uvicorn.Config(
         _Guard(app, home, port),
-        http="h11",
+        http=bounded(H11Protocol),
+        backlog=BACKLOG,
         log_config=None,
         access_log=False,
         server_header=False,

@@ -5,14 +5,15 @@ A question waits for a service that starts and for a first build of the index, a
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import anyio
-import anyio.to_thread
-from msgspec import Struct
+from msgspec import Struct, field
 
 from hybrid.ipc.control import NoServiceError, exchange
 from hybrid.ipc.start import start_service
@@ -33,6 +34,8 @@ _BUILD_S = 20.0
 """Seconds for which a first build is waited for by a client that hears of no progress: many give up after a minute."""
 _LONG_BUILD_S = 1800.0
 """The same for a client that hears of progress."""
+_AT_ONCE = 4
+"""Questions of a session at a time; the others wait, and those of other sessions do not wait for them."""
 _LOOK_S = 0.05
 _LOOK_AT_BUILD_S = 0.5
 
@@ -62,6 +65,9 @@ class Session(Struct):
     environ: dict[str, str] = {}
     session: str = ""
     has_asked_roots: bool = False
+    _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(_AT_ONCE, "ask"))
+    """A question that was cancelled keeps its thread until it is answered: else a client that asks and cancels, again
+    and again, would take all connections of the service."""
 
     async def ask(self, name: str, arguments: dict[str, Any], progress: Progress | None = None) -> dict[str, Any]:
         """Return the answer of an operation: `result` and `text`.
@@ -77,7 +83,7 @@ class Session(Struct):
         until_s = time.monotonic()
         limits = {"busy": _BUSY_S, "building": _LONG_BUILD_S if progress else _BUILD_S}
         while True:
-            answer = await anyio.to_thread.run_sync(self._exchange, name, arguments, abandon_on_cancel=True)
+            answer = await asyncio.wrap_future(self._threads.submit(self._exchange, name, arguments))
             error = answer.get("error")
             if error is None:
                 return answer

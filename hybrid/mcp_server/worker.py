@@ -26,7 +26,7 @@ from hybrid.base.lasting import how_to_add
 from hybrid.daemon.lifecycle import detach_from_caller
 from hybrid.daemon.server import Listener
 from hybrid.ipc.endpoint import read_endpoint, run_folder
-from hybrid.ipc.loopback import listening, token_of
+from hybrid.ipc.loopback import BACKLOG, listening, token_of
 from hybrid.ipc.start import start_service
 from hybrid.ipc.wire import PROTOCOL, Connection, WireError
 from hybrid.mcp_server.relay import NAME, failure_path
@@ -48,7 +48,6 @@ _LINE_BYTES = 16_000_000
 _TOKEN_S = 10.0
 """Seconds in which the service has a token that was started now."""
 _LOOK_S = 0.05
-_BACKLOG = 128
 
 
 def main() -> int:
@@ -204,7 +203,7 @@ class _Worker:
         try:
             try:
                 await self._wait_for_token(str(hello["cwd"]))
-                own = listening(port, _BACKLOG)  # Whoever is told the port may connect at once.
+                own = listening(port, BACKLOG)  # Whoever is told the port may connect at once.
             except OSError as error:
                 problem = f"port {port} cannot be had: {error}" if error.errno else str(error)
                 writer.write(json.dumps({"error": problem}).encode() + b"\n")

@@ -14,7 +14,16 @@ import pytest
 from hybrid.daemon.http import HttpInterface
 from hybrid.dashboard.desk import Desk
 from hybrid.dashboard.serving import Dashboard
-from hybrid.ipc.loopback import MOST_SILENT, SILENT_S, Silence, cutting_off, listening, token_of
+from hybrid.ipc.loopback import (
+    MOST_BEGUN,
+    MOST_SILENT,
+    SILENT_S,
+    Silence,
+    bounded,
+    cutting_off,
+    listening,
+    token_of,
+)
 from hybrid.mcp_server.http import build_http
 from tests.support.agent import until
 
@@ -328,12 +337,23 @@ class _Connection:
     """A connection of uvicorn; its transport is itself."""
 
     is_cut = False
+    read_paused = False
+    write_paused = False
 
     def __init__(self) -> None:
-        self.transport, self.cycle = self, _Request()
+        self.transport, self.cycle, self.flow = self, _Request(), self
 
     def abort(self) -> None:
         self.is_cut = True
+
+    def is_closing(self) -> bool:
+        return self.is_cut
+
+    def connection_made(self, transport: object) -> None:
+        """As uvicorn calls it."""
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """As uvicorn calls it."""
 
 
 def test_a_connection_that_asks_again_and_again_is_kept() -> None:
@@ -347,6 +367,38 @@ def test_a_connection_that_asks_again_and_again_is_kept() -> None:
         busy.cycle = _Request()
 
     assert (False, True) == (busy.is_cut, idle.is_cut)
+
+
+@pytest.mark.parametrize("pause", ["", "read_paused", "write_paused"])
+def test_who_does_not_take_the_answer_is_cut_off(pause: str) -> None:
+    """One that asks more meanwhile, or reads nothing, held its connection for ever; one that waits is kept."""
+    clock, connection = Clock(), _Connection()
+    connection.cycle.response_complete = False
+    cut_off = cutting_off([connection], clock)
+    if pause:
+        setattr(connection, pause, True)
+    asyncio.run(cut_off())
+    clock.now_s = SILENT_S
+    asyncio.run(cut_off())
+
+    assert bool(pause) == connection.is_cut
+
+
+def test_between_two_looks_the_oldest_silent_one_gives_way() -> None:
+    """A storm of connections took all files of a process within a second, and with them every session of tools."""
+    kind = bounded(_Connection)
+    first, *others = made = [kind() for _ in range(MOST_BEGUN + 2)]
+    first.cycle.response_complete = False  # It waits for its answer.
+    for one in made[:-1]:
+        one.connection_made(one)
+    assert not any(one.is_cut for one in made)
+    made[-1].connection_made(made[-1])
+    assert [others[0]] == [one for one in made if one.is_cut]
+    others[1].connection_lost(None)
+    late = kind()
+    late.connection_made(late)
+    assert not late.is_cut
+    assert not others[2].is_cut
 
 
 def _is_answered(server: Server) -> bool:

@@ -68,6 +68,15 @@ def test_a_wrong_cookie_is_no_session(served: Served, cookie: str) -> None:
     assert _is_nothing(page.text)
 
 
+@pytest.mark.parametrize("others", ['a="; ', 'a="' + '\\"' * 7_000 + '"; ', "a; =b;; "])
+def test_a_cookie_of_others_hides_ours_from_nobody(served: Served, browser: Browser, others: str) -> None:
+    """Cookies do not keep ports apart; one full of escapes kept the page busy for seconds, whoever sent it."""
+    ours = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+    page = browser.get(f"{served.base}/lessons", Cookie=others + ours)
+
+    assert 200 == page.status
+
+
 @pytest.mark.parametrize("token", ["", "x", "A" * 43, "ü" * 43])
 def test_a_wrong_token_is_no_login(served: Served, token: str) -> None:
     """No cookie is given for any other token."""
