@@ -478,7 +478,7 @@ def _shown(value: object) -> str:
 def _mended(parts: list[str]) -> list[str]:
     """Return the list that was meant where an earlier version cut TOML text at its commas (#16), else `parts`."""
     whole = ",".join(parts)
-    if not re.fullmatch(r"""\[\s*["'].*["']\s*,?\s*\]""", whole, re.DOTALL):
+    if not re.fullmatch(r"""\[\s*["'].*["']\s*(?:,\s*)?\]""", whole, re.DOTALL):
         return parts
     try:
         meant = _toml_value(whole)

@@ -39,7 +39,7 @@ _SAYS_NOTHING = re.compile(
 )
 """Pattern of the lines by which six clients and the usual programs say that a search found nothing."""
 
-_CLASSES = re.compile(r"\\[AbBdDsSwWzZ<>]|\[[^\]\n]*\]|\{\d*,?\d*\}|\(\?[a-z:=!<>]*|[.]?[*+?]")
+_CLASSES = re.compile(r"\\[AbBdDsSwWzZ<>]|\[[^\]\n]{0,100}\]|\{\d{0,9},?\d{0,9}\}|\(\?[a-z:=!<>]*|[.]?[*+?]")
 _ESCAPED = re.compile(r"\\(.)")
 _APART = re.compile(r"[^\w:./$-]+")
 

@@ -22,7 +22,7 @@ _NAMED = (
     r"protocol|extension|defmodule|defp|macro_rules!|type|package)[ \t]+(?:\([^)\n]{0,80}\)[ \t]*)?"
     r"(?P<name>[\w$.]*[\w$?!])(?=[ \t]*(?:[(<:{=\[;]|where\b|extends\b|implements\b|struct\b|interface\b|do\b|$))"
 )
-_IMPL = r"(?:unsafe[ \t]+)?impl\b(?:<[^\n{]{0,120}?>)?[ \t]+(?:[^\n{]{1,120}?[ \t]for[ \t]+)?(?P<impl>[\w:]+)"
+_IMPL = r"(?:unsafe[ \t]+)?impl\b(?:<[^\n{]{0,120}?>)?[ \t]+(?![ \t])(?:[^\n{]{1,120}?[ \t]for[ \t]+)?(?P<impl>[\w:]+)"
 _TYPED = (  # Java, C#, C, C++: `public int size(`, `static void *f(`.
     r"(?:(?:public|private|protected|static|final|virtual|inline|extern|override|async)[ \t]+){1,4}"
     r"[\w<>\[\],.*& :]{0,60}?[ \t*&](?P<typed>[A-Za-z_]\w*)[ \t]*\((?=[^;\n]*$)"

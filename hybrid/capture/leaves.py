@@ -85,7 +85,7 @@ _MAX_KEYED_CHARS = 512
 _MAX_INT = 2**63
 _RETURN = "\ue00d"
 """Character after a line end that was a carriage return alone; it is taken out of every text before."""
-_OVERWRITTEN = re.compile(rf"[^\n]*\n{_RETURN}")
+_OVERWRITTEN = re.compile(rf"(?:^|(?<={_RETURN}))[^\n]*\n{_RETURN}", re.MULTILINE)
 _LONE_RETURN = re.compile(r"\r(?![\r\n]|\Z)")
 
 Cut = tuple[int, int, str]

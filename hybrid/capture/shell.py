@@ -18,7 +18,7 @@ def without_bodies(command: str) -> str:
         if not match:
             break
         begin = command.find("\n", match.end())
-        end = re.compile(rf"^\s*{match[2]}[ \t]*$", re.MULTILINE).search(command, begin) if begin >= 0 else None
+        end = re.compile(rf"^[ \t]*{match[2]}[ \t]*$", re.MULTILINE).search(command, begin) if begin >= 0 else None
         rest = command[match.end() : begin] if begin >= 0 else command[match.end() :]
         command = command[: match.start()] + rest + (command[end.end() :] if end else "")
     return command
@@ -32,7 +32,7 @@ _PYTHON = re.compile(r"(?:.*/)?(?:python[\d.]*w?|pypy[\d.]*|py)(?:\.exe)?\Z", re
 _ENTRY = re.compile(r"(?:.*/)?hybrid/entry\.py\Z")
 _SHELL = re.compile(r"(?:.*/)?(?:ba|z|da|k)?sh\Z")
 _ASSIGNED = re.compile(r"\w+=")
-_REDIRECTED = re.compile(r"\d*>&\d+|&>>?|\d*>\|")
+_REDIRECTED = re.compile(r"(?<!\d)\d*>(?:&\d+|\|)|&>>?")
 _INTO_FILE = re.compile(r"\d*>>?(?!/dev/)")
 _BACKSLASH = re.compile(r"\\(?=\w)")
 
@@ -212,7 +212,7 @@ def _is_file(word: str) -> bool:
 Work = Literal["check", "search", "read", "look", "list", "git", "run"]
 
 _SPACES = re.compile(r"[ \t]+")
-_NOISE = re.compile(r"\s*(?:2>&1|&>\s*\S+|2>\s*/dev/null|>\s*/dev/null|<\s*/dev/null|\|\|\s*true)")
+_NOISE = re.compile(r"(?<!\s)\s*(?:2>&1|&>\s*\S+|2>\s*/dev/null|>\s*/dev/null|<\s*/dev/null|\|\|\s*true)")
 _ASSIGNMENTS = re.compile(r"^(?:[A-Z_][A-Z0-9_]*=\S*\s+)+")
 _LEADING = re.compile(r"^(?:sudo|time|nice|nohup|command|(?:/usr/bin/)?env|exec|timeout(?:\s+-\S+)*\s+\S+)\s+")
 _TRIVIAL = frozenset("cd pwd echo export set source true sleep clear date whoami ls mkdir popd pushd printf".split())

@@ -20,7 +20,7 @@ MAX_FIELD_CHARS = 600
 
 _MAX_AGENT_CHARS = 40_000
 _FENCE = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
-_HEADING = re.compile(r"^\s*(?:#{1,6}\s+(.+?)\s*#*|\*\*([^*\n]{2,160}?):?\*\*:?|([A-Z][\w' -]{2,40}):)\s*$")
+_HEADING = re.compile(r"^\s*(?:#{1,6}\s+(\S.*)|\*\*([^*\n]{2,160}?):?\*\*:?|([A-Z][\w' -]{2,40}):)\s*$")
 _LEAD = re.compile(r"^\s*(?:[-*•]\s+)?\*\*([^*\n]{2,40}?):?\*\*:?\s+(\S.*)$")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
 _MARKS = re.compile(r"\*\*|__|[✅✔✓❌⚠️🎉]\s*")
@@ -104,7 +104,7 @@ def _parts(text: str) -> dict[str, list[str]]:
     for line in _FENCE.sub("", text).splitlines():
         heading = _HEADING.match(line)
         if heading:
-            named = _field_of(heading[1] or heading[2] or heading[3])
+            named = _field_of((heading[1] or "").rstrip("# ") or heading[2] or heading[3] or "")
             own = len(line) - len(line.lstrip("# ")) if heading[1] else 9
             if named or own < level:  # A heading below says what its parent does, unless it names a field.
                 field, level = named, own

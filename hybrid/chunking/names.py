@@ -240,7 +240,7 @@ def go_field(node: Node) -> Sequence[Named]:
 
 def go_method(node: Node) -> Sequence[Named]:
     """Return a method with its receiver type as owner."""
-    receiver = re.search(r"(\w+)\s*(?:\[[^()]*\])?\s*\)$", field_text(node, "receiver"))
+    receiver = re.search(r"\b(\w+)\s*(?:\[[^()\[\]]*\]\s*)?\)$", field_text(node, "receiver"))
     return [Named(field_text(node, "name"), receiver.group(1) if receiver else "")]
 
 

@@ -91,8 +91,8 @@ def _closes(line: str, fence: str) -> bool:
     return len(mark) >= len(fence) and set(mark) == {fence[0]}
 
 
-_LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
-_ANCHOR = re.compile(r"\{#[^}]*\}\s*$|<[^>]+>")
+_LINK = re.compile(r"!?\[([^\]]{0,100})\](?:\([^)]{0,100}\)|\[[^\]]{0,100}\])")
+_ANCHOR = re.compile(r"\{#[^{}]*\}\s*$|<[^<>]+>")
 
 
 def _plain(title: str) -> str:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.errors import HybridError
 from hybrid.cli.common import add_common, directory_of, positive, print_found, workspace_of
+from hybrid.render.marks import harmless_line
 from hybrid.render.numbers import amount
-from hybrid.render.visible import visible_line
 
 if TYPE_CHECKING:
     import argparse
@@ -40,10 +40,11 @@ def run(args: argparse.Namespace) -> int:
     n_commits = history.n_commits_of(path)
     form = {"path": path, "commits": n_commits, "read": history.n_commits, "files": [one._asdict() for one in found]}
     lines = [
-        visible_line(f"{one.share:>4.0%}  {one.path} ({amount(one.commits, 'commit')} of {n_commits})") for one in found
+        harmless_line(f"{one.share:>4.0%}  {one.path} ({amount(one.commits, 'commit')} of {n_commits})")
+        for one in found
     ]
     of = f"{amount(n_commits, 'commit')} of the {history.n_commits:,} read"
-    return print_found(args, form, lines, f"Nothing changed together with {visible_line(path)}: it is in {of}.")
+    return print_found(args, form, lines, f"Nothing changed together with {harmless_line(path)}: it is in {of}.")
 
 
 def _path_in(root: Path, file: Path) -> str:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from hybrid.cli.common import say
 from hybrid.cli.streams import marked_path
-from hybrid.render.visible import visible, visible_line
+from hybrid.render.marks import harmless, harmless_line, without_marks
+from hybrid.render.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -113,7 +114,7 @@ def _host() -> str:
 
 def styled(text: str, style: str) -> str:
     """Return one line of text in a style, with marks for what a terminal obeys."""
-    return f"{_ESC}[{_STYLES[style]}m{visible_line(text)}{_ESC}[0m" if text else ""
+    return f"{_ESC}[{_STYLES[style]}m{harmless_line(text)}{_ESC}[0m" if text else ""
 
 
 def linked(shown: str, target: str) -> str:
@@ -132,7 +133,13 @@ def painted(text: str, spans: Iterable[Span], found: Sequence[tuple[int, int]] =
         text: One line; tabs stay.
         spans: Parts with a style, none of which overlap.
         found: Parts that stand out besides, in ascending order.
+
+    Returns:
+        The line; without styles where marks in it were changed, since the places are others then.
     """
+    changed = without_marks(text)
+    if changed != text:
+        return visible(changed).replace("\n", "\\x0a")
     styles = [""] * len(text)
     for start, end, style in spans:
         styles[start:end] = [_STYLES[style]] * (min(end, len(text)) - start)
@@ -166,12 +173,12 @@ class PlaceLinks:
         """Return a line with the places of the items of an event as links; as it is where there are no links."""
         if self._look is None:
             return line
-        line = visible(line)
+        line = harmless(line)
         for item in items:
             path, start = str(item.get("path") or ""), item.get("start_line")
             target = "" if item.get("id") else link_to(self._look, self._root, path, start or 1)
             if target:
-                place = rf"(?<!\S){re.escape(visible_line(path))}:{start}(-\d+)?\b"
+                place = rf"(?<!\S){re.escape(harmless_line(path))}:{start}(-\d+)?\b"
                 line = re.sub(place, lambda found, to=target: linked(found.group(), to), line, count=1)
         return line
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hybrid.base.errors import HybridError, ProjectError
 from hybrid.cli.streams import marked_path
-from hybrid.render.visible import json_escaped, visible, visible_line
+from hybrid.render.marks import harmless, harmless_json, harmless_line, without_marks
+from hybrid.render.visible import json_escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -146,14 +147,25 @@ def waiting_lines(workspace: Workspace) -> list[str]:
     return [f"the project's config.toml sets {keys}, which counts after `hybrid trust`"] if keys else []
 
 
-def print_json(data: Mapping[str, Any]) -> None:
-    """Print one JSON object; controls, invisible characters and lone surrogates of odd file names are escaped."""
-    sys.stdout.write(json_escaped(json.dumps(data, ensure_ascii=False, indent=2)) + "\n")
+def print_json(data: Mapping[str, Any], *, frame: str = "") -> None:
+    """Print one JSON object; controls, invisible characters and lone surrogates of odd file names are escaped.
+
+    Args:
+        data: An agent reads its texts as they are, so marks in them are changed as everywhere.
+        frame: A text of our own frame in it, which stays as it is; empty for none.
+    """
+    data = harmless_json(data, lambda text: text if frame and text == frame else without_marks(text))
+    marked_path(sys.stdout).write(json_escaped(json.dumps(data, ensure_ascii=False, indent=2)) + "\n")
 
 
 def say(text: str) -> None:
     """Print a line for a person on standard output."""
     sys.stdout.write(f"{text}\n")
+
+
+def say_frame(text: str) -> None:
+    """Print a frame of our own, whose marks stay as they are; what it holds was neutralised when it was rendered."""
+    marked_path(sys.stdout).write(f"{text}\n")
 
 
 def warn(text: str) -> None:
@@ -201,7 +213,7 @@ def print_found(
 
 def say_line(text: str) -> None:
     """Print one line with names and paths in it; line ends and tabs become marks, since they would forge lines."""
-    say(visible_line(text))
+    say(harmless_line(text))
 
 
 _SHOWN_PROBLEMS = 5
@@ -234,7 +246,7 @@ def print_table(rows: Sequence[tuple[str, str]]) -> None:
     table.add_column(overflow="fold")
     for label, value in rows:
         # As `Text`, since rich reads commands of its own from a plain string: colours, links, emoji.
-        table.add_row(Text(visible(label)), Text(visible(value)))
+        table.add_row(Text(harmless(label)), Text(harmless(value)))
     Console(file=marked_path(sys.stdout), highlight=False, soft_wrap=False).print(table)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hybrid.cli.common import add_common, say
 from hybrid.cli.completing_values import SHELLS
-from hybrid.render.visible import visible_line
+from hybrid.render.marks import harmless_line
 
 _ANSWER = "answer"
 _FOLDER = Path(__file__).parent / "shells"
@@ -50,8 +50,8 @@ def run(args: argparse.Namespace) -> int:
     offer = offer_for(args.words)
     for value, about in offer.values:
         # A name that a terminal would obey, or that would become an option, is none to put into a command line.
-        if value == visible_line(value):
-            say(f"{value}\t{visible_line(about)}" if about else value)
+        if value == harmless_line(value):
+            say(f"{value}\t{harmless_line(about)}" if about else value)
     if offer.paths:
         say(f":{offer.paths}")
     return 0

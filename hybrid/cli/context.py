@@ -6,10 +6,10 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from hybrid.answer.log_fields import english_part
-from hybrid.cli.common import add_common, number_in, print_json, say, workspace_of
+from hybrid.cli.common import add_common, number_in, print_json, say, say_frame, workspace_of
 from hybrid.health.gate_words import gate_rows, kind_rows
+from hybrid.render.marks import harmless_line
 from hybrid.render.numbers import evidence_line
-from hybrid.render.visible import visible_line
 
 if TYPE_CHECKING:
     from hybrid.answer.turn import Decision, KindSearch
@@ -56,9 +56,12 @@ def run(args: argparse.Namespace) -> int:
         has_records = any(item.hit.is_record for item in decision.items)
         records = kinds.by_path(workspace) if has_records else dict[str, Record]()
         form = context_json(decision, project=name, is_explained=args.explain, records=records)
-        print_json(form | _gate_form(decision.verdict))
+        print_json(form | _gate_form(decision.verdict), frame=decision.text)
     else:
-        say(decision.text if decision.is_injected else decision.debug_line)
+        if decision.is_injected:
+            say_frame(decision.text)
+        else:
+            say(decision.debug_line)
         if args.explain:
             say("\n".join(explanation(decision)))
     return 0 if decision.is_injected else 1
@@ -123,5 +126,5 @@ def _row(hit: Hit, fate: str) -> str:
     bm25 = "–" if hit.bm25 is None else f"{hit.bm25:.2f}"
     legs = f"{cosine:>6} ({hit.cosine_rank or '–':>3})  {bm25:>6} ({hit.bm25_rank or '–':>3})"
     place = record_id(hit.path) if hit.is_record else f"{hit.path}:{hit.start_line}-{hit.end_line}"
-    named = visible_line(f"{place} {hit.name}")
+    named = harmless_line(f"{place} {hit.name}")
     return f"{hit.rank or '–':>4}  {legs}  {hit.rrf:.5f}  {hit.relevance:>9.2f}  {fate:<11}  {named}"

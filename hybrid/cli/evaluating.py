@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid.cli.common import say
-from hybrid.render.visible import visible_line
+from hybrid.render.marks import harmless_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -47,7 +47,7 @@ def print_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]])
     """Print a plain table, the first column to the left, the others to the right; some letters fill two columns."""
     from rich.cells import cell_len
 
-    listed = [[visible_line(cell) for cell in row] for row in (heads, *rows)]
+    listed = [[harmless_line(cell) for cell in row] for row in (heads, *rows)]
     widths = [max(cell_len(row[column]) for row in listed) for column in range(len(heads))]
     say(title)
     for row in listed:

@@ -15,8 +15,8 @@ from hybrid.base.errors import HybridError
 from hybrid.cli.common import Action, add_actions, number_in, print_done, print_found, workspace_of
 from hybrid.cli.index_file import export, import_file
 from hybrid.cli.streams import build_progress
+from hybrid.render.marks import harmless_line
 from hybrid.render.numbers import amount
-from hybrid.render.visible import visible_line
 
 if TYPE_CHECKING:
     from hybrid.team.store import Held
@@ -61,7 +61,7 @@ def push(args: argparse.Namespace) -> int:
         store.close()
     form = {"repository": repository, "commit": commit, **to_builtins(pushed)}
     line = f"pushed {commit[:12]} of {repository}: {amount(pushed.files, 'file')}, {pushed.written} written"
-    lines = [visible_line(line)]
+    lines = [harmless_line(line)]
     if pushed.texts:
         lines.append(f"stored what {amount(pushed.texts, 'file')} say, to be shown (index.store_text)")
     if pushed.texts_deleted:
@@ -93,7 +93,7 @@ def status(args: argparse.Namespace) -> int:
         return print_found(args, form, [], f"{uri}: {error}" if uri else str(error))
     form |= {"store": store.capabilities.product, "repositories": to_builtins(held)}
     head = f"{uri}: {store.capabilities.product}, collection {settings.collection}"
-    lines = [visible_line(line) for one in held for line in _lines(one)]
+    lines = [harmless_line(line) for one in held for line in _lines(one)]
     return print_found(args, form, [head, *lines] if held else [], f"{head}: nothing was pushed yet")
 
 
@@ -132,7 +132,7 @@ def drop(args: argparse.Namespace) -> int:
             name = f"{commits[0][:12]} of {repository}"
     finally:
         store.close()
-    print_done(args, {"dropped": name}, visible_line(f"dropped {name}"))
+    print_done(args, {"dropped": name}, harmless_line(f"dropped {name}"))
     return 0
 
 

@@ -15,8 +15,8 @@ from hybrid.cli.common import add_common, positive, print_found, workspace_of
 from hybrid.cli.pause import duration_s, session_id
 from hybrid.feedback.events import compared_in, log_folder, newest_events
 from hybrid.health.explaining import item_place, learned_ids
+from hybrid.render.marks import harmless_line
 from hybrid.render.numbers import bar, local_time, number
-from hybrid.render.visible import visible_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,7 +96,7 @@ def line_of(event: dict[str, Any]) -> str:
         quoted_prompt(event, _PROMPT_CHARS),
         _what(event),
     ]
-    return visible_line("  ".join(part for part in parts if part).rstrip())
+    return harmless_line("  ".join(part for part in parts if part).rstrip())
 
 
 def _wanted(args: argparse.Namespace, workspace: Workspace) -> Callable[[dict[str, Any]], bool]:

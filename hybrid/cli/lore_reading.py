@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from hybrid.cli.common import print_found, query_of, warn, workspace_of
 from hybrid.knowledge.stores import RecordStores, names_of
 from hybrid.records.lore.eligible import best_matches, latest_handoff, listed
 from hybrid.records.lore.files import project_folder
-from hybrid.records.lore.showing import shown_fields
+from hybrid.records.lore.showing import field_lines, shown_fields
 from hybrid.records.lore.types import Handoff, day_of
 from hybrid.render.frame import Entry, render_entry
 from hybrid.render.marks import neutralise_line
@@ -124,14 +123,11 @@ def show_record(args: argparse.Namespace) -> int:
     one = record_of(open_lore(args), args.id)
     if one is None:
         return print_found(args, {"records": []}, [], f"No record {args.id}; `hybrid lore list --all` shows ids.")
-    fields = shown_fields(one.value.fields)
     lines = [_whole(one)]
     if not args.quiet:
         lines.append(f"  status: {one.status}")
-        for key, value in fields.items():
-            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            lines.append(f"  {neutralise_line(key)}: {neutralise_line(text)}")
-    return print_found(args, {"records": [one.as_json() | {"fields": fields}]}, lines)
+        lines += [f"  {line}" for line in field_lines(one.value.fields)]
+    return print_found(args, {"records": [one.as_json() | {"fields": shown_fields(one.value.fields)}]}, lines)
 
 
 def show_latest(args: argparse.Namespace) -> int:

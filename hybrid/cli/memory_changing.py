@@ -17,6 +17,7 @@ from hybrid.base.errors import HybridError
 from hybrid.base.home import expanded
 from hybrid.cli.common import print_done, print_json, say, say_unread, warn
 from hybrid.cli.memory_reading import flushed, open_memory
+from hybrid.cli.streams import marked_path
 from hybrid.health.memory_figures import rows_in_words
 from hybrid.project.registry import load_registry
 from hybrid.records.memory.importing import MAX_LINE_CHARS
@@ -219,9 +220,10 @@ def export(args: argparse.Namespace) -> int:
 
 
 def _write_out(lines: Iterable[str]) -> int:
+    out = marked_path(sys.stdout)  # As they are: `memory import` takes them back.
     n = 0
     for line in lines:
-        sys.stdout.write(f"{json_escaped(line)}\n")
+        out.write(f"{json_escaped(line)}\n")
         n += 1
     return n
 

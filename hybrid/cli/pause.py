@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from hybrid.base.errors import HybridError
 from hybrid.cli.common import add_common, print_done, workspace_of
 from hybrid.hooks.names import SESSION_VARIABLES
-from hybrid.render.visible import visible_line
+from hybrid.render.marks import harmless_line
 from hybrid.session.pauses import Pause, pause, pauses, resume
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _resume(args: argparse.Namespace, home: Path, wanted: Pause) -> int:
 
 
 def _told(args: argparse.Namespace, home: Path, code: int, text: str) -> int:
-    print_done(args, {"pauses": [entry.as_json(time.time()) for entry in pauses(home)]}, visible_line(text))
+    print_done(args, {"pauses": [entry.as_json(time.time()) for entry in pauses(home)]}, harmless_line(text))
     return code
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.common import add_common, print_found, workspace_of
-from hybrid.render.visible import visible_line
+from hybrid.render.marks import harmless_line
 
 if TYPE_CHECKING:
     from hybrid.workspace import Workspace
@@ -102,4 +102,4 @@ def _lines(form: dict[str, Any]) -> list[str]:
         ("HYBRID_HOME", form["home"]),
     ]
     width = max(len(label) for label, _ in rows)
-    return [visible_line(f"{label:<{width}}  {value}") for label, value in rows]
+    return [harmless_line(f"{label:<{width}}  {value}") for label, value in rows]

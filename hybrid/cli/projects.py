@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.errors import ProjectError
 from hybrid.cli.common import add_common, print_done, print_found, print_json, say, say_line, workspace_of
+from hybrid.render.marks import harmless_line
 from hybrid.render.numbers import amount
-from hybrid.render.visible import visible_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         projects = indexed_projects(home)
         rows = (f"{project.key}  {project.size_bytes / 1e6:8.1f} MB  {_named(project)}" for project in projects)
         form = {"projects": [project.as_json() for project in projects]}
-        return print_found(args, form, list(map(visible_line, rows)))
+        return print_found(args, form, list(map(harmless_line, rows)))
     if not args.name:
         raise ProjectError("`hybrid projects forget` needs the NAME or key of a project; `hybrid projects` lists them")
     return _forget(args, workspace, named_project(home, args.name))
@@ -80,7 +80,7 @@ def _group(args: argparse.Namespace, home: Path) -> int:
         print_done(args, form, f"deleted the group {args.name}")
         return 0
     about = f"no group is called {args.name}" if args.name else "no groups"
-    return print_found(args, form, list(map(visible_line, rows)), f"{about}; `hybrid projects group NAME PROJECT…`")
+    return print_found(args, form, list(map(harmless_line, rows)), f"{about}; `hybrid projects group NAME PROJECT…`")
 
 
 def _named(project: IndexedProject) -> str:

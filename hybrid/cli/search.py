@@ -12,8 +12,8 @@ from hybrid.base.errors import HybridError
 from hybrid.base.tokens import query_tokens, term_spans
 from hybrid.cli.colours import link_to, linked, look_of, painted, styled, write_line
 from hybrid.cli.common import add_common, add_repeated, positive, print_json, query_of, say, warn, workspace_of
+from hybrid.render.marks import harmless_line, without_marks
 from hybrid.render.numbers import amount
-from hybrid.render.visible import visible_line
 
 if TYPE_CHECKING:
     from hybrid.ask.search import EverywhereResult, FoundIn, ResultHit, ResultList, SearchRequest, SearchResult
@@ -91,7 +91,7 @@ def _everywhere(args: argparse.Namespace, workspace: Workspace, query: Query, wa
         result = _in_projects(args.group, workspace, query, wanted)
     if not args.quiet:
         for problem in result.problems:
-            warn(visible_line(problem))
+            warn(harmless_line(problem))
     if args.json:
         print_json(everywhere_json(query, args.mode, result, is_explained=args.explain))
         return 0 if result.hits else 1
@@ -171,12 +171,11 @@ class _Printer:
 
     def hit(self, found: ResultHit, place: FoundIn | None = None) -> None:
         """Print a hit; `place` says in which of several projects."""
-        from hybrid.render.marks import neutralise_line
         from hybrid.render.numbers import evidence_line
 
         hit, text = found.hit, found.text
-        header = neutralise_line(found.header) if hit.is_record else visible_line(found.header)
-        project = f"{visible_line(place.project)}: " if place else ""
+        header = harmless_line(found.header)
+        project = f"{harmless_line(place.project)}: " if place else ""
         if self._look is None:
             say(f"{hit.rank:>2}  {project}{header}")
         else:
@@ -202,16 +201,17 @@ class _Printer:
 
     def _header(self, header: str, hit: Hit, root: str) -> str:
         """Return the line that names a hit: the place in bold and, where its file is, as a link."""
-        found = None if hit.is_record else re.search(rf"{re.escape(visible_line(hit.path))}(:\d+(-\d+)?)?", header)
+        found = None if hit.is_record else re.search(rf"{re.escape(harmless_line(hit.path))}(:\d+(-\d+)?)?", header)
         if found is None:
             return styled(header, "bold")
         shown = styled(found.group(), "path")
         link = link_to(self._look, root, hit.path, hit.start_line)
-        return f"{visible_line(header[: found.start()])}{linked(shown, link)}{visible_line(header[found.end() :])}"
+        return f"{harmless_line(header[: found.start()])}{linked(shown, link)}{harmless_line(header[found.end() :])}"
 
     def _lines(self, found: ResultHit, text: str) -> None:
         """Print the telling lines, with --verbose all."""
-        shown = text if self.args.verbose else found.telling
+        text = without_marks(text)  # As one, since a mark may be spread over lines.
+        shown = text if self.args.verbose else without_marks(found.telling)
         lines = shown.split("\n") if shown else []
         if self._look is None:
             for line in lines:

@@ -10,7 +10,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from hybrid.render.visible import visible
+from hybrid.render.marks import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class VisibleStream:
-    """A text stream that shows control and invisible characters as marks; all else is the stream below."""
+    """A text stream through which people and agents get no text but what `harmless` leaves; else the stream below."""
 
     def __init__(self, raw: TextIO) -> None:
         self.raw = raw
 
     def write(self, text: str) -> int:
-        """Write text with marks; returns the number of characters of the text as it was given."""
-        self.raw.write(visible(text))
+        """Write harmless text; returns the number of characters of the text as it was given."""
+        self.raw.write(harmless(text))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
@@ -61,7 +61,7 @@ def visible_streams() -> Generator[None]:
 
 
 def marked_path(stream: TextIO) -> TextIO:
-    """Return the stream below a `VisibleStream`, for colours and cursor movements of our own, or the stream itself."""
+    """Return the stream below a `VisibleStream`, for text that was made harmless before, or the stream itself."""
     return stream.raw if isinstance(stream, VisibleStream) else stream
 
 

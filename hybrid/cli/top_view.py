@@ -14,8 +14,8 @@ from rich.text import Text
 from hybrid.cli.log import compared, quoted_prompt
 from hybrid.feedback.reasons import reason_of
 from hybrid.health.explaining import item_place, learned_ids
+from hybrid.render.marks import harmless_line
 from hybrid.render.numbers import amount, build_in_words, duration, local_time
-from hybrid.render.visible import visible_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +62,7 @@ def fitting(lines: Sequence[Text], height: int) -> Group:
 
 
 def _title(project: str, width: int, *, is_paused: bool) -> Text:
-    left = Text.assemble(("hybrid top", "bold"), f"  {visible_line(project) or 'all projects'}")
+    left = Text.assemble(("hybrid top", "bold"), f"  {harmless_line(project) or 'all projects'}")
     now = f"{datetime.now().astimezone():%H:%M:%S}"
     left.append(f"  {now}")
     if is_paused:
@@ -88,7 +88,7 @@ def _service(service: dict[str, Any]) -> list[Text]:
 
 
 def _builds(live: Live) -> list[Text]:
-    builds = ((visible_line(one.project), build_in_words(to_builtins(one.holder))) for one in live.builds)
+    builds = ((harmless_line(one.project), build_in_words(to_builtins(one.holder))) for one in live.builds)
     return [_labelled("build", (name, "yellow"), f": {how_far}") for name, how_far in builds]
 
 
@@ -114,7 +114,7 @@ def _failure(figures: dict[str, Any]) -> list[Text]:
     error = figures["last_error"]
     if not error:
         return []
-    told = f", last at {_clock(error['at'])}: {visible_line(str(error['message']))}"
+    told = f", last at {_clock(error['at'])}: {harmless_line(str(error['message']))}"
     return [_labelled("failed", (str(figures["failures"]), "red"), told)]
 
 
@@ -172,12 +172,12 @@ def _row(event: dict[str, Any], width: int, *, has_project: bool) -> Text:
     }
     line = Text()
     for name, size in sizes.items():
-        text = visible_line(cells[name])
+        text = harmless_line(cells[name])
         text = f"{text:>{size}}" if name == "ms" else set_cell_size(text, size)
         line.append(f"{text}  ", style if name == "decision" else "dim" if name in ("time", "id") else "")
     name = os.path.basename(str(event.get("root") or "")) if has_project else ""  # noqa: PTH119 - a path of any system
-    prompt, given = visible_line(quoted_prompt(event)), visible_line(_given(event))
-    told = f"{visible_line(name)}: {prompt}" if name and prompt else visible_line(name) or prompt
+    prompt, given = harmless_line(quoted_prompt(event)), harmless_line(_given(event))
+    told = f"{harmless_line(name)}: {prompt}" if name and prompt else harmless_line(name) or prompt
     if width >= _WIDE:
         line.append(f"{set_cell_size(told, _prompt_width(width))}  {given}")
     else:

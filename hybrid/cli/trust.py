@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from hybrid.cli.common import add_common, print_done, print_found, waiting_lines, warn, workspace_of
+from hybrid.render.marks import harmless_line
 from hybrid.render.numbers import amount
-from hybrid.render.visible import visible_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     accepted = accept_here(workspace)
     root = workspace.require_project().root
     form = {"accepted": True, "root": str(root), **accepted.as_json()}
-    print_done(args, form, *map(visible_line, _lines(accepted, workspace)))
+    print_done(args, form, *map(harmless_line, _lines(accepted, workspace)))
     if not args.json:
         tell_problem(accepted)
     return 0
@@ -128,7 +128,7 @@ def _revoke(args: argparse.Namespace, workspace: Workspace) -> int:
     records = f"The records of {project.name} in {project.root}"
     form = {"accepted": False, "root": str(project.root), "changed": was_accepted}
     if not was_accepted:
-        return print_found(args, form, [], visible_line(f"{records} were not accepted; nothing was changed"))
+        return print_found(args, form, [], harmless_line(f"{records} were not accepted; nothing was changed"))
     lines = [f"{records} are not given out any more; {_AGAIN}", *waiting_lines(workspace_of(args, is_strict=False))]
-    print_done(args, form, *map(visible_line, lines))
+    print_done(args, form, *map(harmless_line, lines))
     return 0

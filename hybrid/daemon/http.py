@@ -32,6 +32,8 @@ from hybrid.ipc.loopback import (
     token_file,
     token_problem,
 )
+from hybrid.render.marks import harmless, harmless_json
+from hybrid.render.visible import json_escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
@@ -340,7 +342,10 @@ class Handler(BaseHTTPRequestHandler):
         self._send(status, {"error": message, "status": status}, headers)
 
     def _send(self, status: int, data: Mapping[str, Any] | str, headers: Mapping[str, str] | None = None) -> None:
-        text, kind = (data, "text/plain") if isinstance(data, str) else (json.dumps(data, ensure_ascii=False), _JSON)
+        if isinstance(data, str):
+            text, kind = harmless(data), "text/plain"
+        else:
+            text, kind = json_escaped(json.dumps(harmless_json(data), ensure_ascii=False)), _JSON
         body = text.encode("utf-8", "backslashreplace") + b"\n"
         self.send_response(status)
         fixed = {

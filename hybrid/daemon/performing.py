@@ -30,6 +30,7 @@ from hybrid.operations.table import OPERATIONS, PAGES, perform
 from hybrid.operations.tools import BY_NAME
 from hybrid.operations.types import FromIndex
 from hybrid.records.errors import MemoryBusyError
+from hybrid.render.marks import harmless
 from hybrid.session.ledger import EMPTY, SessionKey
 from hybrid.workspace import open_workspace
 
@@ -105,7 +106,7 @@ class Performer:
                 # What an agent writes stays in its project.
                 workspace.require_project()
             key = self._key(question, workspace)
-            ledger = workspace.ledgers.read(key) if key else EMPTY
+            ledger = workspace.ledgers.read(key) if key and workspace.config.hooks.dedup_enabled else EMPTY
             problem = self._problem(name, workspace, environ)
             now_ms = time.time_ns() // 1_000_000
             session = key.session_id if key else ""
@@ -114,7 +115,9 @@ class Performer:
                 outcome = _with_problem(perform(name, asking, question.arguments), problem)
             if key is not None and outcome.shown:
                 self._sessions.answered(workspace, key, name, question.arguments, outcome)
-            return msgspec.json.encode({"result": outcome.value, "text": outcome.text})
+            if name in PAGES:  # The page escapes what it prints, and writes some of it back.
+                return msgspec.json.encode({"result": outcome.value, "text": outcome.text})
+            return msgspec.json.encode(outcome.for_agent())
         except msgspec.DecodeError as error:
             return _error("usage", f"the question cannot be read: {error}")
         except IndexMissingError as error:
@@ -194,4 +197,4 @@ def _message(error: Exception) -> str:
 
 
 def _error(kind: str, message: str, **more: object) -> bytes:
-    return json.dumps({"error": {"kind": kind, "message": message, **more}}).encode()
+    return json.dumps({"error": {"kind": kind, "message": harmless(message), **more}}).encode()

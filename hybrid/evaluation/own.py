@@ -50,26 +50,26 @@ FEWEST_WORDS = 4
 _MOST_CHARS = 240
 
 _OPENING = re.compile(
-    r"\s*(?:/\*+!?<?|\*+(?!\S*\*)|//+[!<]?|#+[:!]?(?![\[\w])|--+\s*[|^]?|;+|%+|[rRuU]?(?:\"\"\"|''')|\{-[|^]?|\(\*+|<!--|=begin\b)"
+    r"\s*(?:/\*+!?<?|\*+(?!\*)(?!\S*\*)|//+[!<]?|#+[:!]?(?![\[\w])|--+\s*[|^]?|;+|%+|[rRuU]?(?:\"\"\"|''')|\{-[|^]?|\(\*+|<!--|=begin\b)"
 )
 """Marks with which a line of a comment or docstring begins, the first or any."""
-_CLOSING = re.compile(r"\s*(?:\*+/|\"\"\"|'''|-\}|\*+\)|-->|=end\b)\s*$")
+_CLOSING = re.compile(r"(?<!\s)\s*(?:(?<!\*)\*+[/)]|\"\"\"|'''|-\}|-->|=end\b)\s*$")
 _DOCSTRING = re.compile(r"\s*[rRuU]?(?:\"\"\"|''')")
 
 _LEADING_TAG = re.compile(r"[@\\](?:brief|short|description|summary|desc)\s+")
 _NEXT_PART = re.compile(
     r"[@\\]\w+|:\w[\w ]*:(?!`)|>>>|```"
     r"|(?:Args|Arguments|Attributes|Parameters|Params|Returns?|Raises|Yields|Examples?|Notes?|Usage|Throws|Panics|Safety"
-    r"|Errors|See also)\s*:?\s*$"
+    r"|Errors|See also)\s*(?::\s*)?$"
 )
 """Marks that end the description in a comment: a tag, a named section, an example."""
 _MARKUP = (
-    (re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])?"), r"\1"),
+    (re.compile(r"!?\[([^\]]{0,100})\](?:\([^)]{0,100}\)|\[[^\]]{0,100}\])?"), r"\1"),
     (re.compile(r"https?://\S+"), ""),
-    (re.compile(r"<\w+\s+(?:cref|name|langword)=\"(?:\w:)?(?:[\w.]*\.)?([^\"]*)\"\s*/>"), r"\1"),
+    (re.compile(r"<\w+\s+(?:cref|name|langword)=\"(?:\w:)?(?:[\w.]{0,100}\.)?([^\"]*)\"\s*/>"), r"\1"),
     (re.compile(r"<[/!]?\w[^<>]*>"), ""),
-    (re.compile(r"\{@\w+\s+([^}]*)\}"), r"\1"),
-    (re.compile(r":[\w:+.-]+:`~?([^`<]*)[^`]*`"), r"\1"),
+    (re.compile(r"\{@\w+\s([^{}]*)\}"), r"\1"),
+    (re.compile(r":[\w:+.-]{1,60}:`~?([^`<]*)(?:<[^`]*)?`"), r"\1"),
     (re.compile(r"[`*]+|(?<!\w)_+(?=\w)|(?<=\w)_+(?!\w)"), ""),
 )
 _SENTENCE_END = re.compile(r"[.!?](?=\s+[^a-z\s]|\s*$)|[。！？]")
@@ -124,7 +124,8 @@ def _description(lines: Iterable[str]) -> str:
     parts: list[str] = []
     for line in lines:
         bare = _CLOSING.sub("", line)
-        bare = _LEADING_TAG.sub("", _OPENING.sub("", bare, count=1).strip())
+        opening = _OPENING.match(bare)
+        bare = _LEADING_TAG.sub("", bare[opening.end() if opening else 0 :].strip())
         if _NEXT_PART.match(bare):
             break
         bare = without_markup(bare)

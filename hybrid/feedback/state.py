@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from hybrid.base.atomic import locked, read_regular, set_aside, write_atomic
+from hybrid.render.marks import harmless_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -217,5 +218,5 @@ def hot_topics(state: HookState, now: datetime) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return a text as a table cell: one line, with nothing that Markdown would read as a mark (`__init__.py`)."""
-    return _MARK.sub(r"\\\g<0>", " ".join(text.split()))
+    """Return a text as a table cell: one line, with nothing that Markdown or an agent would read as a mark."""
+    return _MARK.sub(r"\\\g<0>", harmless_line(" ".join(text.split())))

@@ -340,12 +340,13 @@ def _failures(workspace: Workspace) -> Iterator[Finding]:
 _AREA = "secrets"
 _NOW = "hybrid doctor --fix does it now, the service in the background"
 _MOST_LINES = 20
+_MOST_SHOWN = 3
 _MAX_BYTES = 5_000_000
 """Bytes of the largest file that is searched for secrets: a file of a person is smaller."""
 
 
 def check_cleaning(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield what older versions left behind: rows to clean, files set aside, lines that hold a secret."""
+    """Yield what older versions left behind: rows to clean, files set aside, own files with a secret."""
     yield from _uncleaned_rows(workspace)
     yield from _uncleaned_files(workspace.home)
     yield from _in_own_texts(workspace, environ)
@@ -413,7 +414,7 @@ def _uncleaned_files(home: Path) -> Iterator[Finding]:
 
 
 def _in_own_texts(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield the lines of the user's own records that hold a secret; they are shown without it, and never rewritten."""
+    """Yield one warning for each file of the user's own records with secrets: shown without them, never rewritten."""
     project, home = workspace.project, workspace.home
     files = [store.file for store in open_stores(workspace).all]
     files += sorted((home / "projects").glob(f"*/trees/*/{LESSONS}"))
@@ -421,8 +422,10 @@ def _in_own_texts(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[
     for folder in lore_folders(home, environ, workspace.config.lore.data_dir, root):
         files += [folder.patterns, folder.decisions, *sorted(folder.sessions.glob("*"))]
     for path in dict.fromkeys(files):
-        for line in _lines_with_secrets(path)[:_MOST_LINES]:
-            what = f"{path}:{line} holds a secret; it is never shown, but it stands in the file"
+        if lines := _lines_with_secrets(path):
+            shown = ", ".join(map(str, lines[:_MOST_SHOWN]))
+            more = f" and {len(lines) - _MOST_SHOWN:,} more" if len(lines) > _MOST_SHOWN else ""
+            what = f"{path} has a secret in {amount(len(lines), 'line')} ({shown}{more}), which is never shown"
             remedy = "take it out of the file, and change the secret if others may have it"
             yield Finding("warning", _AREA, what, remedy)
 

@@ -293,6 +293,10 @@ def check_memory(workspace: Workspace) -> Iterator[Finding]:
         return
     what = rows_in_words(counted.n_observations, counted.n_summaries)
     yield Finding("ok", _MEMORY, f"{what}, whole; {counted.size_bytes / 1e6:,.1f} MB")
+    if counted.n_aside:
+        uses = amount(counted.n_aside, "use of a tool is", "uses of tools are")
+        what = f"{uses} set aside, since reading them ended or stalled hybrid: they stay in {store.path}"
+        yield Finding("warning", _MEMORY, what, "upgrade hybrid: another version tries them again")
     yield from _of_memory_index(workspace, store, counted)
 
 

@@ -71,7 +71,8 @@ _ASIDE = (
     r"(?:^|/)(?:\d+[-_])?(?:change(?:s|log)|history|news|release[-_ ]?notes?|relnotes?|copying|licen[cs]es?|notice"
     r"|authors|contributors|maintainers|code[-_]of[-_]conduct|thanks|credits)(?:[-_][^/.]*"
     rf"|\.(?:lesser|mit|apache|bsd|gpl|\d+))*(?:$|{_PROSE})"
-    rf"|(?:^|/)(?:releases|history|release[-_]?notes|relnotes|changelogs?|changes|newsfragments|news|whatsnew)/.*{_PROSE}"
+    rf"|^(?=.*{_PROSE})(?:.*/)?"
+    r"(?:releases|history|release[-_]?notes|relnotes|changelogs?|changes|newsfragments|news|whatsnew)/"
     r"|\.(?:pot?|xliff?|arb)$|(?:^|/)(?:package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|[^/]+\.lock)$"
 )
 
@@ -85,7 +86,7 @@ _OF_PATH = {
     "versioned": VERSION_FOLDER.pattern,
     "aside": _ASIDE,
 }
-_PAGE = rf"(?:^|(?<=/))(?:docs?|documentation|manual|guides?)/.*{_PROSE}"
+_PAGES = r"(?:^|(?<=/))(?:docs?|documentation|manual|guides?)/"
 _NOT_OF_PAGES = frozenset({"test", "example", "vendored", "legacy"})
 """Roles that the folders of a manual do not give: its page in `testing/` or `contrib/` is about that."""
 
@@ -102,7 +103,8 @@ def roles(path: str, definitions: Iterable[Definition]) -> int:
         path: Relative to the project, with forward slashes.
         definitions: The definitions in the file; a file that announces more functions than it defines is an interface.
     """
-    page = compiled(_PAGE, re.IGNORECASE).search(path)
+    is_prose = compiled(_PROSE, re.IGNORECASE).search(path) is not None
+    page = compiled(_PAGES, re.IGNORECASE).search(path) if is_prose else None
     above = path[: page.start()] if page else path
     found = sum(
         bit(role)

@@ -18,6 +18,7 @@ from mcp.shared.exceptions import MCPError
 from hybrid import __version__
 from hybrid.mcp_server.session import ToolError
 from hybrid.operations.tools import BY_NAME, INSTRUCTIONS, PROMPTS, RECORD, RESOURCES, TOOLS
+from hybrid.render.marks import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +73,7 @@ class _Handlers:
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         if params.name not in BY_NAME:
-            raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name!r}")
+            raise _unknown(f"there is no tool {params.name!r}")
         has_token = bool(ctx.meta and ctx.meta.get("progress_token") is not None)
         progress = ctx.session.report_progress if has_token else None
         try:
@@ -107,7 +108,7 @@ class _Handlers:
         elif uri.startswith(begin):
             name, arguments, kind = "read", {"ref": unquote(uri[len(begin) :])}, "text/plain"
         else:
-            raise MCPError(types.INVALID_PARAMS, f"there is no resource {uri}")
+            raise _unknown(f"there is no resource {uri}")
         text = await self._text(ctx, name, arguments)
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, text=text, mime_type=kind)])
 
@@ -121,7 +122,7 @@ class _Handlers:
 
     async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         if params.name not in PROMPTS:
-            raise MCPError(types.INVALID_PARAMS, f"there is no prompt {params.name!r}")
+            raise _unknown(f"there is no prompt {params.name!r}")
         name, _, about = PROMPTS[params.name]
         text = types.TextContent(type="text", text=await self._text(ctx, name, {}))
         return types.GetPromptResult(description=about, messages=[types.PromptMessage(role="user", content=text)])
@@ -146,6 +147,10 @@ class _Handlers:
             if not await anyio.to_thread.run_sync(_is_in_project, session):
                 session.cwd = await _root(ctx) or session.cwd
         return session
+
+
+def _unknown(message: str) -> MCPError:
+    return MCPError(types.INVALID_PARAMS, harmless(message))
 
 
 async def _root(ctx: Context) -> str:

@@ -17,6 +17,7 @@ from msgspec import Struct
 from hybrid.ipc.control import NoServiceError, exchange
 from hybrid.ipc.start import start_service
 from hybrid.ipc.wire import WireError
+from hybrid.render.marks import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -38,6 +39,9 @@ _LOOK_AT_BUILD_S = 0.5
 
 class ToolError(Exception):
     """A question that was not answered; the message is for the agent."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(harmless(message))
 
 
 class Session(Struct):

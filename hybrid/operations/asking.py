@@ -9,9 +9,10 @@ from datetime import datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, to_builtins
 
 from hybrid.base.errors import HybridError
+from hybrid.render.marks import harmless, harmless_json
 from hybrid.session.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -77,11 +78,22 @@ class Outcome(Struct, frozen=True):
         value: The result, of the operation's result type.
         text: The same for a reader: what an agent gets as text.
         shown: What of the project stands in the text.
+        frame: Our own frame, with which texts in them begin, and which stays as it is; empty for none.
     """
 
     value: Struct
     text: str = ""
     shown: tuple[Shown, ...] = ()
+    frame: str = ""
+
+    def for_agent(self) -> dict[str, Any]:
+        """Return `result` and `text` as an agent may get them: no text in them is a mark of a frame or of a client."""
+
+        def change(text: str) -> str:
+            frame = self.frame if text.startswith(self.frame) else ""
+            return frame + harmless(text[len(frame) :])
+
+        return harmless_json({"result": to_builtins(self.value), "text": self.text}, change)
 
 
 class Operation(Struct, frozen=True):

@@ -13,7 +13,6 @@ from hybrid.feedback.state import read_state
 from hybrid.operations import types
 from hybrid.operations.asking import Outcome
 from hybrid.records.memory.types import RowFilter
-from hybrid.render.marks import neutralise
 from hybrid.types import HookEvent
 
 if TYPE_CHECKING:
@@ -38,13 +37,14 @@ def orientation(asking: Asking, _: types.Nothing) -> Outcome:
     """Return what a new session of this project is given."""
     event = HookEvent(asking.client, "SessionStart", "", "", str(asking.workspace.cwd or ""), "", source="startup")
     decision = start_session(Turn(asking.workspace, event, asking.kinds, asking.environ))
-    return _text(decision.text or f"Nothing is known of this project yet ({decision.reason}).")
+    text = decision.text or f"Nothing is known of this project yet ({decision.reason})."
+    return Outcome(types.TextResult(text), text, frame=decision.text)
 
 
 def hot_topics(asking: Asking, _: types.Nothing) -> Outcome:
     """Return the files and symbols that were injected most, as `hot-topics.md` has them."""
     state = read_state(asking.workspace.state_folder)
-    return _text(neutralise(topics_text(state, datetime.fromtimestamp(asking.now_ms / 1000, timezone.utc))))
+    return _text(topics_text(state, datetime.fromtimestamp(asking.now_ms / 1000, timezone.utc)))
 
 
 def hand_over(asking: Asking, _: types.Nothing) -> Outcome:

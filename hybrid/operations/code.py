@@ -21,11 +21,11 @@ from hybrid.index.history import open_history
 from hybrid.index.roles import bit, roles
 from hybrid.operations import types
 from hybrid.operations.asking import OperationError, Outcome, Shown
+from hybrid.operations.one_record import read_record
 from hybrid.prompting.query import make_query
 from hybrid.redact import redact
-from hybrid.render.marks import neutralise, neutralise_line
+from hybrid.render.marks import harmless, harmless_line
 from hybrid.render.numbers import amount
-from hybrid.render.visible import visible_line
 from hybrid.sources.records import record_id
 from hybrid.types import FILE_KINDS, Hit, HookEvent
 
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
     from hybrid.ask.search import ResultHit
     from hybrid.index.backend import ChunkView, SearchBackend
     from hybrid.operations.asking import Asking
-    from hybrid.records.types import Record
     from hybrid.search.searcher import Searcher
 
-_FORMS = {"places": "pointer", "lines": "preview", "full": "full"}
 _MOST_PAGES = 200
 """Hits that may be paged through: further ones have little to do with the query."""
 _FULL_CHARS = 24_000
 """Characters of the texts of one answer: some clients cut what is longer."""
 _MOST_LINES = 400
 """Lines of one answer of `read`, at most."""
+_MOST_NAMED = 20
+"""Altered lines that one answer of `read` names."""
 _TOGETHER = 50
 """Files that changed together with another that are looked at."""
 _NAMED = 1.0
@@ -54,6 +54,8 @@ _MENTIONED = 0.5
 _MOST_NAMES = 8
 """Definitions of a file by which tests that speak of it are looked for."""
 _MOST_ALIKE = 50
+_ESCAPED = re.compile(r"/(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
+"""An escape of `visible` in a path with forward slashes."""
 _PLACE = re.compile(r"(?P<path>.+?):(?P<start>\d{1,7})(?:-(?P<end>\d{1,7}))?\Z", re.DOTALL)
 
 
@@ -111,27 +113,31 @@ class _Budget:
 
 
 def _found(one: ResultHit, detail: types.Detail, asking: Asking, budget: _Budget) -> tuple[types.Found, str]:
-    """Return a hit for an agent, and the form in which its text stands in the answer; empty where it stands not."""
-    hit, form = one.hit, _FORMS[detail]
-    is_given = detail != "full" and asking.ledger.given.get(hit.digest.hex()) in ("full", form)
-    text = "" if detail == "places" or is_given else (one.text if detail == "full" else one.telling) or ""
-    if text and not budget.take(text):
-        text, form = "", "pointer"
+    """Return a hit for an agent, and the form in which its text stands in the answer; empty where it is left out.
+
+    It is left out when the session was given all of it: of a part, an agent that asks again wants the rest. Nor is a
+    part that it looked up a reason to keep back the text from its next prompt, so it counts as a place.
+    """
+    hit, whole = one.hit, one.text or ""
+    is_given = detail == "lines" and asking.ledger.has_whole(hit.digest)
+    text = "" if detail == "places" or is_given else whole if detail == "full" else one.telling
+    text = text if budget.take(text) else ""
+    form = "full" if text and text == whole else "pointer"
     found = types.Found(
         ref=ref_of(hit),
         kind=hit.kind,  # pyright: ignore[reportArgumentType] - a hit's kind is one of these words
-        title=neutralise_line(redact(one.record.shown) if one.record else hit.name),
+        title=harmless_line(redact(one.record.shown) if one.record else hit.name),
         cosine=round(hit.cosine or 0.0, 3),
         given=is_given,
         stale=one.text is None and not hit.is_record,
-        text=neutralise(text),
+        text=text,
     )
     return found, "" if is_given else form
 
 
 def ref_of(hit: Hit) -> str:
     """Return what `read` finds a hit by."""
-    return record_id(hit.path) if hit.is_record else f"{visible_line(hit.path)}:{hit.start_line}-{hit.end_line}"
+    return record_id(hit.path) if hit.is_record else f"{harmless_line(hit.path)}:{hit.start_line}-{hit.end_line}"
 
 
 def _search_text(value: types.SearchResult, headers: Sequence[str]) -> str:
@@ -141,7 +147,7 @@ def _search_text(value: types.SearchResult, headers: Sequence[str]) -> str:
         note = "  (changed since it was indexed)" if hit.stale else note
         ref = "" if hit.kind in FILE_KINDS else f"  ref {hit.ref}"
         text = hit.text.split("\n") if hit.text else []
-        lines += [f"{neutralise_line(header)}{ref}{note}", *(f"  {line}".rstrip() for line in text)]
+        lines += [f"{harmless_line(header)}{ref}{note}", *(f"  {line}".rstrip() for line in text)]
     if not value.hits:
         lines.append("Nothing found.")
     if value.next_cursor:
@@ -160,45 +166,7 @@ def read(asking: Asking, wanted: types.ReadArguments) -> Outcome:
         HybridError: There is no index.
     """
     ref = wanted.ref.strip()
-    record = _record(asking, ref)
-    if record is not None:
-        body = redact(record.text) if asking.workspace.config.privacy.redact else record.text
-        title = neutralise_line(redact(record.shown))
-        value = types.ReadResult(ref=ref, kind=record.kind, title=title, text=neutralise(body))
-        return Outcome(value, f"[{record.kind}] {ref} {title}\n{value.text}")
-    return _read_file(asking, ref, wanted.neighbours)
-
-
-def _record(asking: Asking, ref: str) -> Record | None:
-    known = asking.kinds.by_path(asking.workspace)
-    row = record_id(ref.lower())
-    if "/" in ref and "/" not in row:
-        # The path of a row in the index counts as the row's id: whose row it is, is looked at there.
-        return memory_record(asking, row)
-    for path in dict.fromkeys((ref, ref.upper(), ref.lower())):
-        if path in known:
-            return known[path]
-    identity = ref.lstrip("#")
-    if re.fullmatch(r"[os]?\d{1,8}", identity):
-        return memory_record(asking, identity)
-    return None
-
-
-def memory_record(asking: Asking, name: str) -> Record | None:
-    """Return a row of the memory as a record; None for one that is not there or of a project that is kept apart."""
-    from hybrid.ask.memory_filters import id_of, rows_of
-    from hybrid.records.memory.showing import record_of
-
-    identity = id_of(name)
-    workspace = asking.workspace
-    store = asking.kinds.stores.memory(workspace)
-    if identity is None or not store.exists or not workspace.config.memory.enabled:
-        return None
-    rows = rows_of(store, [identity])
-    own = workspace.require_project().key
-    if not rows or (rows[0].owner.key != own and not workspace.config.memory.cross_project):
-        return None
-    return record_of(rows[0], here=own)
+    return read_record(asking, ref) or _read_file(asking, ref, wanted.neighbours)
 
 
 def _read_file(asking: Asking, ref: str, neighbours: int) -> Outcome:
@@ -207,26 +175,36 @@ def _read_file(asking: Asking, ref: str, neighbours: int) -> Outcome:
     chunks = _chunks(searcher.backend, path)
     lines = span_reader(asking.workspace, searcher).masked_lines(path)
     if not chunks:
-        raise OperationError(f"this project's index has no file or record {visible_line(ref)!r}; `search` gives refs")
+        raise OperationError(f"this project's index has no file or record {harmless_line(ref)!r}; `search` gives refs")
     if not lines:
-        raise OperationError(f"{visible_line(path)} is gone; the next build takes it out of the index")
+        raise OperationError(f"{harmless_line(path)} is gone; the next build takes it out of the index")
     is_part = last > 0
     first, last = min(max(first, 1), len(lines)), min(last or len(lines), len(lines))
     first, last = _with_neighbours(chunks, first, max(first, last), neighbours if is_part else 0)
     last = min(last, first + _MOST_LINES - 1, len(lines))
-    part, name = lines[first - 1 : last], visible_line(redact(path))
+    whole, name = lines[first - 1 : last], harmless_line(redact(path))
+    part = harmless("\n".join(whole)).split("\n")  # As one, since a mark may be spread over lines.
+    altered = [number for number, (line, shown) in enumerate(zip(whole, part, strict=True), first) if line != shown]
     value = types.ReadResult(
         ref=f"{name}:{first}-{last}",
         kind=chunks[0].kind,  # pyright: ignore[reportArgumentType] - a chunk's kind is one of these words
         start_line=first,
         end_line=last,
         total_lines=len(lines),
+        altered=altered,
         text="\n".join(part),
     )
     numbered = (f"{number:>6}\t{line}" for number, line in enumerate(part, first))
-    text = "\n".join([f"{name}, lines {first} to {last} of {len(lines)}", *numbered])
+    note = [f"({_altered(altered)})"] if altered else []
+    text = "\n".join([f"{name}, lines {first} to {last} of {len(lines)}", *note, *numbered])
     inside = [_as_shown(view) for view in chunks if view.start_line >= first and view.end_line <= last]
     return Outcome(value, text, tuple(inside))
+
+
+def _altered(lines: Sequence[int]) -> str:
+    named = ", ".join(map(str, lines[:_MOST_NAMED])) + (", …" if len(lines) > _MOST_NAMED else "")
+    of = f"line {named} is" if len(lines) == 1 else f"lines {named} are"
+    return f"{of} altered here: the file has characters there that an agent or a terminal could obey"
 
 
 def _place(asking: Asking, backend: SearchBackend, ref: str) -> tuple[str, int, int]:
@@ -234,9 +212,17 @@ def _place(asking: Asking, backend: SearchBackend, ref: str) -> tuple[str, int, 
     path = _relative(asking, ref)
     match = _PLACE.match(path)
     if match is None or _file(backend, path) is not None:
-        return path, 1, 0
+        return _spelled(backend, path), 1, 0
     start = int(match["start"])
-    return match["path"], start, int(match["end"] or start)
+    return _spelled(backend, match["path"]), start, int(match["end"] or start)
+
+
+def _spelled(backend: SearchBackend, path: str) -> str:
+    """Return the path of the file that is shown as `path`, for a name that is shown altered; else the same path."""
+    if _file(backend, path) is not None or (path.isascii() and not _ESCAPED.search(path)):
+        return path
+    paths = map(backend.fields.path, range(backend.fields.n_files))
+    return next((one for one in paths if _plain(harmless_line(one)) == path), path)
 
 
 def _as_shown(view: ChunkView) -> Shown:
@@ -259,11 +245,15 @@ def _as_shown(view: ChunkView) -> Shown:
 def _relative(asking: Asking, path: str) -> str:
     """Return a path as the index spells it: relative to the project, with forward slashes."""
     root = asking.workspace.require_project().root
-    plain = path.replace("\\", "/").removeprefix("./")
+    plain = _plain(path)
     for base in (root.as_posix(), root.resolve().as_posix()):
         if plain.startswith(f"{base}/"):
             return plain[len(base) + 1 :]
     return plain
+
+
+def _plain(path: str) -> str:
+    return path.replace("\\", "/").removeprefix("./")
 
 
 def _chunks(backend: SearchBackend, path: str) -> list[ChunkView]:
@@ -305,8 +295,10 @@ def context(asking: Asking, wanted: types.ContextArguments) -> Outcome:
     refs = [ref_of(item.hit) for item in decision.items]
     text = decision.text if decision.is_injected else ""
     value = types.ContextResult(injected=decision.is_injected, reason=decision.reason, refs=refs, text=text)
-    shown = tuple(Shown(item.hit, item.form) for item in decision.items) if decision.is_injected else ()
-    return Outcome(value, text or f"Nothing is close enough ({decision.reason}). `search` looks all the same.", shown)
+    given = [one for item in decision.items for one in item.given] if decision.is_injected else []
+    shown = tuple(Shown(hit, form) for hit, form in given)
+    nothing = f"Nothing is close enough ({decision.reason}). `search` looks all the same."
+    return Outcome(value, text or nothing, shown, frame=text)
 
 
 # --- related ----------------------------------------------------------------------------------------------
@@ -320,21 +312,23 @@ def related(asking: Asking, wanted: types.RelatedArguments) -> Outcome:
         HybridError: There is no index.
     """
     backend = asking.kinds.searcher(asking.workspace)
-    path = _relative(asking, wanted.path.strip())
+    path = _spelled(backend.backend, _relative(asking, wanted.path.strip()))
     history = open_history(asking.workspace.place.folder)
     n_commits = history.n_commits_of(path) if history else 0
     chunks = _chunks(backend.backend, path)
     if not chunks and not n_commits:
-        raise OperationError(f"neither the index nor the commits know a file {visible_line(path)!r}")
+        raise OperationError(f"neither the index nor the commits know a file {harmless_line(path)!r}")
     together = history.changed_with(path, _TOGETHER) if history else []
     tests = _tests(backend, path, chunks, {one.path: one.share for one in together})
     companions = [
-        types.Companion(path=visible_line(redact(one.path)), share=round(one.share, 2), commits=one.commits)
+        types.Companion(path=harmless_line(redact(one.path)), share=round(one.share, 2), commits=one.commits)
         for one in together
         if not _is_test(one.path)
     ][: wanted.limit]
-    shown = [visible_line(redact(test)) for test in tests[: wanted.limit]]
-    value = types.RelatedResult(path=visible_line(path), changes_with=companions, tests=shown, commits=n_commits)
+    shown = [harmless_line(redact(test)) for test in tests[: wanted.limit]]
+    value = types.RelatedResult(
+        path=harmless_line(redact(path)), changes_with=companions, tests=shown, commits=n_commits
+    )
     lines = [f"{value.path}: in {amount(n_commits, 'commit')}", "Changes with:"]
     lines += [f"  {one.share:4.0%}  {one.path} ({one.commits})" for one in companions] or ["  nothing known"]
     lines += ["Tested by:", *([f"  {test}" for test in shown] or ["  nothing known"])]

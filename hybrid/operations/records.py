@@ -13,6 +13,7 @@ from hybrid.ask.memory_lookup import OpenMemory, RankedRow, list_text, of_files,
 from hybrid.ask.memory_lookup import search as search_memory
 from hybrid.ask.memory_notes import Note, told
 from hybrid.base.digest import chunk_digest
+from hybrid.base.text import one_line
 from hybrid.knowledge.collections import record_hit
 from hybrid.knowledge.memory_intake import flush
 from hybrid.knowledge.record_files import open_stores
@@ -27,7 +28,6 @@ from hybrid.records.lore.writing import head_commit, new_writer
 from hybrid.records.memory.showing import kind_of, name_of, record_of, title_of, type_of
 from hybrid.records.memory.texts import iso
 from hybrid.records.memory.types import Observation, Owner
-from hybrid.render.marks import neutralise, neutralise_line
 from hybrid.sources.memory import path_at
 from hybrid.sources.records import RecordSource, record_text
 
@@ -75,9 +75,9 @@ def _lesson(lesson: Lesson, relevance: int) -> types.LessonShown:
     lesson = shown(lesson)
     return types.LessonShown(
         id=lesson.id,
-        title=neutralise_line(lesson.title),
-        content=neutralise(lesson.content),
-        category=neutralise_line(lesson.category),
+        title=one_line(lesson.title),
+        content=lesson.content,
+        category=one_line(lesson.category),
         stars=lesson.stars,
         uses=lesson.uses,
         relevance=relevance,
@@ -86,8 +86,8 @@ def _lesson(lesson: Lesson, relevance: int) -> types.LessonShown:
 
 
 def _lesson_lines(lesson: Lesson) -> list[str]:
-    lines = neutralise(shown(lesson).content).split("\n")
-    return [neutralise_line(index_line(lesson)), *(f"  {line}".rstrip() for line in lines if line)]
+    lines = shown(lesson).content.split("\n")
+    return [one_line(index_line(lesson)), *(f"  {line}".rstrip() for line in lines if line)]
 
 
 # --- lore -------------------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ def recall(asking: Asking, wanted: types.RecallArguments) -> Outcome:
     own = memory.scope.present
     records = {id(one): record_of(one.row, here=own) for one in page}
     digests = {key: chunk_digest(record_text(record)) for key, record in records.items()}
-    given = {key for key, digest in digests.items() if asking.ledger.given.get(digest.hex()) == "full"}
+    given = {key for key, digest in digests.items() if asking.ledger.has_whole(digest)}
     value = types.RecallResult(
         records=[_row(one.row, wanted.detail, own, is_given=id(one) in given) for one in page],
         next_cursor=str(skip + len(page)) if len(rows) > skip + len(page) else "",
@@ -222,15 +222,15 @@ def _rows(
 
 
 def _row(row: Row, detail: str, own: str, *, is_given: bool) -> types.Remembered:
-    files = [neutralise_line(path) for path in row.told.files] if isinstance(row, Observation) else list[str]()
+    files = [one_line(path) for path in row.told.files] if isinstance(row, Observation) else list[str]()
     return types.Remembered(
         ref=name_of(row),
         kind=kind_of(row),
         when=iso(row.created_ms),
         type=type_of(row) or "",
-        title=neutralise_line(title_of(row) or ""),
-        project=neutralise_line(row.owner.project) if row.owner.key != own else "",
+        title=one_line(title_of(row) or ""),
+        project=one_line(row.owner.project) if row.owner.key != own else "",
         files=files[:10] if detail == "full" else [],
         given=is_given,
-        text=neutralise("\n".join(record_of(row, here=own).lines)) if detail == "full" else "",
+        text="\n".join(record_of(row, here=own).lines) if detail == "full" else "",
     )

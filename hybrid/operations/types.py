@@ -57,7 +57,7 @@ class Found(Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: Kind
     title: Annotated[str, Meta(description="Name of what it shows, or the record's title.")] = ""
     cosine: Annotated[float, Meta(description="Closeness by meaning, -1 to 1.")] = 0.0
-    given: Annotated[bool, Meta(description="True: this session has it already, so its text is left out.")] = False
+    given: Annotated[bool, Meta(description="True: this session has all of it, so its text is left out.")] = False
     stale: Annotated[bool, Meta(description="True: the file changed since it was indexed.")] = False
     text: str = ""
 
@@ -91,6 +91,9 @@ class ReadResult(FromIndex, frozen=True, kw_only=True, omit_defaults=True):
     start_line: Annotated[int, Meta(description="First line shown, from 1; 0 for a record.")] = 0
     end_line: int = 0
     total_lines: Annotated[int, Meta(description="Lines of the whole file; 0 for a record.")] = 0
+    altered: Annotated[
+        list[int], Meta(description="Lines whose marks or invisible characters are altered here; the file has them.")
+    ] = []
     text: str = ""
 
 

@@ -160,7 +160,7 @@ def _main_root(common: Path, settings: dict[str, list[str]]) -> Path:
 
 # --- Git's configuration syntax; no includes are followed ------------------------------------------
 
-_SECTION = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]')
+_SECTION = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)\s*(?:"((?:[^"\\]|\\.)*)"\s*)?\]')
 _KEY = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*")
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"n": "\n", "t": "\t", "b": "\b"}
@@ -182,14 +182,13 @@ def config_entries(text: str) -> Iterator[tuple[str, str]]:
     """Yield the settings that `parse_config` returns one by one, in the order of the file."""
     section = ""
     for line in _logical_lines(text.removeprefix("\ufeff")):
-        rest = line
-        while (head := _SECTION.match(rest)) is not None:
-            section = _section_name(head)
-            rest = rest[head.end() :]
-        key = _KEY.match(rest)
+        at = 0
+        while (head := _SECTION.match(line, at)) is not None:
+            section, at = _section_name(head), head.end()
+        key = _KEY.match(line, at)
         if key is None or not section:
             continue
-        after = rest[key.end() :]
+        after = line[key.end() :]
         yield f"{section}.{key.group(1).lower()}", _value(after[1:]) if after.startswith("=") else "true"
 
 

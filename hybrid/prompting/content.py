@@ -122,7 +122,7 @@ pro sans se ser sie sim sin sol solo son sou sum sur tag tan ter tes ton tout tr
 """Function words of other languages that an English prompt about code may have: words, programs, abbreviations."""
 _APOSTROPHES = str.maketrans("", "", "'’‘ʼ´")
 _SENTENCES = re.compile(r"(?<=[.!?;。！？；])\s+|\n+|(?<=\w):\s+")
-_CLAUSES = re.compile(r",\s+|\s+[-–]{1,2}\s+|\s*—\s*|[\"“”„«»]|\s\(|\)\s|[、，]")
+_CLAUSES = re.compile(r",\s+|(?<!\s)\s+(?:[-–]{1,2}\s+|—\s*)|—\s*|[\"“”„«»]|\s\(|\)\s|[、，]")
 
 
 def content_words(text: str) -> str:

@@ -14,7 +14,7 @@ from hybrid.base.patterns import compiled
 from hybrid.redact.addresses import COOKIE_NAMES, HEADER_NAMES, cookies, dsn_passwords, header_values, url_passwords
 from hybrid.redact.assigned import assigned_values
 from hybrid.redact.calls import argument_secrets
-from hybrid.redact.commands import COMMAND_WORDS, command_passwords
+from hybrid.redact.commands import COMMAND_WORDS, RULE_WORDS, command_passwords
 from hybrid.redact.foreign import with_ascii_signs
 from hybrid.redact.forms import private_keys, recovery_codes, tokens
 from hybrid.redact.names import telling_places
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["REDACT_VERSION", "Secret", "find_secrets", "mask", "masker", "part_masker", "redact"]
 
-REDACT_VERSION = "6"
+REDACT_VERSION = "7"
 """Version of the rules; an index made under other rules is made again, so that no secret lives on in it."""
 
 _TRIGGERS = (*HEADER_NAMES, "_auth", '"auth', *COOKIE_NAMES, *COMMAND_WORDS)
@@ -79,7 +79,7 @@ def part_masker(parts: Iterable[str]) -> Callable[[str], str] | None:
     # Tokens never cross a line, so what none of the lines holds together, no part holds alone.
     together = "\n".join(parts)
     pieces = pieces_of(together)
-    has_token = any(True for _ in tokens(together, pieces.long))
+    has_token = any(True for _ in tokens(together, pieces))
     if not has_token and not _may_hold_value(together, pieces.letters):
         return None
 
@@ -96,9 +96,8 @@ def _may_hold_value(text: str, letters: str) -> bool:
     lower = text.lower()
     if len(lower) != len(text) or "PRIVATE KEY" in text or "://" in text:
         return True
-    return any(word in lower for word in possible(_TRIGGERS, letters)) or any(
-        True for _ in telling_places(lower, letters)
-    )
+    words = (*possible(_TRIGGERS, letters), *RULE_WORDS.standing(letters))
+    return any(word in lower for word in words) or any(True for _ in telling_places(lower, letters))
 
 
 _MIN_PART = 12
@@ -135,9 +134,13 @@ def _masked_line(line: str) -> str:
     return "\n" + (line[: len(line) - len(line.lstrip())] + "[redacted]" if line.strip() else line)
 
 
+_RANK = {"api_key": 1, "secret": 2}
+"""Kind that says little → its rank behind the others that are found in the same place."""
+
+
 def find_secrets(text: str) -> list[Secret]:
     """Return the secrets of a text in order; of two that overlap the one that begins first, then the longer."""
-    secrets = sorted(_all_secrets(text), key=lambda secret: (secret.start, -secret.end, secret.kind == "secret"))
+    secrets = sorted(_all_secrets(text), key=lambda secret: (secret.start, -secret.end, _RANK.get(secret.kind, 0)))
     kept: list[Secret] = []
     for secret in secrets:
         if not kept or secret.start >= kept[-1].end:
@@ -145,15 +148,49 @@ def find_secrets(text: str) -> list[Secret]:
     return kept
 
 
-def _all_secrets(text: str) -> Iterator[Secret]:
+def _all_secrets(text: str, *, depth: int = 0) -> Iterator[Secret]:
     """Yield what each finder finds, in no order; spans may overlap, and one may come twice."""
-    pieces = pieces_of(text)
+    lined = with_lines(text)
+    pieces = pieces_of(lined)
+    if depth < _MAX_ENCODED and "%" in pieces.letters and compiled(_ENCODED_SIGN).search(pieces.letters):
+        yield from _percent_encoded(text, depth)
     yield from private_keys(text)
-    yield from tokens(text, pieces.long)
-    if "://" in text:
-        yield from url_passwords(text)
+    yield from tokens(text, pieces)
+    if "//" in pieces.letters:
+        yield from url_passwords(text, pieces.letters)
     yield from dsn_passwords(text)
-    text = with_ascii_signs(with_lines(text))
+    text = with_ascii_signs(lined)
     lower = lower_case(text)
     for find in (header_values, cookies, command_passwords, argument_secrets, recovery_codes, assigned_values):
         yield from find(text, lower, pieces.letters)
+
+
+_ENCODED_SIGN = r"%(?:25)?(?:3[adAD]|40)"
+"""Pattern of an encoded `:`, `=` or `@`, without which no secret is in a part of a URL."""
+_MAX_BEFORE_SIGN = 400
+_MAX_ENCODED = 2
+"""Number of times that a part of a URL may be encoded over and over."""
+
+
+def _percent_encoded(text: str, depth: int) -> Iterator[Secret]:
+    """Yield the secrets of runs of text in which signs are encoded as in URLs: `%22password%22%3A%22…`."""
+    seen = 0
+    for sign in compiled(_ENCODED_SIGN).finditer(text):
+        if sign.start() < seen:
+            continue
+        low = max(seen, sign.start() - _MAX_BEFORE_SIGN)
+        begin = low + max(text[low : sign.start()].rfind(end) for end in " \n\t\"'`<>") + 1
+        run = compiled(r"[^\s\"'`<>]+").match(text, begin)
+        if run is None:
+            continue
+        seen = run.end()
+        decoded: list[str] = []
+        offsets: list[int] = []
+        at = run.start()
+        for number, piece in enumerate(compiled(r"(%[0-9A-Fa-f]{2})").split(run.group())):
+            decoded.append(chr(int(piece[1:], 16)) if number % 2 else piece)
+            offsets += [at] if number % 2 else range(at, at + len(piece))
+            at += len(piece)
+        offsets.append(at)
+        for secret in _all_secrets("".join(decoded), depth=depth + 1):
+            yield Secret(secret.kind, offsets[secret.start], offsets[secret.end])

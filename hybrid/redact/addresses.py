@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.patterns import compiled
 from hybrid.redact.names import Clarity
-from hybrid.redact.patterns import Secret, occurrences, possible
+from hybrid.redact.patterns import Phrases, Secret, occurrences, possible
 from hybrid.redact.values import (
     REGION,
     Position,
@@ -16,6 +16,7 @@ from hybrid.redact.values import (
     is_basic,
     is_example_word,
     is_generated,
+    is_plain_id,
     is_reference,
     is_secret,
     is_uuid,
@@ -26,13 +27,24 @@ if TYPE_CHECKING:
 
 _URL_PASSWORD = r"[^\s:/@?#\"'`<>]{0,128}:([^\s/@\"'`<>]{1,256})@(?=[\w.\[$-])"
 _URL_USER = r"([^\s:/@?#\"'`<>\\]{16,256})@(?=[\w.\[$-])"
+_KEYED_PATHS = Phrases(
+    *"invite hook hooks trigger webhook webhooks t ping live live2 app private appid hmac code".split()
+)
+_URL_KEY = (
+    r"(?:/(?:invite|hooks?|trigger|webhooks?|t|ping|live2?|app)/|/private-|[?&](?:appid|hmac|code)=)"
+    r"(?P<key>[\w-]{15,256})(?=[/?&\s\"'<>)`]|$)"
+)
+"""Pattern of a key in the path of an address, which lets in whoever knows it, and the words before such keys."""
+_MAX_BEFORE_KEY = 160
 _DSN = r"[\"'`\s=][\w.+-]{0,64}:([^\s\"'`/@]{3,128})$"
 _THIN = r"[\w.$-]{1,64}/\"?([^\s\"'`/@]{3,128})\"?@"
 HEADER_NAMES = ("authorization", "api-key", "auth-token", "private-token", "vault-token", "access-token")
-COOKIE_NAMES = ("cookie", "curl")
+COOKIE_NAMES = ("cookie", "curl", "connect.sid", "_session", "aspnetcore.", "sessionid")
+_SESSION_COOKIES = Phrases(*COOKIE_NAMES[2:])
+_AUTH = Phrases("_auth", '"auth')
 _QUOTE = r"\\{0,4}[\"'`]"
 _HEADER_REST = (
-    rf"(?:{_QUOTE})?\]?\s{{0,3}}[:=,]\s{{0,3}}(?:\[\s{{0,3}})?(?:{_QUOTE})?"
+    rf"(?:(?:(?:{_QUOTE})?\]?\s{{0,3}}[:=,]|\|)\s{{0,3}}(?:\[\s{{0,3}})?(?:{_QUOTE})?|\s{{1,3}}{_QUOTE}(?=basic\s|bearer\s))"
     r"(?:([A-Za-z][A-Za-z0-9-]{1,19})(?:\s{1,3}|\s{0,3}\\{0,4}\s?\n\s{0,20})(?:token=\"?)?)?([A-Za-z0-9._~+/=:@|-]{6,4096})"
 )
 _PARAMETER = r"(?:response|signature|oauth_token|oauth_signature|mac|token|api_key|sig)=\\{0,4}\"?([^\s\",\\]{8,1024})"
@@ -42,15 +54,27 @@ _COOKIE = (
     r"(?<![^\s;'\"])([\w.%-]{0,60}(?:sess|sid|auth|token|jwt|login|remember|cookies|identity)[\w.%-]{0,60})"
     r"=(?:s%3A)?([^;\s\"'\\]{16,4096})"
 )
+_SESSION_COOKIE = (
+    rf"[a-z.]{{0,30}}(?:{_QUOTE}\s?[=:,]\s{{0,40}}|[=:\t]\s{{0,4}})(?:{_QUOTE}value{_QUOTE}\s?:\s?)?(?:{_QUOTE})?"
+    r"(?P<value>[^\s;,\"'\\]{20,4096})"
+)
 _REGISTRY_AUTH = r"auth\\{0,4}[\"']?\s{0,3}[:=]\s{0,3}\\{0,4}[\"']?([A-Za-z0-9+/]{12,512}={0,2})(?![A-Za-z0-9+/=_.-])"
 
 
-def url_passwords(text: str) -> Iterator[Secret]:
-    """Yield passwords between a user and a host, and generated keys in the place of the user.
+def url_passwords(text: str, letters: str) -> Iterator[Secret]:
+    """Yield passwords between a user and a host, and generated keys in the place of the user or in a path.
 
     References such as `$PASSWORD`, words of examples, and keys that are public are left out.
     """
-    for _, end in occurrences(text, ("://",)):
+    for key in compiled(_URL_KEY).finditer(text) if _KEYED_PATHS.standing(letters) else ():
+        last = key["key"].rpartition("_")[2]
+        before = text[max(0, key.start() - _MAX_BEFORE_KEY) : key.start()].rpartition("://")
+        is_address = before[1] and not any(map(str.isspace, before[2]))
+        if is_address and (is_generated(key["key"]) or is_generated(last) or is_uuid(key["key"])):
+            yield Secret("url_password", *key.span("key"))
+    for start, end in occurrences(text, ("//",)):
+        if not (text[start - 1 : start].isalnum() or text.startswith(":", start - 1)):
+            continue  # A comment, or a path in XML.
         match = compiled(_URL_PASSWORD).match(text, end)
         if match is not None:
             password = match.group(1)
@@ -99,7 +123,7 @@ def header_values(text: str, lower: str, letters: str) -> Iterator[Secret]:
         position = Position.QUOTED if scheme else Position.INLINE
         if is_secret(value, Clarity.SECRET, position) or (scheme == "basic" and is_basic(value)):
             yield Secret("authorization", *match.span(2))
-    for _, end in occurrences(lower, possible(("_auth", '"auth'), letters)):
+    for _, end in occurrences(lower, _AUTH.standing(letters)):
         match = compiled(_REGISTRY_AUTH).match(text, end - 4)
         if match is not None and is_basic(match.group(1)):
             yield Secret("authorization", *match.span(1))
@@ -115,7 +139,21 @@ def _parameters(text: str, start: int) -> Iterator[Secret]:
 
 def cookies(text: str, lower: str, letters: str) -> Iterator[Secret]:
     """Yield values of session cookies."""
-    for word in COOKIE_NAMES:
+    for word in _SESSION_COOKIES.standing(letters):
+        seen = 0
+        for start, after in occurrences(lower, (word,)):
+            named = compiled(_SESSION_COOKIE, re.IGNORECASE).match(text, after) if after >= seen else None
+            if named is None:
+                continue
+            seen, value = named.end(), named["value"]
+            if word != "sessionid":
+                is_kept = is_generated(value)
+            else:  # As Django spells it; a `sessionId` is a plain id.
+                is_kept = text.startswith(word, start) and len(value) >= 24 and has_both(value)
+                is_kept = is_kept and bits_per_char(value) >= 3 and not is_plain_id(value)
+            if is_kept:
+                yield Secret("cookie", *named.span("value"))
+    for word in ("cookie", "curl"):
         if word not in letters or (word == "curl" and " -b" not in text and "--cookie" not in text):
             continue
         end = 0

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from hybrid.base.patterns import compiled
 from hybrid.redact.calls import arguments_after, default_after, default_beside
 from hybrid.redact.foreign import FOREIGN_WORDS, foreign_name
-from hybrid.redact.lists import block_lines, continued, list_items, table_values
+from hybrid.redact.lists import block_lines, continued, field_values, kept_items, list_items, table_values
 from hybrid.redact.names import Clarity, clarity, name_start, telling_places, word_before
 from hybrid.redact.patterns import Secret
 from hybrid.redact.sentences import (
@@ -67,7 +67,8 @@ _SIGN = (
     r"(?:[^\S\n](?=:?=(?!=))|(?==[bruf]{0,2}\\{0,4}[\"']))|)"
     rf"{_SPACES}(?P<sign>:=|=>|[!=]==?|[?+]=|\|\|=?|\?\?|or(?= [\"'])|:-|\|(?=[^\S\n])|<-|->|→|:(?!:)|=|,|\(|)"
     r"(?:\*\*|__)?"
-    r"(?P<gap>[^\S\n]{0,40}(?:\(\s{0,80}(?=[bruBRUfF]{0,2}\\{0,4}[\"\']))?)(?P<open>(?:[bruBRUfF@$]{0,2}(?P<quote>\\{0,4}(?:\"\"\"|\'\'\'|[\"'`])))|[“‘]|)"
+    r"(?P<gap>[^\S\n]{0,40}(?:[…›] |!!\w{1,12} |&\w{1,40} )?(?:\(\s{0,80}(?=[bruBRUfF]{0,2}\\{0,4}[\"\']))?)"
+    r"(?P<open>(?:[bruBRUfFN@$]{0,2}(?P<quote>\\{0,4}(?:\"\"\"|\'\'\'|[\"'`])))|[“‘]|)"
 )
 _AFTER_COLUMN = frozenset("\"'`*,;|)")
 _COLUMN_END = r"[\"'`*]{0,2}[^\S\n]{0,20}[,;|\t\r\n)]"
@@ -83,10 +84,12 @@ _FEW = 64
 """Number of places that are looked at, whatever stands around them."""
 _MAX_MEMORY = 64
 _MAX_NAME = 120
+_CHOSEN = (Clarity.PASSWORD, Clarity.PASS)
+_MAY_END_TAG = frozenset("\"'\\> ")
 _SEED_OF = ("2fa", "mfa", "otp")
 _BARE = r"\S{1,1024}"
 _PATH_PART_END = r"[/\s\"'`;,&<>(){}\[\]|\\]"
-_INLINE_END = r"[\s\"'`;,&<>(){}\[\]|\\]"
+_INLINE_END = r"[\s\"'`,<>(){}\[\]|\\]|&(?!(?:amp|lt|gt);(?!\w{1,40}=))|(?<!&amp)(?<!&lt)(?<!&gt);"
 _WORD = r"[^\S\n]{1,40}([a-z\u00df-\u00ff]{1,20})(?=[\s:])"
 _OPTION_VALUE = r"(?:^|\s)--?[A-Za-z][\w-]{0,30}[ =][\"']?[\w.\[\]/-]{0,80}$"
 """Pattern of what stands before a name that is set as the value of an option: `--set auth.`."""
@@ -99,39 +102,46 @@ _NAME_WITH_SPACES = (
 _BARE_LINE = r" = [^\s()\[\]{}]{4,256}[^\S\n]*(?:\n|$)"
 _LOOSE = r"[^\S\n]{1,40}\(?[\"'`]?(?P<value>[^\s\"'`]{6,512})"
 _LOGIN = (
-    r"\s?(?::|=|is|are|[^\S\n])\s{0,3}[\"'`]?[\w.@-]{1,64}[\"'`]?[^\S\n]?[:/][^\S\n]?[\"'`]?"
-    r"(?P<value>[^\s\"'`/:]{6,256})"
-)
-_PAIR = (
-    rf"(?:{_QUOTE})?(?:,|(?=[\s\\]))(?:[\s+→]|\\{{1,4}}[nrt]|\d{{1,6}}[→\t]|[\w./-]{{1,80}}:\d{{1,6}}:){{0,40}}"
-    rf"(?:{_QUOTE})?(?:\w{{1,12}}:)?[vV]alue(?:{_QUOTE})?\s?[:=]\s?(?P<quote>{_QUOTE})?(?P<value>[^\s\"'`,<>{{}}\\]{{4,512}})"
+    r"\s?(?P<sign>:|=|is|are|[^\S\n])\s{0,3}[\"'`]?[\w.@-]{1,64}[\"'`]?[^\S\n]?[:/][^\S\n]?[\"'`]?"
+    r"(?P<value>[^\s\"'`/:,]{6,256})(?:,[\w.@-]{1,64}:(?P<next>[^\s\"'`/:,]{6,256}))?"
 )
 _KEY_LIST = (
     r"[\"\\]{1,5}:\s{0,3}[\"\\]{1,5}[\w-]{1,40}[\"\\]{1,5},\s{0,40}(?:[^:\n]{1,30}:[^:\n]{1,30},\s{0,40})?"
     r"[\"\\]{1,5}value[\"\\]{1,5}:\s{0,3}[\"\\]{1,5}(?P<value>[^\"\\\n]{16,200})"
 )
 _CONTENT = r"\s[Cc]ontent\s{1,20}:\s{1,3}(?P<value>\S{4,128})"
-_ELEMENT = r"[^<>\n]{0,120}>(?P<value>[^<>\n]{4,512})</"
+_ELEMENT = (
+    r"(?:[^<>\n]{0,120}>|</[\w.:-]{1,40}>)(?:\s{0,80}<(?:[\w-]{0,20}[vV]alue|string|arg\w{0,8})[^<>\n]{0,40}>)?"
+    r"\s{0,80}(?P<value>[^<>\s](?:[^<>\n]{2,510}[^<>\s]))\s{0,80}</"
+)
+_NEXT_ITEM = (
+    rf"(?:{_QUOTE})?(?:,\s{{0,80}}|[^\S\n]{{0,40}}\n[^\S\n]{{0,80}}-[^\S\n]{{1,20}}|\)\s{{0,40}}\.\w{{1,12}}\()"
+    rf"(?P<quote>{_QUOTE})?(?P<value>[^\s\"'`,<>\]\\-][^\"'`\n\\,<>\]]{{3,512}})(?(quote){_QUOTE}|(?=[\s,\]]|$))"
+)
+"""Pattern of a value after its option in a list: `["--password", "…"]`, or an item on each line."""
+_ABOUT_OPTIONS = r"\b(?:use|the|with|option|flag|specify|via|or|and|using|usage)\b|\[$"
+_AFTER_TYPED = r"[\"'`)]{0,2}[^\S\n]?(?:\n|$|\\|[;|&<>\"'`]|(?<=\s)(?:-|[\w.~-]{0,80}/|[\w.-]{1,60}(?:\n|$)))"
+"""Pattern of what follows the value of an option in a command: its end, another option, a path, one word."""
+_USERS = r"\(\{\s{0,80}(?:\w{1,20}: \w{1,20},\s{0,40}){0,2}users\s?:\s?\{\s{0,80}"
+_USER_ITEM = r"[\"']?[\w.@-]{1,64}[\"']?\s?:\s?[\"'](?P<value>[^\"'\n\\]{4,256})[\"'](?:(?P<more>,)\s{0,80}|)"
+_FORM_PART = r"[\"']\s?\n\s?\n(?P<value>\S{4,128})[^\S\n]*(?:\n|$)"
+_IS_KEY = r"[\w .-]{0,60}\\{0,4}[\"']\s{0,3}:"
 _FORM_CALL = (
     rf"[\]'\"\\) ]{{0,6}}(?:,(?!\s?[\"']{REGION}[\"'])"
-    r"|\.(?:type|fill|send_?keys|set_?value|val|value)\()\s?[\"'](?P<value>[^\"'\n]{4,256})[\"']"
+    r"|\.(?:type|fill|send_?keys|set_?value|val|value)\(|=>\s{1,20}string\(\d{1,4}\)|\s{1,3}\d{1,3}\))"
+    r"\s?[\"'](?P<value>(?!--)[^\"'\n{]{4,256})(?:\{enter\})?[\"'](?!\s{0,3}:)"
 )
 _CALL = (
-    r"(?:await |new )?[\w.:]{1,60}(?:<[^<>\n]{0,40}>)?\(\s{0,3}[bru]{0,2}(?P<quote>\\{0,4}[\"'`])"
+    r"(?:await |new )?(?:\[\])?[\w.:]{1,60}(?:<[^<>\n]{0,40}>)?\(\s{0,80}[bru]{0,2}(?P<quote>\\{0,4}[\"'`])"
     r"(?P<value>[^\"'`\n\\]{6,512})(?P=quote)"
 )
 _CONSTRUCTOR = (
-    r"(?:new )?(?:String|SecretString|SecretStr|Secret|SecretBox|Some|Password|Zeroizing|Cow|str|bytes)"
+    r"(?:new )?(?:\[\]byte|String|SecretString|SecretStr|Secret|SecretBox|Some|Password|Zeroizing|Cow|str|bytes)"
     r"(?:::(?:from|new|Owned|Borrowed))?\("
-)
-_DECLARATION = (
-    r"\\{0,4}[\"'](?:[^\S\n]\\{0,4}[\"'][\w-]{1,80}\\{0,4}[\"'])?\s\{[^{}]{0,400}?\b"
-    r"(?:default|plaintext_value|secret_string|value)[^\S\n]{0,20}=[^\S\n]\\{0,4}[\"'](?P<value>[^\"'\n\\]{4,512})"
 )
 _VALUE_OPTION = r"[\"']?[^\n]{0,120}?\s--?(?:value|body|secret-string|plaintext)[ =][\"']?(?P<value>[^\s\"']{4,512})"
 _CHANGE = r"\s{0,3}(?:->|=>|→)\s{0,3}(?P<quote>\\{0,4}[\"'])(?P<value>[^\"'\n\\]{4,512})"
 _COMMENT = r"[\"'](?P<value>[^\"'\\\n]{4,256})\\{0,4}[\"'][)\];,]{0,4}[^\S\n]+(?:#|//|--)[^\S\n]?[\w ]{0,20}$"
-_PLIST = r"</key>\s{0,80}<string>(?P<value>[^<>]{4,512})</string>"
 _PLUS = r"(?:[+.&|]{1,2}|<>)?"
 _JOIN = rf"{_SPACES}{_PLUS}{_SPACES}\\?(?:\n[^\S\n]{{0,80}})?{_PLUS}{_SPACES}[bruf]{{0,2}}(?P<quote>{_QUOTE})"
 _SQL = r"(?:create|alter|with|encrypted|role|user|login|set|using)\b[^\n;]{0,80}$"
@@ -174,7 +184,9 @@ def assigned_values(text: str, lower: str, letters: str) -> Iterator[Secret]:
             spans = table_values(text, lower, name.start, name.end)
             line_end = text.find("\n", name.end)  # A line is the head of a table once.
             line_end = line_end if line_end >= 0 else len(text)
-        end = max(name.end, spans[-1][1] if spans else 0)
+        # Between a name and a field of what it names stand other names.
+        is_apart = bool(spans) and not {"{", "\n"}.isdisjoint(text[name.end : spans[0][0]])
+        end = name.end if is_apart or not spans else max(name.end, spans[-1][1])
         if around and end < start + _REACH_AFTER // 2:
             seen[around] = (end - start, [(begin - start, stop - start) for begin, stop in spans])
         if len(seen) > _MAX_MEMORY:
@@ -234,6 +246,8 @@ class _Key(TellingName):
         """Return whether a secret may stand beside the name at all."""
         if self.clear is Clarity.NONE or self.text.startswith("redacted:", max(0, self.start - 9)):
             return False  # What hid a secret is called after it.
+        if self.text.startswith(("checksum/", "red from key"), max(0, self.start - 9)):
+            return False  # A digest of a secret, and the key of a cache: `restored from key`.
         return self.clear is not Clarity.WEAK or "auth" in self.name.lower() or self._has_generated_near()
 
     def _has_generated_near(self) -> bool:
@@ -249,9 +263,11 @@ class _Key(TellingName):
 
     def may_head_column(self) -> bool:
         """Return whether the name may head a column: it stands in a list of names, as in the first line of a table."""
-        if self.clear <= Clarity.WEAK:
-            return False
         following = self.text[self.end : self.end + 1]
+        if self.clear <= Clarity.WEAK and (
+            self.clear is Clarity.NONE or following not in ",)" or "VALUES" not in self.text[self.end : self.end + 200]
+        ):
+            return False
         if following not in _AFTER_COLUMN and not following.isspace():
             return False
         match = compiled(_COLUMN_END).match(self.text, self.end)
@@ -263,17 +279,22 @@ class _Key(TellingName):
     def spans(self) -> list[tuple[int, int]]:
         """Return the pieces of the value; nothing when there is none or it is no secret."""
         text, end = self.text, self.end
-        if "cred" in self.name.lower() or (self.name.lower() == "auth" and text[end : end + 1] == ":"):
-            match = compiled(_LOGIN).match(text, end)
-            if match is not None and is_secret(match["value"], Clarity.PASSWORD, Position.LOOSE):
-                return [match.span("value")]
-        if self.clear is Clarity.PASSWORD and text.startswith(("--", "-"), self.start) and text[end : end + 1] == " ":
+        if logins := self._login():
+            return logins
+        if self.clear in _CHOSEN and self.name.startswith("-") and text[end : end + 1] == " ":
             before = text[max(0, self.start - 100) : self.start].rpartition("\n")[2]
-            if compiled(_LOOSE).match(text, end) and compiled(USER_BESIDE, re.IGNORECASE).search(before):
-                return self.one(_LOOSE, Position.SETTING)
+            option = compiled(_LOOSE).match(text, end)
+            if option and (
+                compiled(USER_BESIDE, re.IGNORECASE).search(before) or self._is_in_command(before, option.end("value"))
+            ):
+                span = self.without_end_marks(option)
+                value = text[slice(*span)]
+                value = value.lower() if value.istitle() else value
+                if is_secret(value, Clarity.PASSWORD, Position.SETTING):
+                    return [span]
         word = compiled(_WORD).match(text, end)
         is_prose = word is not None and text.find("=", end, end + 44) < 0
-        if is_prose and not may_follow(self):
+        if is_prose and not self.is_foreign and not may_follow(self):
             return value_before(self)
         if self.clear is Clarity.PASSWORD and text[end : end + 1] == " " and follows_user(self):
             match = compiled(_LOOSE).match(text, end)
@@ -300,21 +321,48 @@ class _Key(TellingName):
             or self._elsewhere()
         )
 
+    def _login(self) -> list[tuple[int, int]]:
+        """Return the spans of the passwords behind their users: `--creds user:X`, `BASIC_AUTH=user:X,other:Y`."""
+        name, following = self.name.lower(), self.text[self.end : self.end + 1]
+        if "cred" not in name and not (name.endswith(("auth", "auth_users")) and (following in ":=" or name[0] == "-")):
+            return []
+        match = compiled(_LOGIN).match(self.text, self.end)
+        if match is None:
+            return []
+        is_given = name[0] == "-" or (match["sign"] == "=" and self.name.isupper())
+        position = Position.SETTING if is_given else Position.INLINE if name == "creds" else Position.LOOSE
+        spans = [match.span(group) for group in ("value", "next") if match[group] and not match[group].isdigit()]
+        return [span for span in spans if is_secret(self.text[slice(*span)], Clarity.PASSWORD, position)]
+
     def _arguments(self) -> list[tuple[int, int]]:
         """Return the span of the password in `HTTPBasicAuth("user", "password")` and the like."""
         name = self.name.lower()
         if "auth" not in name and "cred" not in name:
             return []
-        number = 3 if name.endswith("plainauth") else 2
+        if begun := compiled(_USERS).match(self.text, self.end):  # `basicAuth({ users: { admin: "X" } })`
+            return kept_items(
+                _USER_ITEM, self.text, begun.end(), lambda value: is_secret(value, Clarity.PASSWORD, Position.QUOTED)
+            )
+        number = 3 if name.endswith(("plainauth", "auth_password")) else 2
+        if name.endswith("credentials") and (fourth := arguments_after(self.text, self.end, 4)[0]):
+            return [(secret.start, secret.end) for secret in fourth]
         return [(secret.start, secret.end) for secret in arguments_after(self.text, self.end, number)[0]]
 
     def _after_sign(self) -> list[tuple[int, int]]:
         """Return the spans of a value behind a sign such as `=`, within a tag or an option, or right after the name."""
         text, end = self.text, self.end
-        if text[end : end + 1] in (">", " ") and self._is_in_tag():
-            return self.one(_ELEMENT, Position.QUOTED)
-        has_value = text.find("alue", end, end + 160) >= 0
-        if has_value and (spans := self.one(_PAIR, Position.SETTING) or self.one(_VALUE_OPTION, Position.SETTING)):
+        following = text[end : end + 1]
+        is_in_tag = following in _MAY_END_TAG and text.find(">", end, end + 122) >= 0 and self._is_in_tag()
+        spans = self.one(_ELEMENT, Position.QUOTED) if is_in_tag or following == "<" else []
+        if spans or following == "<" or (is_in_tag and following in (">", " ")):
+            return spans
+        if spans := field_values(self):
+            return spans
+        if text.find("alue", end, end + 160) >= 0 and (spans := self.one(_VALUE_OPTION, Position.SETTING)):
+            return spans
+        item = compiled(_NEXT_ITEM).match(text, end) if self.name.startswith("-") else None
+        position = Position.QUOTED if item is not None and item["quote"] else Position.SETTING
+        if item is not None and (spans := self.kept(item.span("value"), position)):
             return spans
         sign = compiled(_SIGN).match(text, end)
         if sign is None:
@@ -324,7 +372,7 @@ class _Key(TellingName):
             spans = self._literal(sign, mark)
             if spans is not None:
                 return spans
-        elif mark == "|" and sign["gap"]:
+        elif mark == "|" and sign["gap"] and "}}" not in text[end : end + 80].partition("\n")[0]:
             return self._bare(sign, ":")
         elif mark in ("=", ":", ":=", "?=", "+=", "<-", ":-") or (mark in ("=>", "->", "→") and sign["gap"]):
             fallback = self._default(default_after(text, sign.end()))
@@ -360,10 +408,15 @@ class _Key(TellingName):
             if following in (",", ")") and (spans := self.one(VALUE_LATE, Position.LOOSE)):
                 return spans
         is_quoted = following in ('"', "'", "\\")
-        if is_quoted and "{" in text[end : end + 100] and (spans := self.one(_DECLARATION, Position.QUOTED)):
-            return spans
+        if (
+            is_quoted
+            and text[end + 1 : end + 2].isspace()
+            and "form-data" in text[max(0, self.start - 60) : self.start]
+        ):
+            return self.one(_FORM_PART, Position.SETTING)
         if (is_quoted or following in ("]", ")")) and (spans := self.one(_FORM_CALL, Position.QUOTED)):
-            return spans
+            is_word = compiled(r"[a-z]+(?:-[a-z]+)+").fullmatch(text, *spans[0]) is not None
+            return [] if is_word and "," in text[end : spans[0][0]] else spans
         if following in ("\n", "", '"', "\\") or text[end : end + 2] == ".\n":
             line_start = max(text.rfind("\n", 0, self.start) + 1, self.start - 300)
             match = compiled(_COMMENT).search(text[line_start : self.start])
@@ -382,13 +435,15 @@ class _Key(TellingName):
             return []  # `"password" or "letmein"` are two words of a sentence.
         if mark == "," and not sign["close"] and not self.name.isupper():
             return []  # `f(token, "message")`: the name is an argument itself.
+        if mark == "," and compiled(_IS_KEY).match(self.text, sign.end()):
+            return []  # `"id": "api_key", "description": …`
         start = sign.end()
         quote = sign["quote"] or {"“": "”", "‘": "’"}[sign["open"]]
         inner = compiled(r"\\{1,8}[\"']").match(self.text, start)
         if inner is not None and inner.group() > quote:  # A literal within a literal: `"\"X\""`.
             start, quote = inner.end(), inner.group()
         end = self._literal_end(start, quote)
-        if end < 0:
+        if end < 0 or (quote == "`" and " " in self.text[start:end]):
             return None
         if self.name.lower().endswith("userpwd"):
             start = self.text.find(":", start, end) + 1 or start
@@ -399,7 +454,9 @@ class _Key(TellingName):
         if not is_argument:  # `with the password 'X'`
             value = self.text[start:end]
             is_chosen = self.clear is Clarity.PASSWORD
-            is_sure = is_generated(value) or (is_chosen and (has_both(value) or is_marked(value) or " " in value))
+            is_sure = is_generated(value) or (
+                is_chosen and (has_both(value) or is_marked(value) or " " in value or value.count("-") > 1)
+            )
             return [(start, end)] if is_sure and self.is_secret(value, Position.QUOTED) else None
         pieces = [(start, end), *self._further_literals(end, quote if sign["quote"] else "")]
         value = "".join(self.text[begin:stop] for begin, stop in pieces)
@@ -410,19 +467,23 @@ class _Key(TellingName):
             return []  # `lookup("db-password", "eu-west-1")`: where a secret is kept, not what it is.
         # `("password", "new-password")` lists two names; only what is assigned counts as chosen by a person.
         is_word = value.replace("-", "").isalpha()
-        most = Clarity.SECRET if is_word and mark in (",", "||", "??", "or") else Clarity.PASSWORD
+        most = Clarity.SECRET if is_word and mark in (",", "|", "||", "??", "or") else Clarity.PASSWORD
         if "f" in sign["open"].lower() and "{" in value:
             return []
         is_one_of_several = mark == "(" and len(pieces) == 1 and self.text[end : end + 12].lstrip("\\\"'`")[:1] != ")"
         position = Position.INLINE if is_one_of_several else Position.QUOTED
-        if " " in value and self.name.isupper() and mark == "=" and not sign["gap"]:
-            value = value.lower()  # In settings of shells stands no label, whose words have capitals.
+        if " " in value and self.name.isupper() and (not mark or (mark == "=" and not sign["gap"])):
+            # In settings of shells stands no label, whose words have capitals.
+            value = value.lower().replace(" ", "-") if value.count(" ") == 1 else value.lower()
+        value = value.removeprefix("Bearer ").removeprefix("Basic ")
         return pieces if self.is_secret(value.strip(), position, most=most) else []
 
     def _takes_argument(self) -> bool:
         """Return whether quotes after the name hold its value: the name is an option or set by a command."""
         before = self.text[max(0, self.start - 80) : self.start + 1]
         if "-" in before[-3:] or " --" in before[-30:] or " set " in before[-30:] or "setx " in before[-8:]:
+            return True
+        if before.rpartition("\n")[2].startswith("set "):
             return True
         return self.name.lower() == "password" and compiled(_SQL, re.IGNORECASE).search(before[:-1]) is not None
 
@@ -486,6 +547,7 @@ class _Key(TellingName):
         end = self._literal_end(start, self.before)
         value = self.text[start:end].lower() if end > 0 else ""
         is_first = self.is_secret(value.partition(" ")[0], Position.ENVIRONMENT)  # Then a command follows.
+        is_first &= "Environment=" not in self.text[max(0, start - 160) : start]
         return [(start, end)] if " " in value and not is_first and self.is_secret(value, Position.QUOTED) else []
 
     def _on_own_line(
@@ -498,7 +560,8 @@ class _Key(TellingName):
         if after and not is_upper and after[0] not in "#\\\"'`;," and not after.startswith("//"):
             return None
         is_code = mark == "<-" or after[:1] in (";", ",") or (not is_upper and self._is_between_code(line_start, end))
-        position = Position.INLINE if is_code else Position.ENVIRONMENT if is_upper else Position.SETTING
+        is_shell = is_upper or (mark == "=" and self.text[start - 1] == "=" and "-" in self.text[start:end])
+        position = Position.INLINE if is_code else Position.ENVIRONMENT if is_shell else Position.SETTING
         return continued(self.text, start, end) if self.is_secret(self.text[start:end], position) else []
 
     def _within_line(self, run: re.Match[str], mark: str, line_start: int, *, is_joined: bool) -> list[tuple[int, int]]:
@@ -520,6 +583,8 @@ class _Key(TellingName):
         if self.name.lower() == "key" and self.before in ("?", "&"):
             return [(start, end)] if len(value) >= 24 and is_secret(value, Clarity.SECRET, Position.INLINE) else []
         is_chosen = is_joined and self.clear is Clarity.PASSWORD
+        if mark == ":" and self.before == "/" and is_joined:  # `cmdkey /pass:X`
+            return self.kept((start, end), Position.SETTING)
         is_sure = self.name.startswith("--") or self.before in (";", "?", "&", "/", ",")
         is_sure = is_sure or self.text.startswith("/:", self.start - 2)
         if is_chosen and is_sure and mark == "=" and _is_typed(value):
@@ -578,21 +643,23 @@ class _Key(TellingName):
     def _further(self) -> list[tuple[int, int]]:
         """Return the span of a value behind a name in a tag, right after the name, or later in a sentence."""
         following = self.text[self.end : self.end + 1]
-        if following in ('"', "'", "\\") and self._is_in_tag() and (spans := self.one(_ELEMENT, Position.QUOTED)):
-            return spans
-        if following == "<":
-            return self.one(_PLIST, Position.QUOTED)
         if following not in " \t:*\n`\"'":
             return []
         if match := compiled(_LOOSE).match(self.text, self.end):
             span = self.without_end_marks(match)
             # `--password X`, `ENV PASSWORD X`, and a column of names before one of values.
             is_setting = self.before == "-" or self.name.startswith("-") or self.text.startswith("ENV ", self.start - 4)
+            is_digest = "DIGEST" in self.text[max(0, self.start - 100) : self.start]  # The head of the column.
             is_setting |= match.start("value") > self.end + 1 and self.text[span[1] : span[1] + 1] in ("\n", "\r", "")
             is_setting &= any(map(str.isdigit, self.text[slice(*span)]))
-            if spans := self.kept(span, Position.SETTING if is_setting else Position.LOOSE):
+            if not is_digest and (spans := self.kept(span, Position.SETTING if is_setting else Position.LOOSE)):
                 return spans
         return value_after(self) or value_later(self)
+
+    def _is_in_command(self, before: str, end: int) -> bool:
+        """Return whether an option stands in a command and in no text about it, so that its value may be any word."""
+        is_command = before.strip() and compiled(_ABOUT_OPTIONS, re.IGNORECASE).search(before) is None
+        return bool(is_command) and compiled(_AFTER_TYPED).match(self.text, end) is not None
 
     def _is_in_tag(self) -> bool:
         """Return whether the name stands within a tag that was opened on its line and is not closed yet."""

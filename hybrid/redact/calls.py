@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from hybrid.base.patterns import compiled
 from hybrid.redact.names import Clarity
-from hybrid.redact.patterns import Secret, occurrences, possible
-from hybrid.redact.values import Position, is_generated, is_secret
+from hybrid.redact.patterns import Phrases, Secret, occurrences, possible
+from hybrid.redact.values import Position, has_both, is_generated, is_marked, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,17 +21,29 @@ _LAST = 0
 """Number of an argument that means the last literal."""
 _GENERATED = -1
 """Number of an argument that means the first generated literal, for calls with names and numbers of accounts."""
-_CALLS: tuple[tuple[str, int], ...] = (
-    # words in lower case that stand right before the arguments, which literal among them is the secret
-    (".login wifi.begin", 2),
-    ("getconnection( pdo( mysqli( sequelize( superuser( create_user(", 3),
-    ("pgp_sym_encrypt( pgp_sym_decrypt( aes_encrypt( aes_decrypt(", _LAST),
-    ("cookieparser( fernet( totp( jwt.", 1),
-    ("client( algoliasearch(", _GENERATED),
+_CALLS: tuple[tuple[str, str, int, Clarity], ...] = (
+    # words in lower case that stand right before the arguments, pattern of what stands before them, which argument is
+    # the secret (numbers do not count), how sure it is one
+    ("ftp_login imap_login", "", 3, Clarity.PASSWORD),
+    (".login wifi.begin", "", 2, Clarity.PASSWORD),
+    ("connect(", r"(?:mysqli?_|mysqldb\.|odbc_|dbi->)", 3, Clarity.PASSWORD),
+    ("connect(", r"(?:oci_|oracle\.|oracledb\.)", 2, Clarity.PASSWORD),
+    ("connect( connection(", r"[.= ]", 3, Clarity.PASS),
+    ("bind( bind_s( pw_set(", r"(?:simple_|username_)", 2, Clarity.PASSWORD),
+    ("bind(", "ldap_", 3, Clarity.PASSWORD),
+    ("getconnection( pdo( mysqli( sequelize( superuser( create_user( ftp( imap_open(", "", 3, Clarity.PASSWORD),
+    ("pgp_sym_encrypt( pgp_sym_decrypt( aes_encrypt( aes_decrypt(", "", _LAST, Clarity.PASSWORD),
+    ("jwt. createhmac(", "", 2, Clarity.SECRET),
+    ("load(", r"(?:ks|store)\.", 2, Clarity.PASSWORD),
+    ("__construct(", r"pdo->", 3, Clarity.PASSWORD),
+    ("hmac.new( hmac256( hmac512( symmetricsecuritykey(", "", 1, Clarity.SECRET),
+    ("cookieparser( fernet( totp( redis.auth(", "", 1, Clarity.SECRET),
+    ("client( algoliasearch(", "", _GENERATED, Clarity.SECRET),
 )
-_WORDS = {word: number for words, number in _CALLS for word in words.split()}
+_WORDS = Phrases(*(word for words, *_ in _CALLS for word in words.split()))
 _ARGUMENTS = r"\w*[\"'`]?\s{0,3}[=:]?\s{0,3}(?:new\s)?[\w.]{0,30}[(\[]|[^\S\n](?=\\{0,4}[\"'])"
 _LITERAL = r"\\{0,4}([\"'`])((?:(?!\1|\\)[^\n]|\\(?![\"'`])[^\n]){0,200})\\{0,4}\1"
+_WRAPPED = r"(?:Some|from|new|of|bytes|GetBytes|str|String|SecretStr|encode)\($"
 _MAX_ARGUMENTS = 400
 
 
@@ -40,44 +51,79 @@ def argument_secrets(text: str, lower: str, letters: str) -> Iterator[Secret]:
     """Yield secrets among the literal arguments of calls."""
     if "(" not in text:
         return
-    for word in possible(tuple(_WORDS), letters):
-        number, stop = _WORDS[word], 0
-        for _, end in occurrences(lower, (word,)):
-            if end >= stop:  # Else it stands among the arguments that were looked at.
-                secrets, stop = arguments_after(text, end - word.endswith("("), number)
-                yield from secrets
+    for word in dict.fromkeys((*_WORDS.standing(letters), *possible(("client(",), letters))):
+        rows = [row for row in _CALLS if word in row[0].split()]
+        stop = 0
+        for start, end in occurrences(lower, (word,)):
+            if end < stop:
+                continue  # It stands among the arguments that were looked at.
+            near = lower[max(0, start - 12) : start]
+            for _, before, number, clear in rows:
+                if not before or compiled(rf"{before}$").search(near):
+                    secrets, stop = arguments_after(text, end - word.endswith("("), number, clear, may_break=True)
+                    yield from secrets
+                    break
 
 
-def arguments_after(text: str, end: int, number: int) -> tuple[list[Secret], int]:
+def arguments_after(
+    text: str, end: int, number: int, clear: Clarity = Clarity.PASSWORD, *, may_break: bool = False
+) -> tuple[list[Secret], int]:
     """Return the argument of that number, if it is a literal and a secret, and the offset where the search ended.
 
     Args:
         text: The text.
         end: Offset at which the name of the call ends.
-        number: Number of the argument among the literals, from 1, or `_LAST` or `_GENERATED`.
+        number: Number of the argument, from 1, or `_LAST` or `_GENERATED`.
+        clear: Degree to which the argument is known to be a secret; `PASS` wants more than a word.
+        may_break: The arguments may go on in the next lines.
     """
     opened = compiled(_ARGUMENTS).match(text, end)
     if opened is None:
         return [], end
-    stop = text.find("\n", end, end + _MAX_ARGUMENTS)
-    stop = stop if stop >= 0 else min(len(text), end + _MAX_ARGUMENTS)
-    if number == _LAST:
-        closed = text.find(")", opened.end(), stop)
-        stop = closed if closed >= 0 else stop
-    literals = compiled(_LITERAL).finditer(text, opened.end(), stop)
+    stop = min(len(text), end + _MAX_ARGUMENTS)
+    line_end = -1 if may_break else text.find("\n", end, stop)
+    stop = line_end if line_end >= 0 else stop
+    arguments, stop = _literals(text, opened.end(), stop)
+    found = [literal for argument in arguments for literal in argument]
     if number == _GENERATED:
-        literals = (literal for literal in literals if is_generated(literal.group(2)))
+        found = [literal for literal in found if is_generated(text[slice(*literal)])]
     elif number == _LAST:
-        literals = reversed([*literals])
+        found.reverse()
     else:
-        literals = islice(literals, number - 1, None)
-    literal = next(literals, None)
-    # A bracket between the literals before it ends the call.
-    if literal is None or ")" in compiled(_LITERAL).sub("", text[opened.end() : literal.start()]):
+        found = arguments[number - 1] if len(arguments) >= number else []
+        is_sure = may_break or not found or (all(arguments[: number - 1]) and text[found[0][0] - 2] != "=")
+        if not is_sure:  # Not every argument before is a literal, or it has a name of its own.
+            found, clear = [] if "=" in opened.group() else found, Clarity.PASS
+    if not found:
         return [], stop
-    clear = Clarity.SECRET if number in (1, _GENERATED) else Clarity.PASSWORD
-    is_kept = is_secret(literal.group(2), clear, Position.QUOTED)
-    return [Secret("password", *literal.span(2))] if is_kept else [], stop
+    value = text[slice(*found[0])]
+    is_typed = clear is not Clarity.PASS or has_both(value) or is_marked(value)
+    is_kept = is_typed and is_secret(value, max(clear, Clarity.SECRET), Position.QUOTED)
+    return [Secret("password", *found[0])] if is_kept else [], stop
+
+
+def _literals(text: str, start: int, stop: int) -> tuple[list[list[tuple[int, int]]], int]:
+    """Return the spans of the literals in each argument from an offset on, and where the call or the search ends.
+
+    An argument that is a number is left out, and so is a literal within brackets: a key or what another call is given.
+    """
+    arguments: list[list[tuple[int, int]]] = []
+    literals: list[tuple[int, int]] = []
+    depth, begin = 0, start
+    for match in compiled(rf"{_LITERAL}|[()\[\]{{}},]").finditer(text, start, stop):
+        if match.group(2) is not None:
+            if not depth or compiled(_WRAPPED).search(text, begin, match.start()):
+                literals.append(match.span(2))
+            continue
+        sign = match.group()
+        depth += (sign in "([{") - (sign in ")]}")
+        if depth < 0 or (sign == "," and not depth):
+            if not text[begin : match.start()].strip().isdigit():
+                arguments.append(literals)
+            literals, begin = [], match.end()
+        if depth < 0:
+            return arguments, match.end()
+    return [*arguments, literals], stop
 
 
 # --- Literals beside references ------------------------------------------------------------------------------------
@@ -113,6 +159,7 @@ _NAMED_BESIDE = (
     rf"{_QUOTE},{_NEW_LINE}(?:default|default_value|fallback|defaultValue){_GAP}[:=]{_GAP}{_DEFAULT_LITERAL}"
 )
 _TEMPLATE = r"(?:![A-Za-z]{1,20} )?\$\{\??[\w.-]{1,80}:?[-=:](?P<value>[^}\s$\"']{4,256})\}"
+_FILTERED = r"\{\{ {0,3}[\"'](?P<value>[^\"'\n]{4,128})[\"'] {0,3}\|"
 _MAX_DEFAULT = 400
 _BEGINNINGS = frozenset("_$@(!&*{")
 _GOES_ON = frozenset(".?|:)/oe")
@@ -132,7 +179,7 @@ def default_after(text: str, start: int) -> tuple[int, int] | None:
         return None
     end = start + _MAX_DEFAULT
     near = text[start:end]
-    match = compiled(_TEMPLATE).match(near) if "${" in near else None
+    match = compiled(_TEMPLATE).match(near) if "${" in near else compiled(_FILTERED).match(near)
     if match is None and first == "{" and near.startswith("{{"):
         match = compiled(_FALLBACK_IN_BRACES).match(near)
     elif match is None and _may_fall_back(near):

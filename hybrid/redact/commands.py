@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.patterns import compiled
 from hybrid.redact.names import Clarity
-from hybrid.redact.patterns import Secret, occurrences, possible
-from hybrid.redact.values import Position, has_both, is_example_word, is_reference, is_secret
+from hybrid.redact.patterns import Phrases, Secret, occurrences
+from hybrid.redact.values import (
+    Position,
+    has_both,
+    is_decodable,
+    is_example_word,
+    is_generated,
+    is_reference,
+    is_secret,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,11 +44,11 @@ _BEFORE_COMMAND = frozenset(" \t\n\r\"'`/\\;|&($[{=>:→,+n")
 _OPTIONS: tuple[tuple[str, str, str], ...] = (
     # first letters of its options, words in the names of the tools, what stands right before a password
     ("uU-", "curl", rf"(?:-u|-U|--user){_GAP}?(?={_QUOTE}?[\w-]{{20,128}}:{_QUOTE}?(?:\s|$))"),
-    ("uU-", "curl", rf"(?:-u|-U|--user|--proxy-user){_GAP}?(?={_QUOTE}?(?P<user>[\w.@%+-]{{1,64}}:))"),
+    ("uU-", "curl etcdctl govc", rf"(?:-u|-U|--user|--proxy-user){_GAP}?(?={_QUOTE}?(?P<user>[\w.@%+/-]{{1,64}}:))"),
     ("p", "mysql mariadb", r"-p(?=\S)"),
     ("p", "sshpass mongo", rf"-p{_GAP}?"),
     ("P", "sqlcmd bcp unzip zip mosquitto ipmitool", rf"-P{_GAP}?"),
-    ("w", "ldap", rf"-w{_GAP}?"),
+    ("w", "ldap security", rf"-w{_GAP}?"),
     ("a-", "redis-cli valkey-cli", rf"(?:-a|--pass){_GAP}"),
     ("kK", "openssl", rf"(?:-k|-K){_GAP}"),
     (
@@ -50,8 +58,8 @@ _OPTIONS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "p",
-        "docker podman helm skopeo buildah nerdctl crane oras heroku oc az",
-        rf"\blogin\b[^\n|;&]{{0,200}}?\s-p{_GAP}?",
+        "docker podman helm skopeo buildah nerdctl crane oras regctl conan heroku oc az dotnet",
+        rf"\b(?:login|add source)\b[^\n|;&]{{0,200}}?\s-p{_GAP}?",
     ),
     (
         "bv-",
@@ -61,13 +69,19 @@ _OPTIONS: tuple[tuple[str, str, str], ...] = (
     ("U-", "smbclient rpcclient smbmap", rf"(?:-U|--user){_GAP}?(?={_QUOTE}?(?P<user>[\w.\\/@-]{{1,64}}%))"),
     ("u", "lftp", rf"-u{_GAP}?(?={_QUOTE}?(?P<user>[\w.@-]{{1,64}},))"),
     ("as", "ldappasswd", rf"-[as]{_GAP}"),
-    ("t", "influx", rf"-t{_GAP}"),
+    ("t", "influx gotify", rf"-t{_GAP}"),
+    ("T", "zerotier-cli", r"-T"),
+    ("n", "transmission-remote", rf"-n{_GAP}"),
+    ("y", "nsupdate dig", rf"-y{_GAP}(?={_QUOTE}?(?P<user>[\w.-]{{1,40}}:[\w.-]{{1,64}}:))"),
     ("ph", "7z rar", r"-h?p(?=\S)"),
     ("AX", "snmp", rf"-[AX]{_GAP}"),
     ("c", "snmp", rf"-c{_GAP}(?=\S*[A-Z\d])"),
-    ("p", "psexec certutil rdesktop rabbitmqadmin cqlsh twine elasticsearch-users az", rf"-p{_GAP}"),
+    ("p", "psexec security esxcli certutil rdesktop rabbitmqadmin cqlsh twine elasticsearch-users az", rf"-p{_GAP}"),
     ("aA", "http xh", rf"-a{_GAP}(?={_QUOTE}?(?P<user>[\w.@+-]{{1,64}}:)?)"),
     ("b", "oathtool", rf"-b{_GAP}"),
+    ("c", "esxcli ttyd", rf"-c{_GAP}"),
+    ("k", "dotnet", rf"-k{_GAP}"),
+    ("r", "gitlab-runner", rf"-r{_GAP}"),
     ("N", "ssh-keygen", rf"-N{_GAP}"),
 )
 _TOOLS = tuple((options, tuple(words.split()), pattern) for options, words, pattern in _OPTIONS)
@@ -77,15 +91,78 @@ _SIGNED_IN = (
     r"(?P<value>(?=[^\s/]*\d)[^\s\"'`\\|;<>/]{6,128})(?!/)"
 )
 """Pattern of a user and a password in a sentence, `log in with admin / X`; only with a digit, as no role has."""
+_ASSIGN = rf"{_QUOTE}?[^\S\n]{{0,12}}(?:[:=][^\S\n]{{0,12}}{_QUOTE}?|(?<=\s)\")"
+_CODES = ("code", "device_code", "code_verifier", "samlresponse")
+_CODE_KINDS = "door gate alarm entry access verification security one-time login sms".split()
+_USAGES = (
+    # What is typed or written: `…` is an argument, `§` the password, `§9` one with a digit, `§40` a long one.
+    "requirepass §|insecure-password §|stats auth §|set_password vnc §|shell input text §|auth.password -v §|unseal §9"
+    "|auth.basic=§|user.info=§|release_cookie=§|-setcookie §|/token:§|{plain}§|bw unlock §|bw login … §"
+    "|service install §40|http-basic.… … §|-token.… §9|-oauth.… §9|alias set … … … §|passwd enc §|auth-pass … §"
+    "|secret-set-value … §|radtest … §|radtest … … … … §|rootpw §|rootpw --plaintext §|--session §40"
+    "|-password password §|-password-again password §|auth default §|enable secret §|enable secret … §"
+    "|-server community §|> auth §"
+    "|> auth … §|pushover_user=§"
+    "|steam: login … §|+login … §|-pass pass:§|-passin pass:§|-passout pass:§"
+).split("|")
+_UUID = "[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
+_NAMED = {
+    # What only one tool calls so, in lower case → pattern of its values, which nothing else has.
+    **dict.fromkeys(("secret_id", "secretid", "secret id"), _UUID),
+    **dict.fromkeys(('"k"', '"d"'), "[A-Za-z0-9_-]{40,512}"),
+    **dict.fromkeys(("alarm_code", "cpin", "passcode", "_pin"), r"\d{4,8}(?![\w.])"),
+    **dict.fromkeys(("encrypt", '"encoded"'), "[A-Za-z0-9+/]{40,100}={1,2}"),
+    '"totp"': "[A-Z2-7]{16,64}",
+    "sonar.login": "[0-9a-f]{40}",
+    "signing_salt": "[A-Za-z0-9+/]{8,32}(?=[\"'])",
+    "password_hash": r"[A-Za-z0-9+/]{40,88}={0,2}(?![\w$])",
+    "dockerconfigjson": "[A-Za-z0-9+/={}]{40,4096}",
+    "network_key": r"(?<=\[)(?:\d{1,3},\s?){15}\d{1,3}",
+}
+_SPELLED = {
+    # Text before a value in lower case → pattern of what it is, of a form of its own.
+    "<auth-user-pass>": r"\s\S+\s(?P<sure>\S{4,128})\s</",
+    "<master>": r"(?P<sure>[^<>\s]{8,256})</",
+    "wifi:": r"[^\n]{0,80}?;P:(?P<sure>[^;\n]{4,64});",
+    "334 ugfzc3dvcmq6": r"[\s~<>C:-]{0,20}(?P<sure>[A-Za-z0-9+/=]{4,256})",
+    "key 7 ": r"(?P<sure>[0-9A-F]{8,80})",
+    "private-lines:": r"\s\d+\s+(?P<sure>(?:[A-Za-z0-9+/=]{4,80}\s)+)",
+    "recovery key": r":?\s+(?P<sure>\d{6}(?:-\d{6}){7})",
+    "this key: ": r"(?P<sure>(?:[a-z2-7]{4}\s){3,15}[a-z2-7]{2,4})(?![a-z])",
+    "auth-credentials": r"\s'\(\(\S+\s\d+\s\"[^\"\n]+\"\s\"(?P<sure>[^\"\n]{4,128})\"",
+    "gem/credentials": r"\s+(?:---\s+)?:\w+:\s(?P<sure>[0-9a-f]{40,64})",
+    '"bearer": {': r'\s*"[^"\n]{1,100}":\s?"(?P<sure>[^"\n]{16,256})"',
+    **dict.fromkeys(("pwd=", "password="), r"(?P<sure>\{(?![A-Za-z_]+\})[^{}\n]{4,128}\}\w*)"),
+    **{f"{kind} code ": r"(?:for\s[^\n.]{1,40}?\s)?is\s(?P<sure>\d{4,8}#?)" for kind in _CODE_KINDS},
+    **{name: rf"(?<=(?-i:{name}))(?P<sure>\d{{4,8}})(?![\w.])" for name in ("PIN: ", "PUK: ", "PIN ", "PUK ")},
+    **{f"{name}=": r"(?P<generated>[A-Za-z0-9_.%+/=~-]{20,4096})" for name in _CODES},
+}
+_TO_PRINT = (
+    "get-parameter|item get|bw unlock|bw get|cli show|pass show|gopass show|find-generic-password|base64decode}}"
+    "|versions access|config:get|output -raw|kv get|secrets get|op read|show wg0 dump"
+).split("|")
+_PRINTED = (
+    r"[^\n]*\n(?:[^\n]*[:'][^\S\n]*(?:\[hidden\])?\n)?"
+    r"(?:(?P<value>[^\s|{}\[\]]{6,512})(?:\t[^\n]*)?|(?P<quoted>[^\n|{}()\[\]:=]{6,80}))[^\S\n]*(?:\n|$)"
+)
+"""Commands that print a secret, and pattern of what they print: a line of its own."""
+_SIGN_IN_WORDS = ("log in ", "login ", "sign in ", "ssh ", "authenticate ", "connect as ", "connect with ")
+
+
+def _usage(row: str) -> str:
+    """Return the pattern of a row of `_USAGES`."""
+    pattern = re.escape(row).replace("\\ ", r"[^\S\n]+").replace("…", r"\S+")
+    return pattern.replace("§9", rf"(?=\S*\d){_VALUE}").replace("§40", rf"(?=\S{{40}}){_VALUE}").replace("§", _VALUE)
+
+
 _RULES: tuple[tuple[str, str], ...] = (
     # literal in lower case at which the pattern is tried, pattern
-    ("-pass", rf"-pass(?:in|out)?\s+pass:{_VALUE}"),
     (
         "identified",
         rf"identified{_SPACE}{{1,4}}(?:with{_SPACE}{{1,4}}\S{{1,40}}{_SPACE}{{1,4}})?by{_SPACE}{{1,4}}"
         rf"(?:password{_SPACE}{{1,4}})?(?:(?={_QUOTE})|(?=\S*\d)){_VALUE}",
     ),
-    ("securestring", rf"securestring{_SPACE}{{1,4}}(?:-string{_SPACE}{{1,4}})?(?={_QUOTE}){_VALUE}"),
+    ("securestring", rf"securestring{_SPACE}{{1,4}}(?:-\w+{_SPACE}{{1,4}}){{0,3}}(?={_QUOTE}){_VALUE}"),
     (
         "login",
         rf"login{_SPACE}{{1,4}}[^\s\\]{{1,100}}(?:{_ANY_SPACE}{{1,40}}|(?:\n|\\{{1,4}}n)[\w./-]{{1,80}}:\d{{1,6}}:{_SPACE}{{0,8}})"
@@ -98,62 +175,114 @@ _RULES: tuple[tuple[str, str], ...] = (
         rf"{_VALUE}",
     ),
     ("login", rf"(?<=vault )login\s{{1,4}}(?!-){_VALUE}"),
-    ("login", r"(?<=[a-z] )login[^\S\n]{1,4}(?P<value>(?=\S*\d)[A-Za-z0-9_.-]{24,256})[^\S\n]*(?=$|[\n;&|])"),
+    ("login", r"(?<=[a-z] )login[^\S\n]{1,4}(?P<value>(?=\S*\d)[A-Za-z0-9_.-]{24,256})[^\S\n]*(?=$|[\n;&|]|--)"),
     ("openssl passwd", rf"openssl\spasswd\s+(?:-(?:[156]|apr1|quiet|salt\s\S{{1,20}})\s+)*(?!-){_VALUE}"),
     ('"auth" "', r"\"auth\"\s+(?:\"[^\"\n]{1,64}\"\s+)?\"(?P<quoted>[^\"\n]{3,256})\"(?=\s*(?:$|\n|\\))"),
     ("auth plain ", r"auth\splain\s+(?P<value>[A-Za-z0-9+/]{12,512}={0,2})(?=\s|$)"),
-    ("assword:", r"assword:[^\n]{0,60}?(?:\n[^\S\n]{0,40})?\bsend(?:\s--)?\s\\{0,4}[\"'](?P<quoted>[^\s\"'\\]{3,256})"),
+    (
+        "password:",
+        r"password:[^\n]{0,60}?(?:\n[^\S\n]{0,40})?\bsend(?:\s--)?\s\\{0,4}[\"'](?P<quoted>[^\s\"'\\]{3,256})",
+    ),
+    (
+        '"assword:',
+        r"\"assword:[^\n]{0,60}?(?:\n[^\S\n]{0,40})?\bsend(?:\s--)?\s\\{0,4}[\"'](?P<quoted>[^\s\"'\\]{3,256})",
+    ),
     ("password-command", rf"password-command[ =]\\{{0,4}}[\"']echo\s{_VALUE}"),
     ("expdp", r"expdp\s+[\w.$-]{1,64}/\\{0,4}[\"']?(?P<quoted>[^\s@\"'\\]{3,128})"),
     ("sqlplus", r"sqlplus\s+(?:-\S{1,100}\s{1,20}){0,8}[\w.$-]{1,64}/(?P<quoted>[^\s\"']{3,128})@(?=[\w/(])"),
-    (
-        "echo ",
-        rf"echo\s+(?:-n\s+)?{_VALUE}\s*>{{1,2}}\s*[\w./~-]{{0,80}}(?:key|pass|secret|token|cred|auth|pwd)[\w.-]{{0,20}}",
+    *(
+        (port, rf"{re.escape(port)}(?!\d+:)[\w*-]{{1,64}}:[\w*-]{{1,64}}:{_VALUE}")
+        for port in (":*:", ":5432:", ":5433:", ":6432:")
     ),
-    ("echo ", rf"(?<=key <\()echo\s+{_VALUE}"),
-    (":*:", rf":\*:[\w*-]{{1,64}}:[\w*-]{{1,64}}:{_VALUE}"),
-    (":5432:", rf":5432:[\w*-]{{1,64}}:[\w*-]{{1,64}}:{_VALUE}"),
+    (":*:", rf"(?<=\d):\*:(?!\d+:)[\w-]{{1,64}}:{_VALUE}"),
+    *((port, rf"{port}[^\S\n]+\S{{1,80}}:(?P<value>[^\s:]{{4,128}})(?=\s|$)") for port in ("]:587", "]:465", "]:25")),
+    *((kind, rf"(?<=:){kind}(?:\S+\.\w+\s)?(?={_QUOTE}){_VALUE}") for kind in (" psk ", " eap ", " xauth ", " rsa ")),
+    ("bundle config", rf"bundle\sconfig\s+(?:set\s+)?(?:--\w+\s+)*[\w.-]+\s+(?=[\w.@-]+:\w){_VALUE}"),
+    ("encrypt_string", rf"encrypt_string\s+(?:--?\S+\s+\S+\s+)*{_VALUE}"),
+    *((tool, rf"{tool}\b[^\n]{{0,120}}?\spass(?:word)?\s+(?!-){_VALUE}") for tool in ("nmcli", "rclone", "mysqladmin")),
+    ("redis-cli", rf"redis-cli\b[^\n]{{0,120}}?\sauth\s+{_VALUE}"),
+    ("set password", rf"set\spassword(?:\sfor\s\S+)?\s?=\s?(?:password\()?(?={_QUOTE}){_VALUE}"),
+    ("signtool", rf"signtool\b[^\n]{{0,200}}?\s/p\s{_VALUE}"),
+    ("\npass ", rf"\n(?-i:PASS)\s{_VALUE}[^\S\n]*(?:\n|$)"),
+    ("login ", rf"login\s[\w.@-]{{1,64}}\s/\s{_VALUE}"),
+    *(
+        (f"{user} / ", rf"(?<=[—:-] ){user}\s/\s(?P<value>(?=\S*[A-Z\d-])[^\s\"'()]{{6,128}})")
+        for user in ("admin", "root")
+    ),
+    ("_pat", rf"_pat{_ASSIGN}(?P<value>[A-Za-z0-9/:_-]{{20,256}})"),
+    (":basic, ", rf":basic,\s{_QUOTE}[^\"'\n]{{1,64}}{_QUOTE},\s(?={_QUOTE}){_VALUE}"),
+    *(
+        (call, rf"{re.escape(call)}b?(?={_QUOTE}[\w.@-]{{1,64}}:){_VALUE}")
+        for call in ("encodetostring(", "b64encode(", "btoa(")
+    ),
+    ("plainloginmodule", r"plainloginmodule[^;]{0,400}?user_\w+=\"(?P<sure>[^\"\n]{4,128})\""),
+    ("plainloginmodule", r"plainloginmodule[^;]{0,400}user_\w+=\"(?P<sure>[^\"\n]{4,128})\""),
+    ("new value: ", rf"new\svalue:\s(?=\S{{14}})(?=\S*\d){_VALUE}"),
+    *(
+        (
+            "from tokens",
+            rf"from\stokens;?\s*\n{rows}(?:[^\n|]{{0,80}}\|){{1,4}}?(?P<sure>[0-9a-f]{{32,64}}|[A-Za-z0-9_-]{{36,128}})\|",
+        )
+        for rows in ("", r"[^\n]{1,400}\n")
+    ),
+    ("otpauth://", r"(?P<sure>otpauth://[^\s\"'<>`$]{1,120}?secret=[A-Z2-7]{16,128}(?:&[^\s\"'<>`]{1,120})?)"),
+    ("username=", rf"username=[\w.-]{{1,40}}:{_VALUE}"),
+    ("user=", rf"(?<![\w-])user=[\w.-]{{1,40}}:(?=\S*\d){_VALUE}"),
+    (" pin ", rf"\spin\s{{1,4}}=\s(?={_QUOTE}){_VALUE}"),
+    ("auth.txt", rf"auth\.txt\s*\n[\w.@-]{{1,64}}\n{_VALUE}[^\S\n]*(?:\n|$)"),
     (
         "rabbitmqctl",
         rf"rabbitmqctl\s+(?:-\S{{1,100}}\s{{1,20}}){{0,8}}(?:add_user|change_password|authenticate_user)\s+\S{{1,64}}\s+{_VALUE}",
     ),
     ("ssid", rf"ssid[ :=]{{1,3}}\S{{1,40}}\s(?:and\s)?(?:the\s)?(?:key|pw)(?:\sis)?[ :=]{{1,3}}(?=\S*\d){_VALUE}"),
     ("username ", rf"username\s\S{{1,64}}\s(?:privilege\s\d{{1,2}}\s)?(?:password|secret)\s\d\s(?=\S*\d){_VALUE}"),
-    ("auth default", rf"auth\sdefault\s{_VALUE}"),
     (" on >", rf" on >{_VALUE}(?=\s[~+&%])"),
-    *((word, _SIGNED_IN) for word in ("log in ", "login ", "sign in ", "ssh ", "authenticate ", "connect as ")),
-    ("connect with ", _SIGNED_IN),
-    ("wpa_pass", rf"wpa_passphrase[ \t]+(?:\"[^\"\n]{{1,64}}\"|[^\s}}]{{1,64}})[ \t]+{_VALUE}"),
-    ("enable secret", rf"enable\s+secret\s+(?:\d\s+)?{_VALUE}"),
-    ("-server community", rf"-server\s+community\s+{_VALUE}"),
+    *((word, _SIGNED_IN) for word in _SIGN_IN_WORDS),
+    *((row.partition("…")[0].partition("§")[0], _usage(row)) for row in _USAGES),
+    *((name, rf"{name}{_ASSIGN}\[?(?P<sure>{value})") for name, value in _NAMED.items()),
+    *((word.lower(), re.escape(word.lower()) + rest) for word, rest in _SPELLED.items()),
+    *((word, re.escape(word) + _PRINTED) for word in _TO_PRINT),
+    ("wpa_passphrase", rf"wpa_passphrase[ \t]+(?:\"[^\"\n]{{1,64}}\"|[^\s}}]{{1,64}})[ \t]+{_VALUE}"),
+    ("securestring", rf"securestring\s*\|\s*{_VALUE}\s*\|"),
     ("net use", rf"net\s+use\s+(?:\w:\s+)?\\\\\S{{1,200}}\s+/user:\S{{1,80}}\s+{_VALUE}"),
     ("net use", rf"net\s+use\s+(?:\w:\s+)?\\\\\S{{1,200}}\s+(?=\S+\s+/){_VALUE}"),
-    ("net use", rf"net\s+user\s+\S{{1,64}}\s+(?=\S+(?:\s+/|\s*$)){_VALUE}"),
+    ("net user", rf"net\s+user\s+\S{{1,64}}\s+(?=\S+(?:\s+/|\s*$)){_VALUE}"),
 )
+_SECRET_FILE = r"[\w./~-]{0,80}(?:key|pass|secret|token|cred|auth|pwd)[\w.-]{0,20}"
 _PIPED = (
-    rf"\b(?:echo|printf)\s+(?:-n\s+|-e\s+|['\"]%s(?:\\n)?['\"]\s+)?{_VALUE}\s*\|\s*[^\n|]{{0,80}}?"
+    rf"\b(?:echo|printf)\s+(?:-n\s+|-e\s+|['\"]%s(?:\\n| ?\n)?['\"]\s+)?{_VALUE}"
+    r"(?:\s(?P<second>[^\s|<>;&]{4,128}))?\s*(?:\|\s*[^\n|]{0,80}?"
     r"(?:chpasswd|passwd|password-stdin|--with-token|sudo\s+-S|passphrase-fd|token-stdin|\bpass\s+insert"
     r"|\bsecrets?\s+(?:create|put|set|add|versions\s+add)|\bauth\s+login|\bkinit\b|\bcryptsetup\b|\bsu(?=\s(?!-)|$)|\bopenconnect\b)"
+    rf"|>{{1,2}}\s*{_SECRET_FILE}|\|\s*(?:sudo\s)?tee\s(?:-a\s)?{_SECRET_FILE})"
 )
+_DECODED = (
+    r"echo\s+(?:-n\s+)?(?P<value>[A-Za-z0-9+/]{12,512}={0,2})\s\|\sbase64\s+(?:-d|-D|--decode)"
+    r"\s*(?:\n(?P<plain>\S{4,256}))?(?:\n|$)"
+)
+_TO_KEY = rf"(?<=key <\()echo\s+{_VALUE}"
 _HERE_TOOL = (
-    r"(?:^|[\s;&|(\"'`])(?:kinit|cryptsetup|chpasswd|passwd|su|openconnect)\b|-stdin|--with-token|phrase-fd"
-    r"|\bsudo\b[^\n|;]{0,60}\s-S\b"
+    r"(?i:(?:^|[\s;&|(\"'`])(?:kinit|cryptsetup|chpasswd|passwd|smbpasswd|su|openconnect)\b|-stdin|--with-token|phrase-fd"
+    r"|\bsudo\b[^\n|;]{0,60}\s-S\b|\bsecrets?\s(?:create|put|set|add)\b"
+    rf"|(?:>|=|\bread\s|\btee\s)[^\n|;>=]{{0,20}}?{_SECRET_FILE}|{_SECRET_FILE}\s?=)"
 )
+_HERE = r"<<(?:<\s?|[-~]?\s?\\?[\"']?(?P<mark>[A-Za-z_]\w{0,20})[\"']?(?P<rest>[^\n]{0,80})\n)"
 _MAX_HERE = 200
 """Characters before a here-string within which the program that reads it is looked for."""
-_READERS = (
-    *("stdin", "with-token", "chpasswd", "sudo -s", "phrase-fd", "secret", "insert", "auth login", "kinit"),
-    *("cryptsetup", "openconnect", " su"),
-)
+_MAX_HERE_LINES = 12
 _CRYPT = (
-    r"\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{53}|argon2(?:id?|d)\$[^\s\"'`:,]{20,200}"
-    r"|(?:[156y]|gy|apr1)\$(?:rounds=\d+\$|[./A-Za-z0-9]{1,16}\$)?[./A-Za-z0-9]{0,86}\$?[./A-Za-z0-9]{20,90})"
+    r"\$(?:2[abxy]\$\d\d\$[./A-Za-z0-9]{53}|argon2(?:id?|d)\$[^\s\"'`:]{20,200}"
+    r"|(?:[15689y]|gy|apr1)\$(?:rounds=\d+\$|[./A-Za-z0-9]{1,16}\$)?[./A-Za-z0-9]{0,86}\$?[./A-Za-z0-9]{20,90})"
 )
+_SCRAM = r"SCRAM-SHA-(?:1|256)\$\d{1,6}:[^\s\"',]{40,200}|(?<=\")md5[0-9a-f]{32}(?=\")|\*[0-9A-F]{40}(?![0-9A-Za-z])"
 _LDAP_HASH = r"\{(?:SSHA|SHA|SMD5|MD5|CRYPT|ssha|sha|crypt)\d{0,3}\}[A-Za-z0-9+/]{20,140}={0,2}"
 _DJANGO_HASH = r"(?:pbkdf2_sha(?:1|256)|scrypt|bcrypt_sha256|argon2)\$[A-Za-z0-9$,=./+:-]{30,240}"
 _RULES_OF = {word: tuple(pattern for other, pattern in _RULES if other == word) for word, _ in _RULES}
+RULE_WORDS = Phrases(*_RULES_OF)
+_PRINTERS = Phrases("echo ", "printf ")
+_HASHED = Phrases("scram-sha", "authentication_string")
 _OPTION = r"-(?<=[\s\"']-)([a-zA-Z-])"
-COMMAND_WORDS = (*(word for word, _ in _RULES), " -", "$2", "sha256$", "echo")
+COMMAND_WORDS = (" -", "$2", "sha256$", "echo")
 
 
 def command_passwords(text: str, lower: str, letters: str) -> Iterator[Secret]:
@@ -168,15 +297,20 @@ def command_passwords(text: str, lower: str, letters: str) -> Iterator[Secret]:
                     yield from _of_tool(text, lower, word, pattern)
     if "/p:" in text:
         yield from _of_tool(text, lower, "xfreerdp", "/p:")
-    for word in possible(tuple(_RULES_OF), letters):
+    for word in RULE_WORDS.standing(letters):
         yield from _of_word(text, lower, word)
-    printers = possible(("echo", "printf"), letters) if "|" in text else []
-    if printers and any(word in lower for word in possible(_READERS, letters)):
-        for start, _ in occurrences(lower, printers):
-            if match := compiled(_PIPED).match(text, start):
-                yield from _password(match)
-    if "<<<" in text:
-        yield from _here_strings(text)
+    for start, _ in occurrences(lower, _PRINTERS.standing(letters)):
+        if match := compiled(_PIPED).match(text, start) or compiled(_TO_KEY).match(text, start):
+            yield from _password(match)
+            if match["value"] and match.groupdict().get("second") == match["value"]:
+                yield Secret("password", *match.span("second"))
+        if (match := compiled(_DECODED).match(text, start)) and is_decodable(match["value"]):
+            yield Secret("password", *match.span("value"))
+            if match["plain"]:
+                yield Secret("password", *match.span("plain"))
+    if "<<" in text:
+        yield from _here_texts(text)
+    yield from _login_lines(text, lower, letters)
     yield from _hashes(text, lower, letters)
 
 
@@ -198,15 +332,54 @@ def _of_word(text: str, lower: str, word: str) -> Iterator[Secret]:
             yield from (Secret("password", start + begin, start + end) for begin, end in known)
 
 
-def _here_strings(text: str) -> Iterator[Secret]:
-    """Yield passwords in the here-strings of programs that read one: `kinit <<< X`."""
+def _here_texts(text: str) -> Iterator[Secret]:
+    """Yield passwords in the here-strings and here-documents of what reads or stores one: `kinit <<< X`."""
     seen = 0
-    for start, end in occurrences(text, ("<<<",)):
+    for start, _ in occurrences(text, ("<<",)):
+        here = compiled(_HERE).match(text, start) if start >= seen else None
+        if here is None:
+            continue
         before = text[max(seen, start - _MAX_HERE) : start].rpartition("\n")[2]
-        seen = end
-        match = compiled(rf"\s?{_VALUE}").match(text, end)
-        if match is not None and compiled(_HERE_TOOL).search(before) is not None:
-            yield from _password(match)
+        seen = here.end()
+        if compiled(_HERE_TOOL).search(f"{before}{here['rest'] or ''}") is None:
+            continue
+        at = here.end()
+        for _ in range(_MAX_HERE_LINES if here["mark"] else 1):
+            line = compiled(
+                rf"[^\S\n]*(?![A-Za-z_][\w.-]*=){_VALUE}[^\S\n]*(?:\n|$)" if here["mark"] else _VALUE
+            ).match(text, at)
+            if line is None or (here["mark"] and line["value"] == here["mark"]):
+                break
+            yield from _password(line)
+            at = seen = line.end()
+
+
+_USERS = Phrases(*"userlist passwd chpasswd htpasswd secrets credentials creds users basicauth basic_auth".split())
+_HEAD = r"[\w.-]{0,40}[\s:=<>{\[\"'`\])-]{0,8}\n(?:[^\S\n]*(?:#[^\n]{0,100}|list: \||---)\n){0,3}"
+_LOGIN_LINE = (
+    r"[^\S\n]*(?:-[^\S\n]+)?\"?[\w.@+-]{1,64}(?:(?P<quote>\"[^\S\n]+\")|:|[^\S\n]+\*[^\S\n]+)"
+    r"(?P<value>[^\s\":,]{4,128})(?(quote)\")(?:[^\S\n]+\*)?[^\S\n]*(?:\n|$)"
+)
+_MAX_LOGINS = 100
+
+
+def _login_lines(text: str, lower: str, letters: str) -> Iterator[Secret]:
+    """Yield the passwords of lines `user:password` and `"user" "password"` below the name of a file or list of them."""
+    seen, pattern = 0, compiled(_HEAD)
+    for _, end in sorted(occurrences(lower, _USERS.standing(letters))):
+        head = pattern.match(text, end) if end >= seen else None
+        if head is None:
+            continue
+        at = head.end()
+        lines: list[re.Match[str]] = []
+        while len(lines) < _MAX_LOGINS and (line := compiled(_LOGIN_LINE).match(text, at)) is not None:
+            at = line.end()
+            lines.append(line)
+        seen = at
+        if any(not line["value"].isalpha() for line in lines):
+            for line in lines:
+                if is_secret(line["value"], Clarity.PASSWORD, Position.SETTING):
+                    yield Secret("password", *line.span("value"))
 
 
 def _before_options(lower: str, places: list[int]) -> str:
@@ -224,6 +397,8 @@ def _before_options(lower: str, places: list[int]) -> str:
 def _hashes(text: str, lower: str, letters: str) -> Iterator[Secret]:
     """Yield hashes that systems keep of passwords, told by their form."""
     forms = [_CRYPT] if "$" in text else []
+    if "md5" in letters or _HASHED.standing(letters):
+        forms.append(_SCRAM)
     if "sha256$" in lower or "sha1$" in lower or "crypt$" in lower:
         forms.append(_DJANGO_HASH)
     if "{" in text and any(scheme in letters for scheme in ("sha", "md", "crypt")):
@@ -238,7 +413,7 @@ def _of_tool(text: str, lower: str, word: str, pattern: str) -> Iterator[Secret]
     start = lower.find(word)
     if start < 0:
         return
-    option = compiled(rf"(?<![A-Za-z0-9])(?:{pattern}){_VALUE}")
+    option = compiled(rf"(?<![A-Za-z0-9\[])(?:{pattern}){_VALUE}")
     while start >= 0:
         following = lower.find(word, start + len(word))
         if _is_command(text, start):
@@ -259,6 +434,11 @@ def _is_command(text: str, start: int) -> bool:
 def _password(match: re.Match[str]) -> Iterator[Secret]:
     """Yield the password in the group `quoted` or else `value` of a match, without the user before it; or nothing."""
     groups = match.groupdict()
+    for group in ("sure", "generated"):
+        if groups.get(group):
+            if group == "sure" or is_generated(groups[group]):
+                yield Secret("password", *match.span(group))
+            return
     is_quoted = groups.get("quoted") is not None
     value, end = (match["quoted"], match.end("quoted")) if is_quoted else (match["value"], match.end("value"))
     value = value.removeprefix(groups.get("user") or "")
@@ -278,4 +458,4 @@ def _is_password(value: str, *, is_quoted: bool) -> bool:
         return False
     if is_quoted:
         return is_secret(value, Clarity.PASSWORD, Position.QUOTED)
-    return is_secret(value, Clarity.PASSWORD, Position.SETTING) and (has_both(value) or len(value) >= 6)
+    return is_secret(value, Clarity.PASSWORD, Position.ENVIRONMENT) and (has_both(value) or len(value) >= 6)

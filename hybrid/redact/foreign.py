@@ -57,7 +57,8 @@ FOREIGN_WORDS = frozenset((*_NAME_OF_SPACED, *_NAME_OF_UNSPACED))
 ASCII_WORDS = tuple(word for word in _NAME_OF_SPACED if word.isascii())
 OTHER_WORDS = tuple(word for word in (*_NAME_OF_SPACED, *_NAME_OF_UNSPACED) if not word.isascii())
 
-_SIGNS = str.maketrans("：＝（）。，、；！？「」『』«»", ':=()      """"""')
+_FOREIGN_SIGNS = "：＝（）。，、；！？「」『』«»│┃║"
+_SIGNS = str.maketrans(_FOREIGN_SIGNS, ':=()      """"""|||')
 """Signs and quotes of other scripts → those of ASCII; a space for one that ends a sentence or a part of it."""
 _ANY_UNSPACED = "|".join(_NAME_OF_UNSPACED)
 _IS = rf"(?i:({_ANY_UNSPACED}))(?:是|为|為|は|が|는|은|가|이)(?P<sign>[^\S\n]{{0,3}}[:=])?"
@@ -76,7 +77,8 @@ def with_ascii_signs(text: str) -> str:
     """
     if text.isascii():
         return text
-    text = text.translate(_SIGNS)
+    if compiled(f"[{_FOREIGN_SIGNS}]").search(text) is not None:
+        text = text.translate(_SIGNS)
     lower = text.lower()
     if not any(word in lower for word in _NAME_OF_UNSPACED):
         return text

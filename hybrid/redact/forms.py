@@ -8,11 +8,13 @@ import re
 from typing import TYPE_CHECKING
 
 from hybrid.base.patterns import compiled
-from hybrid.redact.patterns import Secret, occurrences, possible
-from hybrid.redact.values import is_filler, is_generated, is_mixed_case
+from hybrid.redact.patterns import Phrases, Secret, occurrences
+from hybrid.redact.values import has_both, is_filler, is_generated, is_mixed_case, is_uuid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from hybrid.redact.patterns import Pieces
 
 
 _TOKENS: tuple[tuple[str, str, str], ...] = (
@@ -102,6 +104,22 @@ _TOKENS: tuple[tuple[str, str, str], ...] = (
     ("jwt", "eyJ", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
 )
 
+_PREFIXES = (
+    "tvly- sk-lf- pat-na1- pat-eu1- xkeysib- xsmtpsib- re_ phx_ rnd_ fc- dt0c01. dt0s01. sgp_ napi_ apify_api_ tgp_v1_"
+    " csk- jina_ e2b_ sk_ sha256~ dnkey- hcaik_ hcalk_ xaat- xapt- fw_ pa- bb_live_ xau_ tfp_ rdme_ p8e- doo_"
+    " dbtc_ dbtu_ pnu_ pnb_ jsr_ ddp_ ddo_ CLOJARS_ FLWSECK- FLWSECK_TEST- API- rpa_ vcp_ vck_"
+    " cfat_ cfut_ figu_ figoh_ secret-live- lsv2_sk_ hvr. st. pat. glrtr- glffct- glwt- sk-helicone- wandb_v1_"
+).split()
+_RUN_ON = tuple("AKCp LTAI EZAK EZTK nsec1 xprv AQVN".split())
+_ISSUED = r"(?!pk[_-])[a-z][a-z0-9]{1,11}[_-](?:live|test|prod|api|apikey|key|pat|sk|secret|oat|token|v\d)[_-]"
+_MIDDLES = tuple(
+    f"{sign}{word}{sign}"
+    for sign in "_-"
+    for word in "live test prod api apikey key pat sk secret oat token v1 v2".split()
+)
+_ISSUED_TAIL = r"[A-Za-z0-9_.~+/-]{12,400}={0,2}"
+"""What issuers begin their tokens with, and the words in the middle of such beginnings; a generated part follows."""
+
 _BOT = r"[MNO][DTjz][A-Za-z0-9]{22,24}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}"
 """Pattern of a Discord bot's token: the number of its account in base64 comes first."""
 
@@ -121,13 +139,6 @@ _PAIRS: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
 )
 """(kind, literals, pattern of the public half, pattern of the secret after it) of each pair of keys."""
 
-_FORMS = tuple((kind, tuple(literals.split()), pattern) for kind, literals, pattern in _TOKENS)
-
-_ANY_LITERAL = "|".join(re.escape(word) for word in sorted({word for _, words, _ in _FORMS for word in words}))
-_LONG_TEXT = 20_000
-"""Characters of a text from which on one pass for all literals is worth the milliseconds to compile its pattern."""
-_MAX_BEFORE = 40
-"""Characters that a token may have before its literal, when it is put together from pieces."""
 _INSIDE: dict[str, tuple[int, ...]] = {
     "k_live_": (1,),
     "k_test_": (1,),
@@ -139,6 +150,20 @@ _INSIDE: dict[str, tuple[int, ...]] = {
     "/api/webhooks/": (len("discord.com"), len("discordapp.com")),
 }
 """Literal that does not begin its token → the numbers of characters of the token that may stand before it."""
+_FORMS_OF: dict[str, list[tuple[str, str]]] = {}
+"""Literal → the kinds and patterns of the tokens that have it."""
+for _kind, _literals, _pattern in _TOKENS:
+    for _literal in _literals.split():
+        _FORMS_OF.setdefault(_literal, []).append((_kind, _pattern))
+_WORD_OF: dict[str, list[str]] = {}
+"""Literal or beginning in lower case that stands as words of its own → the same as issuers write it."""
+for _literal in (*_FORMS_OF, *_PREFIXES, *_MIDDLES):
+    if re.fullmatch(r"_?(?:[A-Za-z0-9]+[-_.~])+", _literal):
+        _WORD_OF.setdefault(_literal.lower(), []).append(_literal)
+_IN_WORDS = tuple(word for word in (*_FORMS_OF, *_RUN_ON) if word.lower() not in _WORD_OF or word in _INSIDE)
+_WORDS = Phrases(*_WORD_OF)
+_MAX_BEFORE = 40
+"""Characters that a token may have before its literal, when it is put together from pieces."""
 _AT_START = (0,)
 
 _QUOTES = frozenset("\"'`\\")
@@ -159,25 +184,30 @@ _NOT_INSIDE = r"(?:(?<![A-Za-z0-9_-])|(?<=\\n)|(?<=\\t)|(?<=\\r)|(?<=%3D))"
 _NOT_BEFORE = r"(?![A-Za-z0-9_])"
 
 
-def tokens(text: str, pieces: str) -> Iterator[Secret]:
+def tokens(text: str, all_pieces: Pieces) -> Iterator[Secret]:
     """Yield tokens by their forms, wherever they stand.
 
     Args:
         text: The text.
-        pieces: Those of its pieces that may hold a token (`Pieces.long`): a cheap pass spares a hundred searches.
+        all_pieces: Its pieces: a cheap pass spares a hundred searches.
     """
+    pieces = all_pieces.long
     if compiled(_BOT).search(pieces):
         for match in compiled(_alone(_BOT)).finditer(text):
             if is_generated(match.group()) or _is_number(match.group().partition(".")[0]):
                 yield Secret("discord_token", *match.span())
-    if not pieces or (len(pieces) > _LONG_TEXT and not compiled(_ANY_LITERAL).search(pieces)):
+    if not pieces:
         return
     yield from _beside_keys(text, pieces)
     joins = _Joins(text)
-    for kind, words, pattern in _FORMS:
-        for word in words:
-            if word in pieces:
-                yield from (Secret(kind, *span) for span in _of_form(text, kind, word, pattern, joins))
+    found = [word for lower in _WORDS.standing(all_pieces.letters) for word in _WORD_OF[lower]]
+    for word in dict.fromkeys((*found, *_IN_WORDS)):
+        if word not in pieces:
+            continue
+        for kind, pattern in _FORMS_OF.get(word, ()):
+            yield from (Secret(kind, *span) for span in _of_form(text, kind, word, pattern, joins))
+        if word not in _FORMS_OF or word in _MIDDLES:
+            yield from _issued(text, word)
 
 
 def _of_form(text: str, kind: str, word: str, pattern: str, joins: _Joins) -> Iterator[tuple[int, int]]:
@@ -197,6 +227,29 @@ def _of_form(text: str, kind: str, word: str, pattern: str, joins: _Joins) -> It
         if n_tries < _MAX_TRIES and run_end - end <= _MAX_PIECE:
             n_tries += 1
             yield from _put_together(kind, (start, run_end), form, offsets, joins)
+
+
+def _issued(text: str, word: str) -> Iterator[Secret]:
+    """Yield tokens by the beginning that their issuer gives them, if what follows it is generated."""
+    is_middle = word in _MIDDLES
+    beginning = _ISSUED if is_middle else re.escape(word)
+    form, seen = compiled(_alone(f"(?P<before>{beginning})(?P<tail>{_ISSUED_TAIL})")), 0
+    for start, _ in occurrences(text, (word,)):
+        if start < seen:
+            continue
+        if is_middle:
+            near = text[max(0, start - 12) : start]
+            start -= len(near) - len(near.rstrip(_LETTERS))
+        token = form.match(text, start)
+        if token is not None:
+            seen = token.end()
+            longest = max(compiled(r"[A-Za-z0-9]+").findall(token["tail"]), key=len)
+            is_one = is_uuid(token["tail"]) or (len(longest) >= 12 and has_both(longest))
+            if is_one and (is_generated(token["tail"]) or is_generated(token.group())):
+                yield Secret("api_key", *token.span())
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
 def _beside_keys(text: str, pieces: str) -> Iterator[Secret]:
@@ -280,8 +333,9 @@ def _is_number(encoded: str) -> bool:
 
 # --- Private keys --------------------------------------------------------------------------------------------------
 
-_KEY_BEGIN = r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----"
-_KEY_END = r"-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----"
+_KEY_NAMES = r"(?:(?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1|[A-Z]{1,12} NKEY SEED)"
+_KEY_BEGIN = rf"-----BEGIN {_KEY_NAMES}-----"
+_KEY_END = rf"-{{5,6}}END {_KEY_NAMES}-{{5,6}}"
 _ENCODED_BEGIN = "LS0tLS1CRUdJTi"
 _ENCODED = r"[A-Za-z0-9+/]{60,}={0,2}"
 _KEY_BODY = r"[A-Za-z0-9+/]{24}"
@@ -309,7 +363,7 @@ def private_keys(text: str) -> Iterator[Secret]:
             # Whether the base64 begins with the first line of a private key.
             if b"PRIVATE KEY" in binascii.a2b_base64(text[start : start + 64]):
                 yield Secret("private_key", start, run_end)
-    if "PRIVATE KEY" in text:
+    if "-----BEGIN" in text or "-----END" in text:
         yield from _key_blocks(text)
 
 
@@ -385,13 +439,14 @@ def _start_of_key_lines(text: str, line_end: str, start: int) -> int:
 
 _CODES_NAME = r"(?:recovery|backup|scratch)[ _-]?codes?\\{0,4}[\"']?"
 _CODES_GAP = r"(?:[\s\"'\\\[\],*`:=;|>-]|\bis\b|\bare\b|\d{1,2}[.)]){1,40}"
-_CODE = r"[A-Za-z0-9]{4,6}(?:[- ][A-Za-z0-9]{4,6}){1,3}(?![A-Za-z0-9])|[a-z0-9]{8,10}(?=[\s\",])"
+_CODE = r"[A-Za-z0-9]{4,6}(?:[- ][A-Za-z0-9]{4,6}){1,3}(?![A-Za-z0-9])|[a-z0-9]{8,10}(?=[\s\",]|$)"
+_CODES_OF = Phrases("recovery", "backup", "scratch")
 _MAX_CODES = 24
 
 
 def recovery_codes(text: str, lower: str, letters: str) -> Iterator[Secret]:
     """Yield each code of a list after its name."""
-    for start, _ in occurrences(lower, possible(("recovery", "backup", "scratch"), letters)):
+    for start, _ in occurrences(lower, _CODES_OF.standing(letters)):
         name = compiled(_CODES_NAME).match(lower, start)
         at = -1 if name is None else name.end()
         for _ in range(_MAX_CODES if at >= 0 else 0):

@@ -1,4 +1,7 @@
-"""Finds the secrets of lists, blocks and tables: `passwords = ["…", "…"]`, an item on each line, CSV, Markdown, SQL."""
+"""Finds the secrets of structures, lists, blocks and tables.
+
+`"db_password": {"value": "…"}`, `passwords = ["…", "…"]`, an item on each line, CSV, Markdown, SQL.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.patterns import compiled
 from hybrid.redact.names import Clarity, clarity
-from hybrid.redact.values import Position, has_both, is_secret
+from hybrid.redact.values import Position, has_both, is_generated, is_secret, is_uuid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,7 +63,7 @@ def list_items(key: TellingName) -> list[tuple[int, int]]:
         is_rule = not is_plural and compiled(_RULE).match(value) is not None
         return not is_rule and has_both(value) and is_secret(value, Clarity.SECRET, Position.QUOTED)
 
-    return _kept_items(_LIST_ITEM, key.text, at.end(), is_kept)
+    return kept_items(_LIST_ITEM, key.text, at.end(), is_kept)
 
 
 def _flow_items(key: TellingName) -> list[tuple[int, int]]:
@@ -72,10 +75,10 @@ def _flow_items(key: TellingName) -> list[tuple[int, int]]:
     def is_kept(value: str) -> bool:
         return compiled(_RULE).match(value) is None and key.is_secret(value, Position.INLINE)
 
-    return _kept_items(_FLOW_ITEM, key.text, at.end(), is_kept)
+    return kept_items(_FLOW_ITEM, key.text, at.end(), is_kept)
 
 
-def _kept_items(pattern: str, text: str, at: int, is_kept: Callable[[str], bool]) -> list[tuple[int, int]]:
+def kept_items(pattern: str, text: str, at: int, is_kept: Callable[[str], bool]) -> list[tuple[int, int]]:
     """Return the spans of the values that are kept of a list in brackets whose items begin at an offset."""
     spans: list[tuple[int, int]] = []
     item = compiled(pattern).match(text, at)
@@ -122,6 +125,120 @@ def _walk(text: str, start: int, dash: str, clear: Clarity) -> tuple[int, list[t
             break
         at = item.end() + len(dash)
     return at + 1, spans
+
+
+# --- Structures: the name and the value are two fields, or the value is a field of what the name is given to --------
+
+_OPEN = r"\\{0,4}[\"']"
+_VALUE_WORDS = ("alue", "efault", "text", "old", "new", "tring", "data", "current", "result", '"S')
+_VALUE_FIELD = (
+    r"(?:\w{1,12}:)?(?:(?!\w{0,16}[hH]ash)[\w-]{0,16}[vV]alue|[dD]efault|old|new|plain_?text|secret_?string|data|current|previous|(?P<made>result)|#text|S)"
+    rf"(?:{_OPEN})?\s{{0,20}}[:=]\s{{0,10}}"
+    rf"(?:{_OPEN}(?P<quoted>[^\"'\n\\]{{4,512}}){_OPEN}|(?P<value>[^\s\"'`,;<>{{}}\\]{{4,512}}))"
+)
+# What tools put before a line, its number or where it was found, may stand between two fields.
+_BREAK = r"(?:[\s,;+→]|WHERE |\d{1,6}[→\t]|[\w./-]{1,80}:\d{1,6}:){1,40}"
+_FIELD = (
+    rf"(?:{_OPEN}(?:instances|attributes|values){_OPEN}\s?:[\s\[{{]{{1,80}}"
+    rf"|(?:{_OPEN})?[A-Za-z][\w.-]{{0,40}}(?:{_OPEN})?\s{{0,20}}[:=]\s{{0,10}}"
+    rf"(?:{_OPEN}[^\"'\n\\]{{0,200}}{_OPEN}|\{{[^{{}}]{{0,200}}\}}|[^\s\"',{{}}:=\\][^\n\"',{{}}:=\\]{{0,80}}|){_BREAK})"
+)
+_NAME_FIELDS = tuple("name Name key Key id Id type Type variable label".split())
+_BEFORE_FIELD = frozenset("\\\"':={/],;<\r\n ")
+_NAME_RUN = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:@"
+_NEXT_FIELD = rf"[\w/.-]{{0,120}}(?:{_OPEN})?{_BREAK}{_FIELD}{{0,8}}?(?:{_OPEN})?{_VALUE_FIELD}"
+_OWN_FIELD = rf"(?:{_BREAK})?{_FIELD}{{0,8}}?(?:{_OPEN})?{_VALUE_FIELD}"
+_BEFORE_NAME = (
+    rf"{_VALUE_FIELD}{_BREAK}{_FIELD}{{0,6}}(?:{_OPEN})?\w{{1,40}}(?:{_OPEN})?\s{{0,20}}[:=]\s{{0,10}}"
+    rf"(?:{_OPEN})?[^\s\"'=,]{{0,120}}$"
+)
+_ELEMENT_BEFORE = (
+    r"[vV]alue>(?P<quoted>[^<>\n]{4,512})</[\w-]{1,20}>\s{0,80}<[\w-]{0,12}(?:[nN]ame|[kK]ey)>[^<>\s]{0,80}$"
+)
+_BEGUN = (
+    rf"(?:{_OPEN})?(?:[^\S\n]{_OPEN}[\w-]{{1,80}}{_OPEN})?\s{{0,3}}(?:[:=]\s{{0,3}})?\{{\s{{0,80}}"
+    rf"|(?:{_OPEN})?:[^\S\n]{{0,20}}\n(?=(?P<indent>[^\S\n]{{1,60}}))|\][^\S\n]{{0,20}}\n"
+)
+_ANY_FIELD = (
+    rf"(?<=[\s\"'{{,])(?!(?i:[\w.-]{{0,30}}(?:id|hash|sha\d{{0,3}}|digest|checksum|name|ur[il]|path|version|arn){_OPEN}?\s{{0,20}}[:=]))"
+    rf"[\w.-]{{1,60}}(?:{_OPEN})?\s{{0,20}}[:=]\s{{0,10}}(?:{_OPEN})?(?P<value>[A-Za-z0-9+/=_-]{{16,256}})(?=[\s\"'\\,}}]|$)"
+)
+_MAX_STRUCTURE = 600
+_MAX_FIELDS = 4
+
+
+def field_values(key: TellingName) -> list[tuple[int, int]]:
+    """Return the spans of the secrets in fields beside a name or within what it names, in any order.
+
+    `"name": "db_password", "value": "…"` and `"db_password": {"value": "…"}`, in JSON, YAML, TOML, HCL and XML.
+    """
+    text, low, end = key.text, max(0, key.start - _MAX_STRUCTURE // 2), key.end + _MAX_STRUCTURE
+    following = text[key.end : key.end + 1]
+    if following and following not in _BEFORE_FIELD:
+        return []
+    is_named = _is_named(text, key.start)
+    begun = None if is_named else compiled(_BEGUN).match(text, key.end)
+    if begun is not None:
+        if begun["indent"]:
+            line_start = text.rfind("\n", 0, key.start) + 1
+            depth = len(text[line_start : key.start]) - len(text[line_start : key.start].lstrip(" \"'"))
+            closed = compiled(rf"\n[^\S\n]{{0,{depth}}}\S").search(text, begun.end(), end)
+            end = begun.end() if depth >= len(begun["indent"]) else end if closed is None else closed.start()
+        elif "{" in begun.group():
+            closed_at = text.find("}", begun.end(), end)
+            end = end if closed_at < 0 else closed_at
+        return _fields(key, _OWN_FIELD, begun.end(), end)
+    if not is_named and ">" not in text[key.start - 80 : key.start]:
+        return []
+    near = text[low:end]
+    if not any(word in near for word in _VALUE_WORDS):
+        return []
+    line = text[max(low, text.rfind("\n", 0, key.start) + 1) : key.start]
+    if is_named and (depth := len(line) - len(line.lstrip())):  # A line that begins further left has no field of it.
+        closed = compiled(rf"\n[^\S\n]{{0,{depth - 1}}}[\w\"'-]").search(text, key.end, end)
+        end = end if closed is None else closed.start()
+    return (_fields(key, _NEXT_FIELD, key.end, end) if is_named else []) or _field_before(key, low)
+
+
+def _is_named(text: str, start: int) -> bool:
+    """Return whether a name is the value of a field such as `name` or `key`, so that its value is in another one."""
+    before = text[max(0, start - 160) : start].rstrip(_NAME_RUN).rstrip(" \t\r\n\"'\\")
+    return before[-1:] in (":", "=") and before[:-1].rstrip(" \t\"'\\").endswith(_NAME_FIELDS)
+
+
+def _fields(key: TellingName, pattern: str, at: int, end: int) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    if pattern == _OWN_FIELD:
+        for field in compiled(_ANY_FIELD).finditer(key.text, at, end):
+            value = field["value"]
+            if is_generated(value) or (key.clear >= Clarity.TOKEN and is_uuid(value)):
+                spans.append(field.span("value"))
+        if spans:
+            return spans
+    for _ in range(_MAX_FIELDS):
+        field = compiled(pattern).match(key.text, at, end)
+        if field is None:
+            break
+        spans += _kept_field(key, field, 0)
+        at, pattern = field.end(), _NEXT_FIELD
+    return spans
+
+
+def _field_before(key: TellingName, low: int) -> list[tuple[int, int]]:
+    near = key.text[low : key.start]
+    at = near.rfind("alue")
+    if at < 1 or "}" in near[at:]:
+        return []
+    field = compiled(_BEFORE_NAME).match(near, at - 1) or compiled(_ELEMENT_BEFORE).match(near, at - 1)
+    return [] if field is None else _kept_field(key, field, low)
+
+
+def _kept_field(key: TellingName, field: re.Match[str], low: int) -> list[tuple[int, int]]:
+    if field.groupdict().get("made") and "random" not in key.name:
+        return []
+    group = "value" if field["quoted"] is None else "quoted"
+    span = field.start(group) + low, field.end(group) + low
+    return key.kept(span, Position.QUOTED if group == "quoted" else Position.SETTING)
 
 
 # --- Values of several lines ---------------------------------------------------------------------------------------
@@ -191,6 +308,8 @@ def table_values(text: str, lower: str, start: int, end: int) -> list[tuple[int,
     if line_end < 0 or start - line_start > _MAX_LINE:
         return []
     line = text[line_start:line_end]
+    if line.startswith("COPY ") and (listed := compiled(r"COPY [^\s(]{1,80} \(([^()]*)\) FROM stdin").match(line)):
+        line = listed.group(1).replace(", ", "\t")
     mark = next((mark for mark in ("\t", "|", ";", ",") if mark in line), "")
     names = line.split(mark) if mark else []
     has_bars = mark == "|" and not names[0].strip() and not names[-1].strip()
@@ -204,7 +323,7 @@ def table_values(text: str, lower: str, start: int, end: int) -> list[tuple[int,
 def _telling(names: list[str]) -> dict[int, Clarity]:
     """Return number of a column → how clearly its name says that it holds secrets, for the telling columns."""
     clear = {number: clarity(name.replace(" ", "_")) for number, name in enumerate(names)}
-    return {number: degree for number, degree in clear.items() if degree > Clarity.WEAK}
+    return {number: degree for number, degree in clear.items() if degree > Clarity.NONE}
 
 
 def _of_rows(text: str, at: int, mark: str, n_cells: int, columns: dict[int, Clarity]) -> Iterator[tuple[int, int]]:

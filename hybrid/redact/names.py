@@ -36,35 +36,41 @@ class Clarity(IntEnum):
     """What people choose: any word may be one."""
 
 
-_ROOTS = tuple("pass psw pw psk secret token cred key auth salt seed sess csrf jwt kennwort".split())
-_SESSION_ID = r"sess(?:ion_?)?id"
+_ROOTS = tuple(
+    "pass psw pw psk secret token cred key auth salt seed sessid sessionid csrf jwt kennwort mnemonic".split()
+)
 _BEFORE_PW = r"(?:bind|db|user|admin|root|my|ssh)_?$"
 _NAME_CHARS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 _WORD = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
 
 _PASSWORD = (
-    r"(?:pass(?:word|wort|wd|wrd|phrase|code)|(?:^|_|(?<=[a-z]{2}))p(?:wd|sw)|kennwort|masterauth|mnemonic)s?"
+    r"(?:pass_?(?:word|wort|wd|wrd|phrase|code)|(?:^|_|(?<=[a-z]{2}))p(?:wd|sw)|kennwort|masterauth|mnemonic)s?"
     r"|(?:bind|db|user|admin|root|my|ssh)_?pw(?!d)"
 )
-_PASS_OF = "db|user|smtp|root|mail|ftp|admin|redis|require|mysql|pg|login|ssh|ldap|bind|sudo|become|my|store|key"
+_PASS_OF = (
+    "db|user|smtp|root|mail|ftp|admin|redis|require|mysql|pg|login|ssh|ldap|bind|sudo|become|my|store|key|remote|proxy"
+    "|imap"
+)
 _PASS = rf"(?:^|_)(?:src|dest)?(?:{_PASS_OF})_?pass"
 _KEYED = tuple(
     "api access account signing encryption private secret app master client unseal server application aes fernet"
     " cipher crypto hmac jwt license integration gen setup write gpr subscription function fastly backup root"
-    " bucket wg cookie hash storage service shared admin deploy webhook session auth recovery host".split()
+    " bucket wg cookie hash storage service shared admin deploy webhook session auth recovery host validation"
+    " decryption signature transaction network".split()
 )
 _KEY = rf"(?:{'|'.join(_KEYED)})_?key"
 _SECTIONS = ("jwt", "encryption", "signing", "crypto")
 _TOKEN = r"(?:access|auth|api|refresh|bearer|deploy|bot|session|personal|id|csrf|webhook|service|root|ci|sas)_?token"
 _PHRASES: tuple[tuple[str, Clarity], ...] = (
+    (r"salt$", Clarity.WEAK),
     (_PASSWORD, Clarity.PASSWORD),
     (r"(?:^|_)pw", Clarity.PASSWORD),
     (rf"secret|cred(?:ential)?|psk|(?:^|_)jwt|otp_seed|{_KEY}|{_TOKEN}|(?:^|_)bearer", Clarity.SECRET),
     (_PASS, Clarity.PASSWORD),
-    (r"(?:^|_)pass|(?:^|_)auth$", Clarity.PASS),
-    (r"(?:php|j)_?sess(?:ion)?_?id", Clarity.SECRET),
-    (r"token|(?:^|_)[cx]srf|sessionid", Clarity.TOKEN),
-    (r"(?:^|_)key|salt|(?:^|_)auth|sess(?:ion)?_?id", Clarity.WEAK),
+    (r"(?:^|_)pass|(?:^|_|basic)auth$|(?:^|_)auth_users$", Clarity.PASS),
+    (r"(?:php|j)sess(?:ion)?id", Clarity.SECRET),
+    (r"token|(?:^|_)[cx]srf", Clarity.TOKEN),
+    (r"(?:^|_)key|salt|(?:^|_)auth", Clarity.WEAK),
 )
 _TAIL_OF_VALUE = frozenset(
     "value base prod production dev development staging test live admin user root db old new current confirm"
@@ -80,9 +86,11 @@ _NO_VALUE = frozenset(
     " scope scopes algorithm alg version env var vars ref refs selector input description stdin accessor required"
     " enabled disabled optional validator validators hasher hashers reset strength rules usage budget rate handler"
     " backend storage server service callback index position pos offset line column span kinds stream list map set"
-    " parser iterator range text view".split()
+    " parser iterator range text view arn identifier".split()
 )
 """Words at the end of a name that hold no secret: `token_url`, `password_hash`, `secret_name`."""
+_OPEN = r"public|publishable|hashed|site_key|(?:idempotency|cache|partition|sort|foreign|dedup[a-z]*)_key"
+"""Pattern of the words of names whose values anybody may see."""
 _PARSED = frozenset(
     "next previous prev last first peek lookahead syntax lexer end start stop close closing open opening eof eol bos"
     " eos pad unk sep cls mask special separator operator unexpected cancellation cancel stopping string".split()
@@ -116,12 +124,6 @@ def telling_places(lower: str, letters: str) -> Iterator[tuple[int, int]]:
                 start -= len(before.group())
             elif lower[start - 1 : start].isalnum() or lower[end : end + 1].isalnum():
                 continue  # `pw` alone is short enough to stand in many words.
-        elif lower.startswith("sess", start):
-            match = compiled(_SESSION_ID).match(lower, start)
-            if match is None:
-                last = start
-                continue
-            last = match.end()
         yield start, last
 
 
@@ -151,7 +153,7 @@ def clarity(name: str, before: str = "") -> Clarity:
     if len(words) == 1 and words[0] == "key" and before:
         words.insert(0, before)
     joined = "_".join(words)
-    if "public" in joined or "your" in words or "publishable" in joined or "site_key" in joined:
+    if "your" in words or compiled(_OPEN).search(joined):
         return Clarity.NONE
     for phrase, clear in _PHRASES:
         if matches := [*compiled(phrase).finditer(joined)]:

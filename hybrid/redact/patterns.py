@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
@@ -37,6 +37,8 @@ def with_lines(text: str) -> str:
 
     In JSON, and in JSON within JSON, a file is one line; what belongs to one of its lines is told by its lines.
     """
+    if "\x1b" in text:  # Colours of a terminal.
+        text = re.sub(r"\x1b\[[\d;]{0,12}m", lambda match: " " * len(match.group()), text)
     if "\\" not in text:
         return text
     return text.replace("\\n", " \n").replace("\\t", " \t").replace("\\r", "  ")
@@ -81,6 +83,45 @@ def _runs(words: tuple[str, ...]) -> list[tuple[str, str, tuple[str, ...]]]:
     """Return for each word its longest run of characters of the kind that pieces have, and its other runs."""
     runs = [sorted(re.findall(_PIECE_RUN, word), key=len, reverse=True) or [""] for word in words]
     return [(word, first, tuple(others)) for word, (first, *others) in zip(words, runs, strict=True)]
+
+
+class Phrases:
+    """Phrases in lower case, found by their words: hundreds that are rare are asked for in one look."""
+
+    def __init__(self, *phrases: str) -> None:
+        self._phrases = phrases
+
+    @cached_property
+    def _by_word(self) -> dict[bytes, list[tuple[str, tuple[bytes, ...]]]]:
+        """The longest word of each phrase → the phrases, with their other words."""
+        by_word: dict[bytes, list[tuple[str, tuple[bytes, ...]]]] = {}
+        for phrase in dict.fromkeys(self._phrases):
+            words = sorted(phrase.encode("ascii").translate(_ONLY_WORDS).split(), key=len, reverse=True)
+            first, *others = words or [b""]
+            by_word.setdefault(first, []).append((phrase, tuple(others)))
+        return by_word
+
+    @cached_property
+    def _words(self) -> frozenset[bytes]:
+        return frozenset(self._by_word)
+
+    def standing(self, letters: str) -> list[str]:
+        """Return those all of whose words stand in a text as words of their own, by its `Pieces.letters`."""
+        words = _words_of(letters)
+        return [
+            phrase
+            for word in sorted(self._words & words)
+            for phrase, others in self._by_word[word]
+            if not others or words.issuperset(others)
+        ]
+
+
+@lru_cache(maxsize=1)
+def _words_of(letters: str) -> frozenset[bytes]:
+    return frozenset((b"", *letters.encode("ascii").translate(_ONLY_WORDS).split()))
+
+
+_ONLY_WORDS = bytes(code if chr(code).isalnum() and code < 128 else ord(" ") for code in range(256))
 
 
 def occurrences(text: str, words: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from hybrid.redact.values import TellingName
 
 LINKS = frozenset(
-    "for of on in at between is was are ist est es now to into becomes as from back should must will has had been"
-    " lautet für de du da del van é è je är er este".split()
+    "for of on in at between til do от для is was are ist est es now to into becomes as from back should must will has"
+    " had been lautet für de du da del van é è je är er este".split()
 )
 """Words that may stand between a name and its value."""
 _PROSE = (
-    r"(?:[^\S\n](?:for|of|on|in|at|between|für|de|du|da|del|van)[^\S\n](?:[\w.@'’/-]{1,40}[^\S\n]){0,4}?[\w.@'’/-]{1,40})?"
+    r"(?:[^\S\n](?:for|of|on|in|at|between|für|de|du|da|del|van|do|til|от|для)[^\S\n](?:[\w.@'’/-]{1,40}[^\S\n]){0,4}?[\w.@'’/-]{1,40})?"
     r"[\"'`)*]{0,2}(?:[^\S\n]?:|[^\S\n]{1,3}\(?(?:is|was|are|ist|est|es|lautet|é|è|je|är|er|este|=|now"
     r"|(?:back )?to|into|(?:has |had )?been(?= )"
     r"|(?:should|must|will)[^\S\n]be"
@@ -34,8 +34,8 @@ VALUE_LATE = (
 )
 """Pattern of a value later in the sentence: `asks for a password, just type X`."""
 _VALUE_BEFORE = (
-    r"(?:^|[\s(\[\"'`])(?P<value>[^\s\"'`()]{6,256})[\"'`]?[^\S\n](?:(?:is|was|ist|as|als)[^\S\n]"
-    r"(?:the|my|our|your|its|a|das|mein)|as|als)(?:[^\S\n][a-zA-Z-]{1,20}){0,3}[^\S\n]$"
+    r"(?:^|[\s(\[\"'`])(?P<value>[^\s\"'`()]{6,256})[\"'`]?[^\S\n]{1,4}(?:(?:is|was|ist|as|als)[^\S\n]"
+    r"(?:the|my|our|your|its|a|das|mein)|as|als|<-)(?:[^\S\n][a-zA-Z-]{1,20}){0,3}[^\S\n]$"
 )
 """Pattern of a value before its name: `X is the password`."""
 _OTHER_SUBJECT = (
@@ -52,7 +52,7 @@ _USER_BEFORE = (
     r"(?:(?:the|a|its|das|dem)[^\S\n])?$"
 )
 _FROM = r"[^\S\n]from[^\S\n][\"'`]?(?P<old>[^\s\"'`]{4,128})[\"'`]?[^\S\n]to[^\S\n][\"'`]?(?P<value>[^\s\"'`]{4,128})"
-_LATER = r"[^\S\n][\w@ '/().-]{1,80}:[^\S\n]{1,3}[\"'`]?(?P<value>[^\s\"'`]{6,512})"
+_LATER = r"[^\S\n][\w@ '/().-]{1,80}:[^\S\n]{1,3}(?:[…›] )?[\"'`]?(?P<value>[^\s\"'`]{6,512})"
 _NEXT_LINE = (
     r"[^\n:]{0,100}:(?:\*\*)?[^\S\n]*\n{1,2}[^\S\n]*(?:[>`]|```\w*\n)?[^\S\n]*"
     r"(?P<value>[^\s`]{6,512})`?[^\S\n]*(?=\n|$)"
@@ -114,7 +114,7 @@ def value_later(key: TellingName) -> list[tuple[int, int]]:
 def value_before(key: TellingName) -> list[tuple[int, int]]:
     """Return the span of a value before its name, if it is a secret: `X is the password`."""
     near = key.text[max(0, key.start - 80) : key.start]
-    if not near.endswith(" ") or not any(word in near for word in (" is ", " was ", " ist ", " as ", " als ")):
+    if not near.endswith(" ") or not any(word in near for word in (" is ", " was ", " ist ", " as ", " als ", " <- ")):
         return []
     if compiled(_OTHER_SUBJECT).match(key.text, key.end) is not None:
         return []

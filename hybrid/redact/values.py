@@ -39,11 +39,12 @@ class Position(Enum):
 
 
 _FILLERS = (
-    *"your xxxx **** changeme change-me change_me changethis change-this replace placeholder redacted".split(),
+    *"xxxx **** changeme change-me change_me changethis change-this replace placeholder redacted".split(),
     *"0000000000 insert_ insert- … .... todo fixme -here _here ••".split(),
     "change this",
 )
 """What stands within a value that is to be put in its place, in lower case."""
+_YOUR = r"(?<![a-z0-9])your|your(?:[-_ ]|api|own|token|key|secret|pass|user|access|client|project|name)"
 _EXAMPLE = r"(?:password|passwd|pass|secret|token|example|test|foo|bar|dummy|sample)[-_]?\d{0,3}!?"
 _PLAIN = frozenset(
     # Types, states and words of forms: never a value worth hiding.
@@ -70,13 +71,19 @@ _CODE = frozenset(
     " pbkdf bcrypt scrypt argon hmac vec idx row col num str tmp ptr obj res req request response body result data"
     " salt md5 sha256 encoded decoded encode decode crypt".split()
 )
+_MADE_UP = frozenset("fake synthetic mock dummy test tests example sample should not expected".split())
+"""Words of what stands in tests in the place of a secret."""
+_NAMES_ONLY = _CODE.difference("has from this self set get env".split()).union(
+    "tls cert certificate creds module path".split()
+)
+"""Words of names in code that a chosen phrase does not have."""
 _SENTENCE = frozenset(
     "an your you is are was be must should can cannot not enter please if it that will least characters character"
     " required invalid wrong forgot reset failed error no missing confirm repeat has have".split()
 )
 """Words of sentences and labels, which a chosen phrase seldom holds."""
 _TECHNICAL = (
-    r"(?:sha|md|utf|base|oauth|ssh|rsa|ed|pbkdf|hs|rs|es|aes|hmac|ipv|http|tls|ssl|k8s|x509|i18n|log4j|ec2|s3|v|rev|u|i|f"
+    r"base64\w*|(?:sha|md|utf|base|oauth|ssh|rsa|ed|pbkdf|hs|rs|es|aes|hmac|ipv|http|tls|ssl|k8s|x509|i18n|log4j|ec2|s3|v|rev|u|i|f"
     r"|int|uint|float|2fa|mfa|web|py|python|node|es|ecma|us|eu|ap|line|col|step|page|part|test|item|type|arg)[-_]?\d+"
 )
 _UUID = r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"
@@ -88,12 +95,14 @@ _TEMPLATE = (
 _VARIABLE = (
     r"\$[A-Za-z_]\w*[:}]?|\$\d|\$[A-Za-z_][\w:.>\[\]-]*|%[sdvqrw@]|:[a-z_]+|@[A-Za-z_]+|[&*][A-Za-z_][\w.]*"
     r"|![A-Za-z]+(?:[ .:].*)?|(?:sha\d{1,3}|md5)[:-].*|\?|--?[a-z-]+"
+    r"|(?:[0-9A-F]{2}:){7,}[0-9A-F]{2}|Ag[A-Z][A-Za-z0-9+/]{90,}={0,2}"
 )
-"""Pattern of variables of shells and SQL, verbs of formats, anchors and tags of YAML, digests, options."""
+"""Pattern of variables of shells and SQL, verbs of formats, anchors and tags of YAML, digests, options, sealed."""
 _CALL = r"(?:await[ ])?[A-Za-z_$][\w.:$]*(?:\?\.|->|::)?[\w.]*\(.*"
 _PATH = (
     r"(?:\.{0,2}/|~/|[A-Za-z]:\\)[\w.@~ /\\-]*|(?:[A-Za-z_.-]+\d{0,4}/){2,}[\w.*-]+|[A-Za-z_.-]+/[A-Za-z_.*-]+"
     r"|[\w./-]+\.(?:key|pem|crt|txt|ya?ml|json|env|py|js|ts|md|html?|7z|zip|t?gz|sql|db|log|cfg|conf|ini|sh|jar|rs|go|rb)"
+    r"(?::\d{1,6})?"
     r"|[Hh][Tt][Tt][Pp][Ss]?/[\d.]+"
 )
 _DOTTED = r"[A-Za-z_]\w*(?:(?:\.|::|->|\?\.)[A-Za-z_]\w*)+"
@@ -130,6 +139,8 @@ def is_secret(value: str, clear: Clarity, position: Position) -> bool:
         value = _in_ascii(value)
     if clear is Clarity.WEAK:
         return _is_key(value, position)
+    if clear is not Clarity.TOKEN and _is_joined(value, clear, position):
+        return True
     if position is Position.QUOTED:
         return _is_literal(value, clear)
     if position in (Position.SETTING, Position.ENVIRONMENT):
@@ -211,8 +222,8 @@ def _is_chosen_word(value: str, words: list[str], clear: Clarity) -> bool:
     if is_mixed_case(value) or (value.isupper() and value.isalpha() and len(value) >= 16):
         return True  # Without digits, base32 is a row of capitals.
     if clear is Clarity.PASSWORD:
-        is_word = compiled(r"[A-Za-z]+|[a-z]+(?:-[a-z]+){2,}").fullmatch(value) is not None
-        return len(value) >= 5 and is_word and not value.istitle() and not value.isupper()
+        is_word = compiled(r"[A-Za-z]+|[a-z]+(?:-[a-z]+){2,}").fullmatch(value)
+        return len(value) >= 5 and is_word is not None and not value.istitle() and not value.isupper()
     return clear is Clarity.SECRET and len(value) >= 10 and value.isalpha() and value.islower()
 
 
@@ -247,7 +258,9 @@ def _is_passphrase(value: str, clear: Clarity) -> bool:
     words = [word.strip(".,:;!?'\"").lower() for word in value.split()]
     if clear < Clarity.SECRET or not value.isascii() or not 2 <= len(words) <= 12:
         return False
-    if not _SENTENCE.isdisjoint(words) or not _CODE.isdisjoint(words) or value[-1] in ".:?":
+    said = {word for word in words if not (word in ("it", "to") and len(words) > 3 and clear is Clarity.PASSWORD)}
+    of_code = _NAMES_ONLY if clear is Clarity.PASSWORD else _CODE
+    if not _SENTENCE.isdisjoint(said) or not of_code.isdisjoint(said) or value[-1] in ".:?":
         return False
     if clear is Clarity.SECRET:  # `secret: "keyboard cat"`
         return len(words) <= 4 and value.islower() and all(word.isalpha() for word in words)
@@ -266,8 +279,7 @@ def _is_setting(value: str, clear: Clarity, *, may_hold_brackets: bool) -> bool:
     if _is_dotted_name(value, r"\.|::|->") or compiled(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+").fullmatch(value):
         return False
     if may_hold_brackets:
-        is_phrase = clear is Clarity.SECRET and compiled(r"(?=.{16})[a-z]+(?:-[a-z]+){2,}").fullmatch(value) is not None
-        return (is_phrase and _CODE.isdisjoint(words_of(value))) or _is_literal(value, clear)
+        return _is_literal(value, clear)
     if compiled(r"[()\[\]{}]|[!<>]=|==[^=]|[A-Za-z_]<").search(value) and not is_dense(value):
         return False
     if clear is not Clarity.PASSWORD and compiled(r"[a-z]+(?:_[a-z]+)+(?:_?\d{1,2})?").fullmatch(value):
@@ -278,6 +290,32 @@ def _is_setting(value: str, clear: Clarity, *, may_hold_brackets: bool) -> bool:
     if is_name and (not value.islower() or "_" in value):
         return False
     return _is_literal(value, clear)
+
+
+def _is_joined(value: str, clear: Clarity, position: Position) -> bool:
+    """Return whether words with marks between them, none of which is one of code, were chosen: `oak.elm-Ash`."""
+    if len(value) < 9 or compiled(r"[A-Za-z]{1,20}(?:[-._][A-Za-z]{1,20}){1,8}").fullmatch(value) is None:
+        return False
+    words = compiled(r"[-._]").split(value)
+    if value.isupper() or not _NAMES_ONLY.isdisjoint(words_of(value)) or not _MADE_UP.isdisjoint(words):
+        return False
+    marks = compiled(r"[-._]").findall(value)
+    if clear is Clarity.PASS and (position is not Position.SETTING or "-" not in marks):
+        return False
+    has_capital = any(word[0].isupper() for word in words[1:])
+    if has_capital and (words[0][0].isupper() or "-" not in marks) and position is not Position.ENVIRONMENT:
+        return len(words) > 2 and "." not in marks  # `Content-Type`, `Foo.Bar`
+    if position is Position.ENVIRONMENT:
+        return clear is Clarity.PASSWORD or len(words) > 2
+    if position in (Position.INLINE, Position.PROSE, Position.LOOSE):
+        return (
+            clear is Clarity.PASSWORD
+            and "-" in marks
+            and (has_capital or (len(words) > 2 and position is Position.INLINE))
+        )
+    if clear is Clarity.SECRET:
+        return len(words) > 2 and len(value) >= 14 and {*marks} == {"-"}
+    return "-" in marks or (len(words) > 2 and (position is Position.SETTING or "_" not in marks))
 
 
 def _is_dotted_name(value: str, separators: str) -> bool:
@@ -356,8 +394,14 @@ def words_of(value: str) -> list[str]:
 
 def is_filler(token: str) -> bool:
     """Return True for what stands in a manual instead of a token: `ghp_xxxxxxxx…`, `sk-ant-your-key-here-…`."""
-    has_filler = "xxxx" in token or "XXXX" in token or "your" in token.lower() or "0000000000" in token
+    has_filler = "xxxx" in token or "XXXX" in token or "0000000000" in token
+    has_filler = has_filler or _says_your(token.lower())
     return has_filler and not _is_varied_beside_run(token)
+
+
+def _says_your(lower: str) -> bool:
+    """Return whether `your` is a word in a value; generated text may have the four letters."""
+    return "your" in lower and compiled(_YOUR).search(lower) is not None
 
 
 def _is_varied_beside_run(value: str) -> bool:
@@ -373,11 +417,12 @@ def _is_varied_beside_run(value: str) -> bool:
 def is_placeholder(value: str) -> bool:
     """Return whether a value stands for one that is to be put there, or is a word of types, states or examples."""
     lower = value.lower()
-    if lower.startswith(("***", "xxxx", "<", "[redacted", "your", "{{")):
+    if lower.startswith(("***", "xxxx", "[-", "<", "[redacted", "your", "{{")):
         return lower.startswith("*") or not _is_varied_beside_run(value)
     if len(set(lower)) <= 2 and not lower.isalnum():
         return True
-    if any(word in lower for word in _FILLERS) and not (is_generated(value) or _is_varied_beside_run(value)):
+    has_filler = any(word in lower for word in _FILLERS) or _says_your(lower)
+    if has_filler and not (is_generated(value) or _is_varied_beside_run(value)):
         return True
     if "<" in value and compiled(r".*<(?:<|[\w\[\] ;.:-]*>|[A-Za-z_ -]*$)").match(value):
         return True
@@ -406,6 +451,14 @@ def is_basic(value: str) -> bool:
     except (binascii.Error, ValueError):
         return False
     return bool(colon and password) and (user + password).isprintable()
+
+
+def is_decodable(value: str) -> bool:
+    """Return whether a value is a password in base64."""
+    try:
+        return is_secret(binascii.a2b_base64(value).decode("ascii"), Clarity.PASSWORD, Position.SETTING)
+    except (binascii.Error, ValueError):
+        return False
 
 
 def is_base64_key(value: str) -> bool:
@@ -495,6 +548,10 @@ Walks = dict[tuple[str, Clarity], tuple[int, int, list[tuple[int, int]]]]
 """Indentation of a list and clarity → where the items begin and end, and the secrets among them."""
 
 
+_NO_CODE = r"(?=.*\d)[\w.]{8,}|[^\W\d_]+-[^\W\d_]+"
+"""Pattern of a value beside a name in another language, where no code stands."""
+
+
 class TellingName(Struct):
     """A telling name, and how a value beside it is judged.
 
@@ -521,8 +578,8 @@ class TellingName(Struct):
         if self.is_foreign:
             if value.isalpha() and not is_mixed_case(value) and not _may_be_chosen(value, position):
                 return False
-            if position in (Position.INLINE, Position.PROSE) and compiled(r"(?=.*\d)\w{8,}").match(value):
-                position = Position.SETTING  # No code stands beside it, so letters and digits are a value.
+            if position in (Position.INLINE, Position.PROSE) and compiled(_NO_CODE).match(value):
+                position, value = Position.SETTING, value.replace(".", "-")
         return is_secret(value, min(self.clear, most), position)
 
     def kept(self, span: tuple[int, int], position: Position) -> list[tuple[int, int]]:

@@ -1,12 +1,19 @@
-"""The marks of our frame and of other tools, and how a record is kept from using them.
+"""The marks of our frame and of other tools, and how a text is kept from using them.
 
-The frame writes these marks, `hybrid.prompting.clean` cuts what stands between them out of a prompt.
+The frame writes these marks, `hybrid.prompting.clean` cuts what stands between them out of a prompt. The records of a
+frame go through `neutralise`, all other text that an agent can get through `harmless`.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from typing import TYPE_CHECKING, Any, cast
+
+from hybrid.render.visible import visible, visible_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
 
 FRAME_NAME = "hybrid context"
 END_LINE = f"--- end {FRAME_NAME} ---"
@@ -87,10 +94,18 @@ _RULES = (
         ),
         "∶",
     ),
-    (re.compile(r"hybrid(?P<at>[^\S\n]+)context", re.IGNORECASE), "·"),
     (re.compile(r"\[\s*SYSTEM(?P<at>[\s_-]+)NOTIFICATION", re.IGNORECASE), "·"),
 )
-"""(pattern, character): what a record may not hold, and the character that takes the place of its group `at`."""
+"""(pattern, character): what a text may not hold, and the character that takes the place of its group `at`."""
+_OF_A_RECORD = (*_RULES, (re.compile(r"hybrid(?P<at>[^\S\n]+)context", re.IGNORECASE), "·"))
+_OF_ANY_TEXT = (
+    *_RULES,
+    (re.compile(r"(?:[-‐-―=*#_~]{2}|\bend)[\W_]{0,8}hybrid(?P<at>[^\S\n]+)context", re.IGNORECASE), "·"),
+    (re.compile(r"hybrid(?P<at>[^\S\n]+)context\s{0,8}\(\s{0,8}auto", re.IGNORECASE), "·"),
+)
+"""As `_OF_A_RECORD`, but the words of our marks count only as in a mark: `hybrid context` is a command, too."""
+_SIGN = re.compile(r"[<&%\\\[:]|hybrid", re.IGNORECASE)
+"""Every match of a rule in ASCII holds one of these."""
 
 _LOOK_ALIKES = {
     **dict.fromkeys("﹤˂ᐸ〈〈⟨❬❮❰≺", "<"),
@@ -101,17 +116,6 @@ _LOOK_ALIKES = {
 """Characters that look like others of ASCII, beside those that Unicode itself calls compatible."""
 
 
-class _Folds(dict[str, str]):
-    """Character → the ASCII it is compatible with or looks like, else itself."""
-
-    def __missing__(self, char: str) -> str:
-        folded = _LOOK_ALIKES.get(char) or unicodedata.normalize("NFKC", char)
-        self[char] = folded = folded if folded.isascii() else char
-        return folded
-
-
-_FOLDS = _Folds()
-
 _ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\^_])?")
 _LINE_END = re.compile(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
 # Controls; soft hyphen and joiners; zero width; bidirectional overrides; variation selectors; tag characters.
@@ -119,6 +123,20 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]"
 )
+
+
+class _Folds(dict[str, str]):
+    """Character → the ASCII it is compatible with or looks like, nothing for an invisible one, else itself."""
+
+    def __missing__(self, char: str) -> str:
+        folded = _LOOK_ALIKES.get(char) or unicodedata.normalize("NFKC", char)
+        folded = _INVISIBLE.sub("", _LINE_END.sub("\n", folded if folded.isascii() else char))
+        self[char] = folded
+        return folded
+
+
+_FOLDS = _Folds()
+
 _PRIVATE = re.compile(r"<(\\{0,4}/)?\s{0,8}private(?:\s[^<>]{0,200})?>", re.IGNORECASE)
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -193,7 +211,7 @@ def private_spans(text: str, *, is_part: bool = False) -> list[tuple[int, int]]:
 
 
 def neutralise(text: str) -> str:
-    """Return text that can neither open nor close our frame or an element of a client, and stays readable.
+    """Return the text of a record as a frame shows it: `plain_text` that can close neither the frame nor an element.
 
     One character changes, visibly: an opening angle bracket before a reserved name becomes `‹` (U+2039), also one
     that is written as an entity or an escape (`&lt;`, `%3c`), the words of our own marks and of `[SYSTEM
@@ -202,24 +220,62 @@ def neutralise(text: str) -> str:
     count as what they look like. Nothing is deleted after the marks are looked for, so a second pass changes
     nothing. Linear in the length.
     """
-    text = plain_text(text)
-    folds = None if text.isascii() else [_FOLDS[char] for char in text]
-    folded = text if folds is None else "".join(folds)
-    changes = {match.span("at"): mark for pattern, mark in _RULES for match in pattern.finditer(folded)}
-    if not changes:
-        return text
-    # A character may fold to several (a ligature): then places in the folded text are not those in the text.
-    origins = None if len(folded) == len(text) else [at for at, fold in enumerate(folds or ()) for _ in fold]
-    parts: list[str] = []
-    begin = 0
-    for (start, end), mark in sorted(changes.items()):
-        first, last = (start, end) if origins is None else (origins[start], origins[end - 1] + 1)
-        if first >= begin:
-            parts += [text[begin:first], mark]
-            begin = last
-    return "".join([*parts, text[begin:]])
+    return _changed(plain_text(text), _OF_A_RECORD)
 
 
 def neutralise_line(text: str) -> str:
     """Return text as `neutralise` does, on one line: every run of white space becomes one space."""
     return " ".join(neutralise(text).split())
+
+
+def harmless(text: str) -> str:
+    """Return text as an agent or a terminal may get it outside of a frame; all else stays, so that edits fit.
+
+    Marks of ours and of clients change as in `neutralise`; controls, bidirectional and invisible characters are shown
+    as escapes (`visible`). The number of lines stays, and a second pass changes nothing. Linear in the length.
+    """
+    return without_marks(visible(text))
+
+
+def harmless_line(text: str) -> str:
+    """Return text as `harmless` does, for a name that must stay on its line: tabs and line ends are escaped too."""
+    return without_marks(visible_line(text))
+
+
+def without_marks(text: str) -> str:
+    """Return text with the marks changed as in `harmless`, and all other characters as they are: for JSON."""
+    return _changed(text, _OF_ANY_TEXT)
+
+
+def harmless_json(value: Any, change: Callable[[str], str] = without_marks) -> Any:
+    """Return a value of JSON with `change` applied to every text in it, and to every key."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, (list, tuple)):
+        return [harmless_json(one, change) for one in cast("Sequence[Any]", value)]
+    if isinstance(value, dict):
+        members = cast("Mapping[Any, Any]", value).items()
+        return {harmless_json(name, change): harmless_json(one, change) for name, one in members}
+    return value
+
+
+def _changed(text: str, rules: Sequence[tuple[re.Pattern[str], str]]) -> str:
+    """Return text with the characters changed that the rules name; line ends stay where they are."""
+    is_plain = text.isascii() and text.replace("\n", "").replace("\t", "").isprintable()
+    if is_plain and not _SIGN.search(text):
+        return text
+    folds = None if is_plain else [_FOLDS[char] for char in text]
+    folded = text if folds is None else "".join(folds)
+    changes = {match.span("at"): mark for pattern, mark in rules for match in pattern.finditer(folded)}
+    if not changes:
+        return text
+    # A character may fold to several (a ligature) or to none: then places in the folded text are others in the text.
+    origins = range(len(text)) if folds is None else [at for at, fold in enumerate(folds) for _ in fold]
+    parts: list[str] = []
+    begin = 0
+    for (start, end), mark in sorted(changes.items()):
+        first, last = origins[start], origins[end - 1] + 1
+        if first >= begin:
+            parts += [text[begin:first], mark, "\n" * text.count("\n", first, last)]
+            begin = last
+    return "".join([*parts, text[begin:]])

@@ -171,6 +171,10 @@ class Ledger(Struct):
         before = self.given.get(digest.hex())
         return before is None or _rank(form) < _rank(before)
 
+    def has_whole(self, digest: bytes) -> bool:
+        """Return whether the session was given all of a chunk or record."""
+        return self.given.get(digest.hex()) == FORMS[0]
+
     def take_in(self, line: bytes, *, is_remembering: bool) -> None:
         """Take in the next line of the file; of a damaged one what comes before the damage, and `n_damaged` grows."""
         try:

@@ -40,7 +40,7 @@ _BOT = re.compile(
     r"\[bot\]|dependabot|renovate|pre-commit|greenkeeper|pyup|snyk|github.actions|weblate|transifex", re.IGNORECASE
 )
 _SAYS_NOTHING = re.compile(
-    r"bump\b|releas(?:e|ing)\b|prepare (?:for|release|next)|v?\d+\.\d+[\w.+-]*$|version \d|back to development|"
+    r"bump\b|releas(?:e|ing)\b|prepare (?:for|release|next)|v?\d+\.\d[\w.+-]*$|version \d|back to development|"
     r"(?:chore|build|ci)(?:\([^)]*\))?!?: ?(?:release|bump|update dep|deps)|\[(?:maven-release|pre-commit)|changelog\b|"
     r"merge (?:branch|pull|remote|tag|commit)|initial commit|"
     r"update (?:version|changelog|changes|readme|copyright|dependenc|translations|authors|sponsors)|"

@@ -8,7 +8,7 @@ plain names. A rule of a nearer folder wins over one further up. Not as in git: 
 from __future__ import annotations
 
 import re
-from itertools import islice
+from itertools import count, islice
 from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
@@ -28,6 +28,8 @@ _PLAIN = re.compile(r"[\w.-]+", re.ASCII)
 """A name without anything that a pattern may mean otherwise than itself."""
 _FOLDER_GROUP = "ps_d"
 """Name of the group that an expression of pathspec sets when a folder above the path matched, not the path itself."""
+_STAR, _FOLDERS = "[^/]*", re.compile(r"(\(\?:\.\+/\)\?|\(\?:/\.\+\)\?)")
+"""How pathspec translates `*` and `**`."""
 
 
 class ListingOptions(Struct, frozen=True):
@@ -196,7 +198,38 @@ def _translate(body: str) -> re.Pattern[str] | None:
         patterns = GitIgnoreSpec.from_lines([literal]).patterns
     except (ValueError, re.error):  # such as `[z-a]`, which matches nothing for git
         return None
-    return cast("re.Pattern[str] | None", patterns[0].regex) if patterns else None
+    expression = cast("re.Pattern[str] | None", patterns[0].regex) if patterns else None
+    return re.compile(_linear(expression.pattern)) if expression else None
+
+
+def _linear(expression: str) -> str:
+    """Return an expression of pathspec whose work on a path does not grow with the power of its wildcards.
+
+    `*a*a*a*b` takes the first `a`, then the next, and never tries another one: all but the last `*` of a name, and the
+    last `**`, may take the fewest characters, as the next takes what is left. A group that is looked ahead for and then
+    repeated cannot be tried again; atomic groups say the same from Python 3.11 on.
+    """
+    names = (f"w{number}" for number in count())
+
+    def once(text: str) -> str:
+        name = next(names)
+        return f"(?=(?P<{name}>{text}))(?P={name})"
+
+    def names_once(text: str) -> str:
+        first, *others = text.split(_STAR)
+        parts = [first]
+        for number, part in enumerate(others, 1):
+            is_followed = number < len(others) and "/" not in part.replace("[^/]", "")
+            parts.append(once(f"{_STAR}?{part}") if is_followed else _STAR + part)
+        return "".join(parts)
+
+    head, *rest = _FOLDERS.split(expression)
+    parts = [names_once(head)]
+    for number in range(0, len(rest), 2):
+        folders, text = rest[number], names_once(rest[number + 1])
+        is_followed = number + 2 < len(rest)
+        parts.append(once(f"{folders.replace('.+', '.+?')}?{text}(?=/)") if is_followed else folders + text)
+    return "".join(parts)
 
 
 def _lift(body: str) -> Lift:
@@ -210,14 +243,20 @@ def _lift(body: str) -> Lift:
 
 
 def _probe(expressions: Iterable[str]) -> Callable[[str], object] | None:
-    """Return the search of one expression for all; None when it cannot be compiled. Names of groups are taken out."""
-    joined = "|".join(f"(?:{expression.replace(f'?P<{_FOLDER_GROUP}>', '?:')})" for expression in expressions)
+    """Return the search of one expression for all; None when it cannot be compiled. Names of groups are made unique."""
+    joined = "|".join(f"(?:{_renamed(expression, number)})" for number, expression in enumerate(expressions))
     if not joined:
         return _never
     try:
         return re.compile(joined).search
     except re.error:
         return None
+
+
+def _renamed(expression: str, number: int) -> str:
+    for begins in ("(?P<", "(?P="):
+        expression = expression.replace(f"{begins}w", f"{begins}r{number}w")
+    return expression.replace(f"(?P<{_FOLDER_GROUP}>", "(?:")
 
 
 def _never(_: str) -> None:

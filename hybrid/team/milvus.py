@@ -166,7 +166,7 @@ def _server(client: Any, timeout_s: float) -> _Server:
         if getattr(getattr(error, "code", lambda: None)(), "name", "") != "UNIMPLEMENTED":
             raise
         return _Server("milvus-lite 2.x", LEAST_VERSION, has_words=True, has_partition_key=False, has_upsert=True)
-    found = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", name)
+    found = re.search(r"(\d{1,9})\.(\d{1,9})(?:\.(\d{1,9}))?", name)
     version: tuple[int, ...] = tuple(int(part or 0) for part in found.groups()) if found else LEAST_VERSION
     return _Server(f"Milvus {name}", version, version >= LEAST_VERSION, True, version >= _LEAST_UPSERT)
 

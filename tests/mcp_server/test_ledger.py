@@ -113,9 +113,11 @@ def test_the_use_of_a_subagent_counts_for_it_alone(agent: Agent) -> None:
 
 
 def test_without_hooks_a_connection_is_a_session(small: Shop) -> None:
-    """The second time, the same connection is told that it has it; another one is not."""
+    """After it was given the whole, the same connection is told that it has it; another one is not."""
     with tools_of(small) as tools:
-        first, second = _first(tools), _first(tools)
+        first = _first(tools)
+        tools.call("search", query=PROMPT, limit=5, detail="full")
+        second = _first(tools)
     with tools_of(small) as tools:
         other = _first(tools)
 

@@ -401,7 +401,7 @@ def test_own_texts_are_named_and_not_changed(tmp_path: Path) -> None:
 
     printed = shop.out("doctor", "--no-trial", code=0)
 
-    assert f"{lessons}:4 holds a secret" in printed
+    assert f"{lessons} has a secret in 1 line (4), which is never shown" in printed
     assert SECRET not in printed
     assert text == lessons.read_text()
 

@@ -11,7 +11,7 @@ import pytest
 from hybrid.redact import find_secrets, redact
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "redaction"
-MAX_MISSED = 6
+MAX_MISSED = 10
 """Texts that no rule covers: a word of a person where nothing says that it is one."""
 
 
@@ -20,9 +20,9 @@ def _lines(*names: str) -> list[str]:
 
 
 def test_all_but_a_few_secrets_of_the_list_are_found() -> None:
-    """At least nine tenths of a secret are replaced; at most a few secrets of more than eight hundred are missed."""
+    """At least nine tenths of a secret are replaced; at most a few secrets of seventeen hundred are missed."""
     missed = []
-    for line in _lines("secrets.jsonl", "printed.jsonl"):
+    for line in _lines("secrets.jsonl", "printed.jsonl", "services.jsonl"):
         parts = re.split("[⟦⟧]", json.loads(line))
         text = "".join(parts)
         replaced = {place for secret in find_secrets(text) for place in range(secret.start, secret.end)}
@@ -38,9 +38,9 @@ def test_all_but_a_few_secrets_of_the_list_are_found() -> None:
 
 def test_no_innocent_text_of_the_list_changes() -> None:
     """References, types, placeholders, calls, empty values, identifiers and prose stay."""
-    texts = [json.loads(line) for line in _lines("innocent.jsonl", "printed_innocent.jsonl")]
+    files = ("innocent.jsonl", "printed_innocent.jsonl", "services_innocent.jsonl")
+    texts = [json.loads(line) for line in _lines(*files)]
 
-    # The number of a session lets someone in, so it counts as a secret.
     assert [] == [text for text in texts if redact(text) != text]
 
 

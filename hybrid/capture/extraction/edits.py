@@ -41,10 +41,12 @@ _MAX_LINES = 400
 """Number of lines of each side that are compared: the cost of a comparison grows with their product."""
 _LINES_ABOVE, _LINES_BELOW = 4, 2
 """Numbers of unchanged lines above and below a change whose comments speak of the change."""
+_MAX_BRACKETS = 100
+"""Pieces by which two lines are widened to whole brackets: each costs a look at all of both."""
 _PIECE = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|[A-Za-z_$][\w$]*|\d[\w.]*|\s+|.', re.DOTALL)
 _NAME = re.compile(r"^[A-Za-z_$][\w$]*$")
 _VALUE = re.compile(r"""^(?:-?\d[\w.]*|"[^"]*"|'[^']*'|true|false|True|False|None|null|nil)$""")
-_ASSIGNED = re.compile(r"([\w$.\-\[\]\"']+)\s*(?::[^=:]{0,40})?[=:]\s*$")
+_ASSIGNED = re.compile(r"(?<![\w$.\-\[\]\"'])([\w$.\-\[\]\"']+)\s*(?::[^=:]{0,40})?[=:]\s*$")
 _OPENING_BRACKETS, _CLOSING_BRACKETS = ("(", "[", "{"), (")", "]", "}")
 _JOINTS = ("&&", "||", ",", "+", "|")
 _KEYWORDS = frozenset("if else for while return let const var pub fn def class self this true false None null".split())
@@ -166,7 +168,7 @@ def _swaps(old: list[str], new: list[str]) -> list[Swap]:
     a, b = _PIECE.findall(_flat(old)[:2_000]), _PIECE.findall(_flat(new)[:2_000])
     start = _n_same(a, b)
     end = _n_same(a[start:][::-1], b[start:][::-1])
-    while True:  # Brackets are taken in whole.
+    for _ in range(_MAX_BRACKETS):  # Brackets are taken in whole.
         depths = _open_brackets(a[start : len(a) - end]), _open_brackets(b[start : len(b) - end])
         if start and min(depths) < 0:
             start -= 1

@@ -36,17 +36,19 @@ Status = Literal["passed", "failed", ""]
 
 _LONGEST_LINE = 500
 
+# Blank lines and lines of dots come by the thousand: no pattern looks past the end of its line, and none begins anew
+# within a run of spaces or dots (tests/unit/base/test_pattern_work.py counts it).
 _NOISE_LINE = re.compile(
-    r"^\s*(?:(?:Compiling|Checking|Downloading|Downloaded|Updating|Fresh|Building|Installing|Collecting|Resolved|Prepared|"
+    r"(?:(?:Compiling|Checking|Downloading|Downloaded|Updating|Fresh|Building|Installing|Collecting|Resolved|Prepared|"
     r"Running|Adding|Locking|Unpacking|Blocking|Dirty|Using cached|Requirement already) .*|running \d+ tests?|"
     r"\d{4}-\d\d-\d\dT\S+\s+(?:INFO|DEBUG|TRACE)\b.*|\[\d+/\d+\].*|[|=\-_*~.━─┄│┌└├┬┴ ]*|\d+%.*|… \d+ .*|"
-    r"test \S+(?: - .*)? +\.\.\. (?:ok|ignored)|\S+ PASSED.*|ok  \t.*|\s*✓ .*|Finished .*|.*\.{8,}Passed)\s*$"
+    r"test \S.* \.\.\. (?:ok|ignored)|\S+ PASSED.*|ok  \t.*|✓ .*|Finished .*|.*\.{8}Passed)"
 )
 _CARGO = re.compile(
-    r"^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored;.*?(\d+) filtered out(.*)", re.M
+    r"^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored;.*?(?<!\d)(\d+) filtered out(.*)", re.M
 )
-_CARGO_FAILED = re.compile(r"^test (\S+)(?: - [^\n.]*)? +?\.\.\. +FAILED", re.MULTILINE)
-_CARGO_OK = re.compile(r"^test \S+(?: - [^\n.]*)? +\.\.\. ok$", re.MULTILINE)
+_CARGO_FAILED = re.compile(r"^test (\S+) (?:- [^\n.]*| *)\.\.\. +FAILED", re.MULTILINE)
+_CARGO_OK = re.compile(r"^test \S+ (?:- [^\n.]*| *)\.\.\. ok$", re.MULTILINE)
 _PYTEST = re.compile(
     r"^(?:=+ )?((?:\d+ (?:passed|failed|errors?|skipped|xfailed|xpassed|deselected|warnings?)(?:, )?)+)"
     r"(?: in [\d.]+s.*?)(?: =+)?$",
@@ -55,14 +57,14 @@ _PYTEST = re.compile(
 _PYTEST_NONE = re.compile(r"^(?:=+ )?no tests ran\b", re.MULTILINE)
 _PYTEST_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)(?: - (.*))?$", re.MULTILINE)
 _UNITTEST = re.compile(r"^Ran (\d+) tests? in .*\n+(OK|FAILED)(?: \((.*)\))?", re.MULTILINE)
-_JEST = re.compile(r"^\s*Tests:?\s+((?:\d+ (?:failed|passed|skipped|todo|total)(?:,? ?\|? ?)?)+)", re.MULTILINE)
-_JEST_FAILED = re.compile(r"^\s*(?:●|✕|×|FAIL)\s+(.+?)(?: \(\d+ m?s\)| \d+ms)?$", re.MULTILINE)
-_MOCHA = re.compile(r"^\s*(\d+) (passing|failing)\b", re.MULTILINE)
-_GO_FAILED = re.compile(r"^\s*--- FAIL: (\S+)", re.MULTILINE)
+_JEST = re.compile(r"^[^\S\n]*Tests:?[^\S\n]+((?:\d+ (?:failed|passed|skipped|todo|total)(?:,? ?\|? ?)?)+)", re.M)
+_JEST_FAILED = re.compile(r"^[^\S\n]*(?:●|✕|×|FAIL)[^\S\n]+(\S.*?)(?: \(\d+ m?s\)| \d+ms)?$", re.MULTILINE)
+_MOCHA = re.compile(r"^[^\S\n]*(\d+) (passing|failing)\b", re.MULTILINE)
+_GO_FAILED = re.compile(r"^[^\S\n]*--- FAIL: (\S+)", re.MULTILINE)
 _GO_PACKAGE = re.compile(r"^(ok|FAIL)\s+(\S+)\s+(?:[\d.]+s|\(cached\)|\[build failed\])", re.MULTILINE)
 _JAVA = re.compile(r"Tests run: (\d+), Failures: (\d+), Errors: (\d+)")
-_HOOK_FAILED = re.compile(r"^\s*[│┌└├]?\s*(\S.{2,60}?)\.{3,}(?:\(.*\))?Failed$", re.MULTILINE)
-_HOOK_PASSED = re.compile(r"\.{3,}Passed$", re.MULTILINE)
+_HOOK_FAILED = re.compile(r"^[^\S\n]*(?:[│┌└├][^\S\n]*)?(\S.{1,59}?[^.\n])\.{3,}(?:\([^()\n]*\))?Failed$", re.MULTILINE)
+_HOOK_PASSED = re.compile(r"\.{3}Passed$", re.MULTILINE)
 
 _ERRORS = tuple(
     re.compile(pattern, re.MULTILINE)
@@ -89,7 +91,7 @@ _CLASS_MODULES = re.compile(r"^(?:\w+\.)+(?=\w*(?:Error|Exception|Warning)\b)")
 _NAMES_ITSELF = re.compile(r"E\d+: |\w*(?:Error|Exception)\b|no module ")
 """Pattern of the beginnings of errors after which the word "failed" is not needed."""
 _HARD = re.compile(r"^error(?:\[E\d+\])?: ", re.MULTILINE)
-_FINISHED = re.compile(r"^\s*Finished `?\w+`? .*(?:target|profile)", re.MULTILINE)
+_FINISHED = re.compile(r"^[^\S\n]*Finished `?\w+`? .*(?:target|profile)", re.MULTILINE)
 _WARNING = re.compile(r"^warning(?:\[\w+\])?: ", re.MULTILINE)
 _LATE = re.compile(
     r"(?i)could not compile|test failed, to rerun|aborting due to|^process didn|recipe for target|exit (?:code|status)"
@@ -123,7 +125,7 @@ def telling_lines(output: str) -> tuple[str, ...]:
     """Return the lines of an output that are no progress and no passing test; of equal ones in a row one."""
     kept: list[str] = []
     for line in output.split("\n")[:4_000]:
-        if line.strip() and not _NOISE_LINE.match(line) and (not kept or kept[-1] != line):
+        if line.strip() and not _NOISE_LINE.fullmatch(line.strip()) and (not kept or kept[-1] != line):
             kept.append(line.rstrip())
     return tuple(kept)
 
@@ -267,8 +269,10 @@ def _short_name(name: str) -> str:
 _COMMAND_ROOM = 30
 _LONG_WORD = 16
 """Characters of a path in a command from which on a title that is too long shows the path's name only."""
-_DIFF_STAT = re.compile(r"^\s*(\d+) files? changed(?:, (\d+) insertions?\(\+\))?(?:, (\d+) deletions?\(-\))?", re.M)
-_STAT_FILE = re.compile(r"^\s*(\S+)\s+\|\s+(?:\d+|Bin)", re.MULTILINE)
+_DIFF_STAT = re.compile(
+    r"^[^\S\n]*(\d+) files? changed(?:, (\d+) insertions?\(\+\))?(?:, (\d+) deletions?\(-\))?", re.MULTILINE
+)
+_STAT_FILE = re.compile(r"^[^\S\n]*(\S+)[^\S\n]+\|[^\S\n]+(?:\d+|Bin)", re.MULTILINE)
 _DIFF_FILE = re.compile(r"^diff --git a/(\S+)", re.MULTILINE)
 _CHANGED = re.compile(r"^([+-](?![+-]{2})\s*\S.*)$", re.MULTILINE)
 _STATUS = re.compile(r"^(?: ?[MADRCU?!]{1,2}|\t(?:modified|new file|deleted|renamed):) +(\S.*)$", re.MULTILINE)
@@ -282,7 +286,7 @@ _BIN = re.compile(r"^\S*/s?bin/(?=\S)")
 _EXIT_LINE = re.compile(r"\AExit code \d+\n?")
 
 _PROGRESS = re.compile(
-    r"^\s*(?:Compiling|Checking|Building|Download(?:ing|ed)|Fetching|Installing|Collecting|Updating|Finished|Resolving"
+    r"^[^\S\n]*(?:Compiling|Checking|Building|Download(?:ing|ed)|Fetching|Installing|Collecting|Updating|Finished|Resolving"
     r"|\[\d+/\d+\]|\d{1,3}%)",
     re.MULTILINE,
 )

@@ -96,7 +96,7 @@ def words_of(text: str) -> str:
     Dots and dashes belong to a word, as in `next.js` and `lore-client`, except at the end of a sentence.
     """
     spaced = _BETWEEN_WORDS.sub(lambda run: " " if run.group().isspace() else "/", text.casefold())
-    return re.sub(r"[.\-]+(?=[ /]|$)", "", spaced).strip(" /")
+    return re.sub(r"(?<![.\-])[.\-]+(?=[ /]|$)", "", spaced).strip(" /")
 
 
 def project_names(name: str, key: str, registry: Iterable[tuple[str, str]]) -> ProjectNames:

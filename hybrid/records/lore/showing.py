@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any, cast
 
@@ -193,6 +194,13 @@ def _dated(identity: str, created_at: str, author: str = "") -> str:
 def shown_fields(fields: Mapping[str, object]) -> dict[str, Any]:
     """Return the keys of a record as they are shown: well-formed, and without secrets."""
     return changed_texts(dict(fields), lambda text: redact(well_formed(text)), well_formed)
+
+
+def field_lines(fields: Mapping[str, object]) -> list[str]:
+    """Return a line for each key of a record as it is shown, `key: value`."""
+    shown = shown_fields(fields).items()
+    texts = ((key, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)) for key, value in shown)
+    return [f"{one_line(key)}: {one_line(text)}" for key, text in texts]
 
 
 def changed_texts(value: Any, text: Callable[[str], str], key: Callable[[str], str]) -> Any:

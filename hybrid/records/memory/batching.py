@@ -4,6 +4,9 @@ A use waits in the database until it is known what follows it: a killed process 
 told of it is made outside of any transaction and lock, and then the two change places in one transaction, if the uses
 are still there: whoever is second has worked for nothing, and no use counts twice. It is always the first batch of a
 session, so that observations stand in the order of their events.
+
+A try is counted before it begins. Uses whose tries did not come to an end, as a text ended or stalled its reader, are
+tried each alone, and then set aside: they stay in the database, and another version tries them anew.
 """
 
 from __future__ import annotations
@@ -14,6 +17,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hybrid import __version__
+from hybrid.records.memory.reading import MAX_TRIES, N_TRIES
 from hybrid.records.memory.texts import clean, clean_line, clean_told, digest_of_events, marks, short_key
 from hybrid.records.memory.types import MAX_INT, Extracted, Flushed, Observation, Owner, PendingEvent
 from hybrid.records.memory.writing import (
@@ -36,6 +41,8 @@ if TYPE_CHECKING:
 
 MAX_BATCH_EVENTS = 30
 """The most uses in a batch, however close they follow. Chosen by hand."""
+_TRIES_TOGETHER = 2
+"""Times that uses are tried together: a second process or thread may be at the same batch, and makes the same of it."""
 _BARE_CHARS = 1_200
 """As long as a narrative (`hybrid.capture.extraction.extract.NARRATIVE_CHARS`), which lies in a layer above."""
 
@@ -47,18 +54,20 @@ _DROP_EACH = 1_000
 # SQLite keeps the order of a CROSS JOIN: it reads the uses that wait, which are few, and looks up the session of each.
 _COLUMNS = (
     "p.id, p.session_id, s.claude_session_id, p.project_key, p.project, p.prompt_number, p.tool, '', p.digest, "
-    "p.discovery_tokens, p.created_at_epoch FROM pending_events AS p CROSS JOIN sessions AS s ON s.id = p.session_id"
+    f"p.discovery_tokens, p.created_at_epoch, {N_TRIES} "
+    "FROM pending_events AS p CROSS JOIN sessions AS s ON s.id = p.session_id"
 )
 
 
 class Waiting(Struct, frozen=True):
-    """A pending tool use: its row, the row of its session, its owner, and the number of its prompt."""
+    """A pending tool use: its row, the row of its session, its owner, the number of its prompt, and earlier tries."""
 
     id: int
     session: int
     owner: Owner
     prompt_number: int
     event: PendingEvent
+    n_tries: int = 0
 
 
 class Due(Struct, frozen=True):
@@ -92,6 +101,8 @@ def _goes_on(last: Waiting, one: Waiting, window_ms: int) -> bool:
         last.event.tool == one.event.tool
         and last.owner.key == one.owner.key
         and last.prompt_number == one.prompt_number
+        # The one that ends its reader is to be known from the others.
+        and max(last.n_tries, one.n_tries) < _TRIES_TOGETHER
         # Two processes may report a little out of order.
         and abs(one.event.created_ms - last.event.created_ms) <= window_ms
     )
@@ -138,9 +149,12 @@ class Batcher:
         self._window_ms = window_ms
 
     def flush_first(self, session: int, now_ms: int) -> None:
-        """Turn the first batch of a session into an observation if it has ended; one batch only, as a caller waits."""
+        """Turn the first batch of a session into an observation if it has ended; one batch only, as a caller waits.
+
+        One that was tried before is left to a flush.
+        """
         due = self._first_due(session, now_ms, MAX_INT)
-        if due is not None:
+        if due is not None and not due.batch[0].n_tries:
             self._tell(due)
 
     def flush(self, now_ms: int, session_id: str, most: int | None) -> Flushed:
@@ -163,8 +177,16 @@ class Batcher:
         return self._database.read(lambda db: _first_due(db, session, now_ms, self._window_ms, last), None)
 
     def _tell(self, due: Due) -> Flushed:
-        """Put an observation in the place of a batch, a bare one if `make` raises; none if another was first."""
+        """Put an observation in the place of a batch, a bare one if `make` raises; none if another was first.
+
+        Sets a use aside instead that was tried often enough.
+        """
         events = [one.event for one in due.batch]
+        self._database.write(lambda db: _count_try(db, due.batch))
+        first = due.batch[0]
+        if first.n_tries >= MAX_TRIES:
+            said = f"telling of it did not come to an end {MAX_TRIES} times; it is set aside"
+            return Flushed(0, (clean_line(f"{events[0].tool} (use {first.id}): {said}"),))
         failure = ""
         try:
             told = self._make(events, due.prompt)
@@ -209,10 +231,10 @@ def _first_due(db: sqlite3.Connection, session: int, now_ms: float, window_ms: i
     """
     # One more than a batch can have shows whether others follow. Payloads are long, and most often it has not ended.
     rows = db.execute(
-        f"SELECT {_COLUMNS} WHERE p.session_id = ? AND p.id <= ? ORDER BY p.id LIMIT ?",
+        f"SELECT {_COLUMNS} WHERE p.session_id = ? AND p.id <= ? AND {N_TRIES} <= {MAX_TRIES} ORDER BY p.id LIMIT ?",
         (session, last, MAX_BATCH_EVENTS + 1),
     ).fetchall()
-    waiting = [Waiting(row[0], row[1], Owner(*row[2:5]), row[5], PendingEvent(*row[6:])) for row in rows]
+    waiting = [Waiting(row[0], row[1], Owner(*row[2:5]), row[5], PendingEvent(*row[6:11]), row[11]) for row in rows]
     found = batches(waiting, window_ms)
     # After a clock was set back a use may lie far ahead of now: it would wait until the clock is there again.
     if not found or (len(found) == 1 and abs(now_ms - found[0][-1].event.created_ms) <= window_ms):
@@ -223,14 +245,20 @@ def _first_due(db: sqlite3.Connection, session: int, now_ms: float, window_ms: i
     return Due(batch, _prompt_text(db, batch[0]))
 
 
+def _count_try(db: sqlite3.Connection, batch: Sequence[Waiting]) -> None:
+    db.executemany(
+        f"UPDATE pending_events SET n_tries = {N_TRIES} + 1, tried_by = ? WHERE id = ?",
+        [(__version__, one.id) for one in batch],
+    )
+
+
 def _store(db: sqlite3.Connection, batch: Sequence[Waiting], told: Extracted | None, *, is_bare: bool) -> bool:
     """Put an observation, or nothing for None, in the place of a batch; return True.
 
-    Return False and change nothing when the waiting uses of the session do not begin with the batch any more.
+    Return False and change nothing when a use of the batch waits no more.
     """
-    rows = db.execute(
-        "SELECT id, digest FROM pending_events WHERE session_id = ? ORDER BY id LIMIT ?", (batch[0].session, len(batch))
-    ).fetchall()
+    ids = [one.id for one in batch]
+    rows = db.execute(f"SELECT id, digest FROM pending_events WHERE id IN ({marks(ids)}) ORDER BY id", ids).fetchall()
     # The digests too: another file may have been put in the place of the one that was read.
     if rows != [(one.id, one.event.digest) for one in batch]:
         return False

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from hybrid import __version__
 from hybrid.records.memory.showing import kind_of
 from hybrid.records.memory.texts import chunked, clean, from_json, marks
 from hybrid.records.memory.types import (
@@ -307,15 +308,29 @@ def touched_files(db: sqlite3.Connection, session_id: str) -> tuple[str, ...]:
     return tuple(row[0] for row in found.fetchall())
 
 
+MAX_TRIES = 3
+"""Times that a use of a tool is told of: one that ends or stalls whoever does so must not do it for ever."""
+N_TRIES = f"CASE tried_by WHEN '{__version__}' THEN n_tries ELSE 0 END"
+"""SQL for the times that this version began to tell of a waiting use; above `MAX_TRIES` the use is set aside."""
+
+
+def n_waiting(db: sqlite3.Connection, *, is_aside: bool = False) -> int:
+    """Return the number of tool uses that wait to be told of, or of those that were set aside."""
+    sign = ">" if is_aside else "<="
+    return db.execute(f"SELECT count(*) FROM pending_events WHERE {N_TRIES} {sign} {MAX_TRIES}").fetchone()[0]
+
+
 def stats(db: sqlite3.Connection, n_bytes: int) -> MemoryStats:
     """Return the counts of all rows; `n_bytes` becomes their size."""
-    tables = ("sessions", "observations", "session_summaries", "user_prompts", "pending_events")
+    tables = ("sessions", "observations", "session_summaries", "user_prompts")
     counts = tuple(db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables)
     by_type = dict(db.execute("SELECT type, count(*) FROM observations GROUP BY type").fetchall())
     ends = "SELECT min(created_at_epoch), max(created_at_epoch) FROM"
     times = [at for table in TABLES.values() for at in db.execute(f"{ends} {table}").fetchone() if at is not None]
     return MemoryStats(
         *counts,  # In the order of the fields.
+        n_pending=n_waiting(db),
+        n_aside=n_waiting(db, is_aside=True),
         by_type={kind: by_type[kind] for kind in OBSERVATION_TYPES if kind in by_type},
         by_project=_by_project(db),
         oldest_ms=min(times, default=None),

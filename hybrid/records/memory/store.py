@@ -127,7 +127,7 @@ class MemoryStore:
 
     def n_waiting(self) -> int:
         """Return the number of tool uses that wait for their batch to end."""
-        return self.database.read(lambda db: db.execute("SELECT count(*) FROM pending_events").fetchone()[0], 0)
+        return self.database.read(reading.n_waiting, 0)
 
     def add_observation(self, owner: Owner, told: Extracted, now_ms: int, *, digest: str = "") -> Observation | None:
         """Store an observation and return it; None if it is there, was forgotten, or is a repeat, which is counted.

@@ -210,7 +210,8 @@ class Flushed(Struct, frozen=True):
 
     Attributes:
         n: Number of batches that wait no more: stored, counted as repeats, or dropped as telling nothing.
-        failures: One line for each batch whose extractor raised; it is stored under its tool's name.
+        failures: One line for each batch whose extractor raised, which is stored under its tool's name, and for each
+            use that was set aside.
     """
 
     n: int
@@ -272,6 +273,7 @@ class MemoryStats(Struct, frozen=True):
         n_summaries: Number of summaries.
         n_prompts: Number of prompts.
         n_pending: Number of tool uses that wait for their batch to end.
+        n_aside: Number of tool uses that were set aside, since telling of them never came to an end.
         by_type: Number of observations of each type that occurs, in the order of the types.
         by_project: Counts of each project, the one with most observations first.
         oldest_ms: Time of the oldest observation or summary; None without any.
@@ -284,6 +286,7 @@ class MemoryStats(Struct, frozen=True):
     n_summaries: int
     n_prompts: int
     n_pending: int
+    n_aside: int
     by_type: Mapping[str, int]
     by_project: tuple[ProjectCount, ...]
     oldest_ms: int | None
@@ -291,4 +294,4 @@ class MemoryStats(Struct, frozen=True):
     size_bytes: int
 
 
-NO_STATS = MemoryStats(0, 0, 0, 0, 0, {}, (), None, None, 0)
+NO_STATS = MemoryStats(0, 0, 0, 0, 0, 0, {}, (), None, None, 0)

@@ -39,11 +39,10 @@ _VERSION = re.compile(
     re.IGNORECASE,
 )
 """A folder or file of one version of something: `v2/`, `client-v2/`, `v1beta1/`, `1.4/`, `client_v2.py`."""
-_OLD = re.compile(
-    r"[-_.]?(?<![^/._-])(legacy|old|deprecated|obsolete|attic|compat)(?![^/._-])[-_]?(?=.*\.\w+$)", re.IGNORECASE
-)
+_OLD = re.compile(r"[-_.]?(?<![^/._-])(legacy|old|deprecated|obsolete|attic|compat)(?![^/._-])[-_]?", re.IGNORECASE)
 """A word that calls a folder or file an older one: `legacy/`, `shop_old/`, `billing_old.py`, `_compat.py`."""
 _SUFFIX = re.compile(r"(?:\.d)?\.\w+$")
+_ENDING = re.compile(r"\.\w+$")
 _PASSING_ON = re.compile(r"(?:^|/)(?:index\.[cm]?[jt]sx?|__init__\.py|(?:mod|lib)\.rs)$")
 
 
@@ -259,12 +258,14 @@ class PathMarks(Struct, frozen=True):
 
 def marks_of(path: str) -> PathMarks:
     """Return what a path, relative and with forward slashes, tells about its file standing for another."""
-    old = tuple(word.lower() for word in _OLD.findall(path))
+    ending = _ENDING.search(path)  # What stands behind it is no older file's mark: `notes.old`.
+    head = path[: ending.start()] if ending else ""
+    old = tuple(word.lower() for word in _OLD.findall(head))
     return PathMarks(
         path=path,
         versions=tuple(_version(path, match) for match in _VERSION.finditer(path)),
         old=old,
-        without_old=re.sub(r"/{2,}", "/", _OLD.sub("", path)).lstrip("/") if old else path,
+        without_old=re.sub(r"/{2,}", "/", _OLD.sub("", head) + path[len(head) :]).lstrip("/") if old else path,
         without_suffix=_SUFFIX.sub("", path),
         may_pass_on=bool(_PASSING_ON.search(path)),
     )

@@ -25,6 +25,17 @@ SHAPES = [
     *("$sqlplus -", "rabbitmqctl -", "login:", "login:-", "login ", "az login -p ", "assword:", "echo '", "curl -b "),
     # Lists that stand in lists, and names that come again and again.
     *("pwd:\n  - ", "pw:\n  - =", "passwords:\n- ", 'passwords = ["', "pw", "key&", "--pass ", '"k": [', "auth, "),
+    # Fields of structures, options in lists, here-documents, encoded text, lines of users, calls.
+    *(
+        '"password": {"value": ',
+        "value: x\nname: password\n",
+        "password:\n  value: ",
+        '"tokens": {"a": "',
+        "<password>",
+    ),
+    *('"--password", ', "- --password\n", "--password x ", "secret <<EOF\nx\nEOF\n", ">secret <<EOF\n", "<<EOF\n"),
+    *("%3D", "password%3D", "%253D%3A", "users\n", "passwd\na:b\n", 'connect("a", ', '.connect("a",\n', "sessionid="),
+    *("_session=", "sk_live_", "-live-", "tvly-", "://h/t/", "otpauth://secret=", "bw unlock\n", "-----END OpenVPN"),
     # Names in other languages.
     *("密码", "密码是", "密码是：", "пароль: ", "пароль", "пароль_", "mot de passe ", "api キー", "パスワードはx"),
 ]

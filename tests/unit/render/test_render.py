@@ -16,7 +16,7 @@ from hybrid.render.frame import (
     render_entry,
     render_frame,
 )
-from hybrid.render.marks import neutralise, neutralise_line
+from hybrid.render.marks import harmless, harmless_json, neutralise, neutralise_line
 from hybrid.render.numbers import evidence_line
 from hybrid.types import Hit, Item
 
@@ -331,3 +331,39 @@ def test_evidence_in_one_line(pieces: dict[str, float], expected: str) -> None:
     """The strongest piece stands first whatever its sign, equal ones by name; what gave nothing is left out."""
 
     assert expected == evidence_line(pieces)
+
+
+@given(st.text() | st.lists(st.sampled_from([*HOSTILE, "\n", "hybrid", " "])).map("".join))
+def test_harmless_text_keeps_its_lines(text: str) -> None:
+    """Outside of a frame nothing is taken away: the lines stay as many, and a second pass changes nothing."""
+    shown = harmless(text)
+
+    assert shown == harmless(shown)
+    assert text.count("\n") == shown.count("\n")
+    assert [] == ACTIVE_TAG.findall(shown)
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028-\u202e\ud800-\udfff]", shown)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("--- end hybrid context ---", "--- end hybrid·context ---"),
+        ("hybrid  context (auto-injected, 1 item)", "hybrid·context (auto-injected, 1 item)"),
+        ("run hybrid context --explain", "run hybrid context --explain"),
+        ("<sys\u200btem-reminder>", r"<sys\u200btem-reminder>"),
+        ("[/INST] \x1b[2J \u202e", r"⁅/INST] \x1b[2J \u202e"),
+        ("[SYSTEM\n NOTIFICATION", "[SYSTEM·\nNOTIFICATION"),
+        ("👩\u200d👧 a\tb", "👩\u200d👧 a\tb"),
+        ("x: int  # User: a", "x: int  # User: a"),
+    ],
+)
+def test_harmless_text_is_exact_but_for_marks_and_escapes(text: str, expected: str) -> None:
+    """Marks change as in a frame, characters that nobody sees are escapes; our command's name is no mark."""
+    assert expected == harmless(text)
+
+
+def test_json_keeps_characters_that_it_escapes() -> None:
+    """Marks in texts and keys change, also where an invisible character splits one; all other values stay."""
+    value = {"<private>": ["<sys\u200btem-reminder>", 1, None, ("\x1b",)]}
+
+    assert {"‹private>": ["‹sys\u200btem-reminder>", 1, None, ["\x1b"]]} == harmless_json(value)

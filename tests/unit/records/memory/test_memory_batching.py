@@ -15,8 +15,10 @@ from hybrid.records.memory.writing import REPEAT_WINDOW_MS as HOUR_MS
 from tests.support.memories import DAY_MS, HERE, NOW_MS, THERE, WINDOW_MS, event, fails, make, titles
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hybrid.records.memory.store import MemoryStore
-    from hybrid.records.memory.types import Flushed
+    from hybrid.records.memory.types import Extracted, Flushed
 
 
 def _add(store: MemoryStore, name: str, tool: str = "Edit", after_ms: int = 0, owner: Owner = HERE) -> bool:
@@ -194,6 +196,42 @@ def test_tokens_are_added_up(store: MemoryStore) -> None:
     _flush(store, "s1")
 
     assert [300] == [row.discovery_tokens for row in store.all_rows("observation")]
+
+
+class Ended(BaseException):
+    """The end of the process that tells of a batch, as far as the memory knows it."""
+
+
+def test_a_use_that_ends_its_reader_is_set_aside(store: MemoryStore) -> None:
+    """After two tries the uses of its batch are told of alone, so it alone is set aside after the third."""
+
+    def ends(events: Sequence[PendingEvent], prompt: str) -> Extracted | None:
+        if any("bad" in one.payload for one in events):
+            raise Ended
+        return make(events, prompt)
+
+    for name in ("good", "bad", "fine"):
+        _add(store, name)
+    for _ in range(3):
+        with pytest.raises(Ended):
+            store.flush(make=ends, now_ms=NOW_MS, window_ms=WINDOW_MS, session_id="s1")
+    said = store.flush(make=ends, now_ms=NOW_MS, window_ms=WINDOW_MS, session_id="s1").failures
+    stats = store.stats()
+
+    assert ("Edit (use 2): telling of it did not come to an end 3 times; it is set aside",) == said
+    assert (0, 1, 0) == (stats.n_pending, stats.n_aside, store.n_waiting())
+    assert ["good", "fine"] == titles(store)
+    assert (0, ()) == (_flush(store, "s1").n, _flush(store, "s1").failures)
+
+
+def test_another_version_tries_a_use_again(store: MemoryStore) -> None:
+    """A use that was set aside waits again once a version that may know better reads the memory."""
+    _add(store, "bad")
+    store.database.write(lambda db: db.execute("UPDATE pending_events SET n_tries = 4, tried_by = '0.0.1'"))
+
+    assert 1 == store.n_waiting()
+    assert 1 == _flush(store, "s1").n
+    assert ["bad"] == titles(store)
 
 
 _STEPS = st.lists(st.tuples(st.sampled_from("ERB"), st.integers(0, 6_000), st.integers(0, 1)), max_size=60)

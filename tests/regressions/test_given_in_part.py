@@ -1,0 +1,144 @@
+"""Text counts as given when all of it was given, to tools and to prompts; a record is read as its command shows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.mcp_server.projects import shop_of_all
+from tests.support.agent import Agent
+from tests.support.builders import new_shop
+from tests.support.records import DECISION, HANDOFF
+from tests.support.tool_client import end_workers, tools_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.support.builders import Shop
+
+PROMPT = "How does the payment ledger settle a chargeback?"
+PATH = "src/ledger.py"
+LINES = [
+    "def settle_chargeback(ledger, payment):",
+    '    """Settle a chargeback of a payment in the ledger."""',
+    *(f"    ledger.book_the_fee_and_note_it({number}, payment.fee_{number}, note_{number})" for number in range(18)),
+    "    return ledger",
+]
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Iterator[Agent]:
+    """A client with hooks on a project with one long function; the service runs."""
+    shop = new_shop(tmp_path, {PATH: "\n".join(LINES) + "\n", "docs/other.md": "# Other\n\nNothing of payments.\n"})
+    found = Agent(shop)
+    shop.out("daemon", "start", "--quiet")
+    yield found
+    end_workers(shop.home)
+    found.stop_service()
+
+
+def test_a_search_gives_what_an_injection_gave_in_part(agent: Agent) -> None:
+    """After some lines of a chunk were injected, a tool gives its lines, and the whole when that is wanted (#35)."""
+    injected = agent.prompt(PROMPT).text
+    with tools_of(agent.shop) as tools:
+        [part] = tools.call("search", query=PROMPT, limit=1)["hits"]
+        text = tools.text("search", query=PROMPT, limit=1)
+        [whole] = tools.call("search", query=PROMPT, limit=1, detail="full")["hits"]
+
+    assert PATH in injected
+    assert LINES[15] not in injected
+    assert (False, True) == (part.get("given", False), LINES[0] in part["text"])
+    assert "given earlier" not in text
+    assert LINES[15] in whole["text"]
+
+
+def test_a_search_leaves_out_what_was_given_whole(agent: Agent) -> None:
+    """By `read`, by a search in full: then the text is left out, and a prompt brings nothing (#35)."""
+    agent.prompt("thanks, go on please")
+    with tools_of(agent.shop) as tools:
+        first = tools.call("search", query=PROMPT, limit=1)["hits"][0]
+        again = tools.call("search", query=PROMPT, limit=1)["hits"][0]
+        tools.call("read", ref=PATH)
+        agent.prompt("thanks, that helps")  # What was looked up counts now.
+        last = tools.call("search", query=PROMPT, limit=1)["hits"][0]
+
+    assert (True, True, "") == (bool(first["text"]), bool(again["text"]), last.get("text", ""))
+    assert "" == agent.prompt(PROMPT).text
+
+
+def test_a_part_that_a_tool_gave_keeps_nothing_from_a_prompt(agent: Agent) -> None:
+    """A prompt is answered after a search of the agent showed some of the lines (#35)."""
+    agent.prompt("thanks, go on please")
+    with tools_of(agent.shop) as tools:
+        tools.call("search", query=PROMPT, limit=1)
+
+    assert PATH in agent.prompt(PROMPT).text
+
+
+def test_an_injection_does_not_repeat_its_part(agent: Agent) -> None:
+    """The same question, in the same or in other words, does not bring the same lines again (#35)."""
+    first = agent.prompt(PROMPT).text
+    again = agent.prompt(PROMPT).text
+    otherwise = agent.prompt("Where is a chargeback of a payment settled in the ledger?").text
+
+    assert (True, "", "") == (PATH in first, again, otherwise)
+
+
+def test_without_deduplication_tools_leave_out_nothing(agent: Agent) -> None:
+    """`hooks.dedup_enabled` holds for tools as for prompts (#35)."""
+    agent.shop.out("config", "set", "--user", "hooks.dedup_enabled", "false")
+    with tools_of(agent.shop) as tools:
+        tools.call("read", ref=PATH)
+        hit = tools.call("search", query=PROMPT, limit=1)["hits"][0]
+
+    assert LINES[0] in hit["text"]
+
+
+# --- one record ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+    """A project with records of every kind."""
+    found = shop_of_all(tmp_path_factory.mktemp("records"))
+    yield found
+    end_workers(found.home)
+    Agent(found).stop_service()
+
+
+@pytest.mark.parametrize(
+    ("ref", "command"),
+    [
+        ("L001", ("lessons", "show", "L001")),
+        (DECISION, ("lore", "show", DECISION)),
+        (HANDOFF, ("lore", "show", HANDOFF)),
+        ("pat-000001-aaaaaaaa", ("lore", "show", "pat-000001-aaaaaaaa")),
+        ("anti-000001-bbbbbbbb", ("lore", "show", "anti-000001-bbbbbbbb")),
+        ("1", ("memory", "show", "1")),
+        ("s1", ("memory", "show", "s1")),
+    ],
+)
+def test_read_shows_a_record_as_its_command_does(shop: Shop, ref: str, command: tuple[str, ...]) -> None:
+    """Every line of the command stands there, but for keys that say nothing more; the id stands there once (#35)."""
+    printed = [line.strip() for line in shop.out(*command).splitlines()]
+    with tools_of(shop) as tools:
+        text = tools.text("read", ref=ref)
+        value = tools.call("read", ref=ref)
+    lines = [line.strip() for line in text.split("\n")]
+    missing = [line for line in printed if line not in lines]
+
+    assert printed[0] == lines[0] == value["title"]
+    assert all(line.endswith((": null", ": []", ": {}", ":", ": ''")) or line.startswith("id:") for line in missing)
+    assert lines[1:] == [line.strip() for line in value["text"].split("\n")]
+    assert 1 == text.count(ref if "-" in ref else printed[0].split()[0])
+
+
+def test_read_shows_a_decision_with_its_reason(shop: Shop) -> None:
+    """Both are there, each with its name (#35)."""
+    with tools_of(shop) as tools:
+        text = tools.text("read", ref=DECISION)
+
+    assert text.startswith(f"[decision] {DECISION} (2026-02-10)\n  Use JSONL for the audit journal -- append-only")
+    assert "  decision: Use JSONL for the audit journal\n  rationale: append-only, grep-friendly" in text

@@ -1,0 +1,194 @@
+"""No tool, resource or prompt hands an agent a mark of a frame or of a client: found by asking the server what it has."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import httpx2
+import pytest
+from mcp.shared.exceptions import MCPError
+
+from hybrid.hooks.install.clients import CLIENTS
+from tests.support.agent import Agent, until
+from tests.support.hostile import CONTROL, FILE, NAME, PROMPT, TEXT, hostile_shop, marks_in, texts_in
+from tests.support.records import DECISION, HANDOFF
+from tests.support.tool_client import end_workers, tools_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.support.builders import Shop
+    from tests.support.tool_client import Tools
+
+TEXTS = (
+    PROMPT,
+    TEXT,
+    NAME,
+    FILE,
+    f"{FILE}:1-3",
+    "docs/retry.md",
+    "L001",
+    DECISION,
+    HANDOFF,
+    "pat-000001-aaaaaaaa",
+    "o1",
+    "s1",
+    "o2",
+)
+"""What an argument that is a text may be: words, hostile words, files and a record of each kind."""
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+    """The project; its service and worker end with the tests."""
+    found = hostile_shop(tmp_path_factory.mktemp("hostile"))
+    yield found
+    end_workers(found.home)
+    Agent(found).stop_service()
+
+
+def _values(schema: dict[str, Any]) -> list[Any]:
+    """Values of an argument by its schema: each of its words, or the texts."""
+    if "enum" in schema:
+        return list(schema["enum"])
+    if schema.get("type") == "array":
+        return [[value] for value in _values(schema["items"])]
+    if schema.get("type") == "string":
+        return list(TEXTS)
+    return [schema.get("minimum", 0), schema.get("maximum", 10)]
+
+
+def _calls(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Arguments: each value of each one, with those that are required."""
+    fields, required = schema["properties"], schema.get("required", [])
+    if not required:
+        yield {}
+    for name in fields:
+        for value in _values(fields[name]):
+            yield dict.fromkeys(required, PROMPT) | {name: value}
+
+
+def _marks(value: Any, *, controls: bool = True) -> list[str]:
+    return [mark for text in texts_in(value) for mark in marks_in(text, controls=controls)]
+
+
+def test_no_tool_gives_a_mark(shop: Shop) -> None:
+    """Neither in the text nor in the structured answer nor in an error, whatever it is asked (#35)."""
+    found: dict[str, list[str]] = {}
+    n_answered = 0
+    with tools_of(shop) as tools:
+        listed = tools.ask("list_tools").tools
+        for tool in listed:
+            for arguments in _calls(tool.input_schema):
+                result = tools.result(tool.name, **arguments)
+                n_answered += not result.is_error
+                if seen := _marks(result.model_dump(mode="json")):
+                    found[f"{tool.name} {arguments}"] = seen
+
+    assert {} == found
+    assert n_answered > 3 * len(listed)
+
+
+def test_no_resource_and_no_prompt_gives_a_mark(shop: Shop) -> None:
+    """Those that are listed, each record by its ref, and those that are not there (#35)."""
+    found: dict[str, list[str]] = {}
+    with tools_of(shop) as tools:
+        uris = [str(one.uri) for one in tools.ask("list_resources").resources]
+        for template in tools.ask("list_resource_templates").resource_templates:
+            uris += [template.uri_template.replace("{ref}", quote(text, safe="")) for text in TEXTS]
+        for uri in [*uris, f"hybrid://{quote(NAME)}"]:
+            if seen := _marks(_answer(tools, "read_resource", uri)):
+                found[uri] = seen
+        for name in [*(one.name for one in tools.ask("list_prompts").prompts), NAME]:
+            if seen := _marks(_answer(tools, "get_prompt", name)):
+                found[name] = seen
+
+    assert {} == found
+
+
+def _answer(tools: Tools, method: str, name: str) -> Any:
+    """What the server answers, or its error."""
+    try:
+        return tools.ask(method, name).model_dump(mode="json")
+    except MCPError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("client", sorted(CLIENTS))
+def test_no_client_is_given_a_mark(shop: Shop, client: str) -> None:
+    """What a client is called changes nothing, for tools as for hooks in every format (#35)."""
+    with tools_of(shop, client=client) as tools:
+        answers: list[Any] = [
+            tools.result("search", query=PROMPT, detail="full").model_dump(mode="json"),
+            tools.result("read", ref=FILE).model_dump(mode="json"),
+        ]
+    for form in ("text", "xml", "json"):
+        event = {"session_id": f"{client}-{form}", "cwd": str(shop.root), "hook_event_name": "UserPromptSubmit"}
+        environ = {"HYBRID_HOOKS_FORMAT": form, "HYBRID_HOOKS_GATE_THRESHOLD": "0.0"}
+        data = json.dumps(event | {"prompt": PROMPT}).encode()
+        answers.append(json.loads(shop.out("hook", "inject-context", "--client", client, stdin=data, **environ)))
+
+    assert [] == _marks(answers)
+    assert all("retry" in str(answer) for answer in answers)
+
+
+def test_a_file_is_read_as_it_is_but_for_what_is_said(shop: Shop) -> None:
+    """All other lines are exact, so that edits fit; an answer names the lines that are not (#35)."""
+    whole = (shop.root / "docs" / "retry.md").read_text(encoding="utf-8").split("\n")
+    with tools_of(shop) as tools:
+        found = tools.call("read", ref="docs/retry.md")
+        text = tools.text("read", ref="docs/retry.md")
+        plain = tools.call("read", ref="src/payments/client.py")
+    lines = found["text"].split("\n")
+    altered = [number for number, (line, shown) in enumerate(zip(whole, lines, strict=True), 1) if line != shown]
+
+    assert altered == found["altered"]
+    assert f"(lines {', '.join(map(str, altered))} are altered here" in text.split("\n")[1]
+    assert r"\x1b[2J\x1b]0;owned\x07\u202edesrever" in found["text"]
+    assert (shop.root / "src/payments/client.py").read_text(encoding="utf-8").startswith(plain["text"])
+    assert "altered" not in plain
+
+
+def test_what_a_search_names_can_be_read(shop: Shop) -> None:
+    """The ref of a file whose name is shown altered finds that file (#35)."""
+    with tools_of(shop) as tools:
+        refs = tools.refs(query="retry_payment", kinds=["code"], limit=20)
+        altered = [ref for ref in refs if "‹" in ref]
+        texts = [tools.call("read", ref=ref)["text"] for ref in refs]
+        name = altered[0].rpartition(":")[0]
+        related = tools.call("related", path=name)
+
+    assert any("retry_payment" in text for text in texts)
+    assert name == related["path"]
+
+
+def test_no_route_gives_a_mark(shop: Shop) -> None:
+    """Every path of the HTTP interface with each of its parameters, found in what it says of itself (#35)."""
+    shop.run("daemon", "start", "--quiet")
+    file = shop.home / "run" / "http.json"
+    until(file.exists)
+    address = json.loads(file.read_bytes())
+    paths = re.findall(r"/[\w/{}]+", _get(address, "/nothing")["error"])[1:]
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        route = path.replace("{id}", "1")
+        names = re.findall(r"\w+", _get(address, route, {"x": "1"}).get("error", "").partition("there are: ")[2])
+        needed = {name: PROMPT for name in ("query", "path") if name in names} | ({"at": "1"} if "at" in names else {})
+        for name, text in [("", ""), *((name, text) for name in names for text in (TEXT, FILE, "text", "full", "1"))]:
+            values = needed | ({name: text} if name else {})
+            if seen := _marks(_get(address, route, values), controls=False):
+                found[f"{route} {values}"] = seen
+
+    assert {} == found
+    assert len(paths) > 5
+
+
+def _get(address: dict[str, Any], path: str, values: dict[str, str] | None = None) -> Any:
+    """The answer of the service to a path; a text where it is no JSON."""
+    headers = {"Authorization": f"Bearer {address['token']}"}
+    found = httpx2.get(f"http://127.0.0.1:{address['port']}{path}", params=values, headers=headers, timeout=60)
+    assert not CONTROL.search(found.text)
+    return found.json() if "json" in found.headers["content-type"] else found.text
