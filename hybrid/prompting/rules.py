@@ -7,254 +7,18 @@ question. A prompt with code, an identifier or a path is never silenced by the r
 from __future__ import annotations
 
 import re
-import unicodedata
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from hybrid.base.patterns import compiled
 from hybrid.prompting import symbols
+from hybrid.prompting.turns import TURN_CHARS, plain_words, turn_of
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from hybrid.prompting.clean import CleanedPrompt
-
-
-# --- Turns of the conversation -------------------------------------------------------------------------------------
-
-
-_WORDS_FILE = Path(__file__).with_name("session_words.txt")
-_APOSTROPHES = "'’‘ʼ´"
-_WORD = re.compile(
-    r"[^\W_]+(?:[\u0300-\u036f\u064b-\u0652\u0900-\u0903\u093a-\u094f\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]+[^\W_]*)*"
-)
-_STRETCHED = re.compile(r"([^\W\d_])\1{2,}")
-_NUMBER = re.compile(r"\d{1,4}(?:st|nd|rd|th|s|m|h|min|x|pm|am)?")
-
-_MARKS = re.compile("[\u0300-\u036f\u064b-\u0652]+")
-_BARRED = (("ł", "l"), ("ø", "o"), ("đ", "d"), ("ı", "i"), ("ß", "ss"), ("æ", "ae"), ("œ", "oe"))
-# `make a commit` asks for nothing but a commit, while `make commits faster` is about a project.
-_MADE = re.compile(
-    r"\b(?:make|create|open|write)(?: (?:me|us|a|an|one|new|another|draft|clean|single|separate|small|nice))+"
-    r" (commit|branch|pr|mr)\b(?: with an?(?: \w+){1,2} message\b)?"
-)
-
-_MIN_TYPO_CHARS = 5
-_MIN_SWAPPED_CHARS = 4
-_MAX_TYPO_SHARE = 0.34
-"""Share of words that may be misspelt; in a prompt with more of them the words are of an unknown language."""
-
-
-def _plain_words(text: str) -> list[str]:
-    """Return words in lower case, apostrophes dropped, split at everything that is no letter or digit."""
-    return _WORD.findall(_without_apostrophes(text).lower())
-
-
-def _turn_of(words: Sequence[str]) -> str:
-    """Return the kind of turn that words are, `acknowledgement` or `session_turn`.
-
-    The kind is empty for no words, and when one of them may be worth a search.
-    """
-    if not words:
-        return ""
-    if _is_english_turn(words):
-        squeezed = (_squeeze(word, _any_english()) for word in words)
-        content = [word for word in squeezed if word not in _words("function")]
-        is_courtesy = all(word in _words("courtesy") or _is_number(word) for word in content)
-        return "acknowledgement" if is_courtesy else "session_turn"
-    return "session_turn" if _is_covered_by_language(words) or _is_covered_by_phrases(words) else ""
-
-
-@cache
-def _lists() -> dict[str, str]:
-    """Return name → words, parted by white space, of each list in `session_words.txt`."""
-    text = _WORDS_FILE.read_text(encoding="utf-8")
-    blocks = (block.partition("]\n") for block in text.split("\n[")[1:])
-    # A comment belongs to the list below it, so it ends the words of the one above.
-    return {name: words.partition("\n#")[0] for name, _, words in blocks}
-
-
-def _lists_of(group: str) -> list[str]:
-    """Return the words of each list of a group (`language`, `unspaced`), in the order of the file."""
-    return [words for name, words in _lists().items() if name.startswith(f"{group} ")]
-
-
-@cache
-def _words(name: str) -> frozenset[str]:
-    """Return the words of a list of `session_words.txt`, as they stand there."""
-    return frozenset(_lists()[name].split())
-
-
-@cache
-def _folded(name: str) -> frozenset[str]:
-    """Return the words of a list without accents."""
-    return frozenset(_fold(_lists()[name]).split())
-
-
-@cache
-def _any_english() -> frozenset[str]:
-    """Return every English word that may stand in a turn of a conversation, with the known misspellings."""
-    return frozenset[str]().union(*map(_words, ("function", "courtesy", "talk", "workflow", "subject", "known_typos")))
-
-
-@cache
-def _near() -> frozenset[str]:
-    """Return words that a turn is likely to hold with a letter too few."""
-    return _with_one_letter_less(_words("courtesy") | _words("talk") | _words("workflow"))
-
-
-@cache
-def _languages() -> dict[str, int]:
-    """Return word without accents → the languages other than English that it belongs to, one bit each."""
-    table: dict[str, int] = {}
-    for place, text in enumerate(_lists_of("language")):
-        for word in _fold(_without_apostrophes(text)).replace("-", " ").split():
-            table[word] = table.get(word, 0) | 1 << place
-    return table
-
-
-@cache
-def _phrases() -> tuple[tuple[frozenset[str], int], ...]:
-    """Return the phrases of each script without spaces, with the length of the longest one."""
-    rows = (frozenset(text.split()) for text in _lists_of("unspaced"))
-    return tuple((row, max(map(len, row))) for row in rows)
-
-
-def _is_english_turn(words: Sequence[str]) -> bool:
-    """Return whether every word is a session word, and any word that may be a subject is tied to the conversation."""
-    squeezed = [_squeeze(word, _any_english()) for word in words]
-    squeezed = _MADE.sub(r"\1", " ".join(squeezed).replace("pull request", "pr")).split()
-    unknown = [word for word in squeezed if word not in _any_english() and not _is_number(word)]
-    if len(unknown) > _MAX_TYPO_SHARE * len(squeezed) or not all(map(_is_near_miss, unknown)):
-        return False
-    has_subject = not _words("subject").isdisjoint(squeezed)
-    if not has_subject and _words("workflow").isdisjoint(squeezed):
-        return True
-    if not _words("question_words").isdisjoint(squeezed[:2]):
-        return not _words("converse_pointers").isdisjoint(squeezed)
-    may_be_subject = has_subject or not _words("change_verbs").isdisjoint(squeezed)
-    return not may_be_subject or not _words("pointers").isdisjoint(squeezed)
-
-
-def _is_covered_by_language(words: Sequence[str]) -> bool:
-    """Return whether one language, with the courtesies that English lent to all, covers every word.
-
-    Accents do not count, since many people leave them out. A question where or how about tests, changes or the like is
-    about the project, as in English.
-    """
-    table = _languages()
-    folded = [_squeeze(_fold(word), table) for word in words]
-    everything = common = (1 << len(_lists_of("language"))) - 1
-    for word in folded:
-        if not _is_lent(word):
-            common &= table.get(word, 0)
-        if not common:
-            return False
-    names_work = not (_folded("asked_about") | _words("workflow")).isdisjoint(folded)
-    asks = names_work and not _folded("asking").isdisjoint(folded[:2])
-    return common != everything and not asks
-
-
-def _is_lent(word: str) -> bool:
-    """Return whether a word stands in turns of any language: a courtesy, a word of the workflow, a number."""
-    return word in _words("courtesy") or word in _words("workflow") or _is_number(word)
-
-
-def _is_covered_by_phrases(words: Sequence[str]) -> bool:
-    """Return whether the phrases of one unspaced script, laid end to end, give every word."""
-    if all(word.isascii() for word in words):
-        return False
-    rest = [word for word in words if not _is_lent(word)]
-    if not any(all(_is_laid_out(phrases, longest, word) for word in rest) for phrases, longest in _phrases()):
-        return False
-    text = " ".join(rest)
-    asks = any(word in text for word in _lists()["asking_unspaced"].split())
-    return not (asks and any(word in text for word in _lists()["asked_about_unspaced"].split()))
-
-
-def _is_laid_out(phrases: frozenset[str], longest: int, word: str) -> bool:
-    """Return whether a word is a sequence of phrases, whichever way it has to be cut; linear in its length."""
-    reached = [True] + [False] * len(word)
-    farthest = 0
-    for begin in range(len(word)):
-        if begin > farthest:
-            return False
-        if reached[begin]:
-            for end in range(begin + 1, min(begin + longest, len(word)) + 1):
-                if word[begin:end] in phrases:
-                    reached[end] = True
-                    farthest = max(farthest, end)
-    return reached[-1]
-
-
-def _fold(text: str) -> str:
-    """Return text in lower case without accents and vowel signs, `ł` as `l` and the like."""
-    if text.isascii():
-        return text.lower()
-    bare = unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", text.lower())))
-    for letter, plain in _BARRED:
-        bare = bare.replace(letter, plain)
-    return bare
-
-
-def _without_apostrophes(text: str) -> str:
-    # One replacement each: `str.translate` is ten times slower on text that is not ASCII.
-    for apostrophe in _APOSTROPHES:
-        text = text.replace(apostrophe, "")
-    return text
-
-
-def _squeeze(word: str, known: Container[str]) -> str:
-    """Shorten stretched letters, `thaaanks` → `thanks`: three or more stand once, or twice where that is known."""
-    if word in known or not _STRETCHED.search(word):
-        return word
-    twice = _STRETCHED.sub(r"\1\1", word)
-    return twice if twice in known else _STRETCHED.sub(r"\1", word)
-
-
-def _is_number(word: str) -> bool:
-    """Return True for a single character, and for a number with or without a unit."""
-    return len(word) == 1 or _NUMBER.fullmatch(word) is not None
-
-
-def _is_near_miss(word: str) -> bool:
-    """Return whether a word is one slip away from a session word: a letter too many, too few, swapped, or another one.
-
-    Of four letters two may be swapped. Another letter counts from seven letters on: in short words it makes a different
-    word (`commit` and `permit`). Another or one more letter at the end makes another form of a word (`starter`,
-    `releases`), and is no slip unless it is doubled.
-    """
-    known = _any_english()
-    if word in _words("no_typos"):
-        return False
-    if len(word) < _MIN_TYPO_CHARS:
-        return len(word) == _MIN_SWAPPED_CHARS and any(swapped in _words("function") for swapped in _swapped(word))
-    if word in _near():
-        return True
-    shorter = [less for less in _one_letter_less(word) if less != word[:-1] or word[-1] == word[-2]]
-    if any(len(candidate) >= _MIN_TYPO_CHARS - 1 and candidate in known for candidate in shorter):
-        return True
-    if any(swapped in known for swapped in _swapped(word)):
-        return True
-    return len(word) >= 7 and any(candidate in _near() and candidate[0] == word[0] for candidate in shorter)
-
-
-def _with_one_letter_less(known: Iterable[str]) -> frozenset[str]:
-    """Return the forms of known words of six letters and more in which one letter after the first is missing."""
-    return frozenset(less for word in known if len(word) > _MIN_TYPO_CHARS for less in _one_letter_less(word))
-
-
-def _swapped(word: str) -> Iterator[str]:
-    """Yield the forms of a word with two neighbouring letters after the first swapped."""
-    return (word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(1, len(word) - 1))
-
-
-def _one_letter_less(word: str) -> list[str]:
-    """Return the forms of a word in which one letter after the first is missing."""
-    return [word[:i] + word[i + 1 :] for i in range(1, len(word))]
 
 
 # --- Verdicts ------------------------------------------------------------------------------------------------------
@@ -266,8 +30,6 @@ MIN_WORDS = 3
 """Number of words of a prompt; one with fewer, and no identifier or path, says too little to search for."""
 
 _JUDGED_CHARS = 5_000
-_TURN_CHARS = 400
-"""Characters from which on a prompt is no mere turn of the conversation."""
 # Chinese, Japanese, Korean with their full-width forms; compared as ranges, because a compiled class of this size
 # takes 5 ms to build.
 _WIDE_RANGES = (("\u1100", "\u115f"), ("\u2e80", "\ud7a3"), ("\uf900", "\ufaff"), ("\uff01", "\uff60"))
@@ -331,16 +93,16 @@ def _wording_reason(text: str) -> str:
 
     Words are judged first because that is cheap; code, an identifier or a path then overrules them.
     """
-    reason = _verdict_of_words(_plain_words(text[:_TURN_CHARS]), text)
+    reason = _verdict_of_words(plain_words(text[:TURN_CHARS]), text)
     return "" if reason and _is_technical(text) else reason
 
 
 def _verdict_of_words(words: Sequence[str], text: str) -> str:
     """Return the reason against a search that lies in the words of a text's beginning; empty when there is none."""
     if not words:
-        return "acknowledgement" if len(text) <= _TURN_CHARS else ""
-    if len(text) <= _TURN_CHARS:
-        if turn := _turn_of(words):
+        return "acknowledgement" if len(text) <= TURN_CHARS else ""
+    if len(text) <= TURN_CHARS:
+        if turn := turn_of(words):
             return turn
         if len(words) < MIN_WORDS and not _count_in(text, _UNSPACED_RANGES):
             return "too_few_words"
@@ -352,7 +114,7 @@ def _is_technical(text: str) -> bool:
     if symbols.has_code(text):
         return True
     names = (*symbols.identifiers(text), *symbols.paths(text))
-    return any(not re.fullmatch(r"\w+(?:[./]\w+)+", name) or not _turn_of(_plain_words(name)) for name in names)
+    return any(not re.fullmatch(r"\w+(?:[./]\w+)+", name) or not turn_of(plain_words(name)) for name in names)
 
 
 def _is_role_play(words: Sequence[str]) -> bool:

@@ -3,17 +3,20 @@
 Clients hand over the open file, a selection, the editor's state, memories and reminders in elements, in headed or
 fenced blocks or as JSON, before or behind the typed text, or wrap the typed text itself. Sections of known names go
 wherever they begin a line. An unknown one goes at either end only, and only where its name or its form is a client's:
-HTML, components, code, logs and issues with headings are what people paste, and ask about.
+HTML, components, code, logs and issues with headings are what people paste, and ask about. Where people may have
+written it as well, it stays if the typed text speaks of it: `why is this slow?` has something beside it. What is kept
+of a client costs a worse search, what is cut of a question costs the question.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 from hybrid.base.patterns import compiled
+from hybrid.prompting.turns import is_turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,7 +32,7 @@ environment context|environment info|workspace info|editor context|reminder inst
 open and recently viewed files|additional data|additional metadata|user info|user rules|user settings change
 project layout|agent skills|agent transcripts|mcp file system|image files|current datetime|file content|folder content
 claude mem context|supermemory context|session context|user instructions|recommended plugins|codex internal context
-in app browser context|app context|system notification|appshot
+in app browser context|app context|system notification|appshot|user rule|steering reminder
 """
 
 _COMMANDS = r"""
@@ -41,14 +44,15 @@ _WORDS_OF_CLIENTS = frozenset(
     """
     ide editor editors vscode cursor selection selections selected open opened active visible viewed viewing focused
     tab tabs buffer buffers pane panes attachment attachments attached referenced mentioned pasted reminder reminders
-    diagnostics skills memory memories recall recalled remembered workspace hook clipboard ambient injected retrieved
+    diagnostics skill skills memory memories recall recalled remembered workspace hook clipboard ambient injected
+    retrieved
     """.split()
 )
 _COMMON_WORDS_OF_CLIENTS = frozenset(
     """
-    agent assistant background client codebase context conversation datetime document documents env environment file
-    files guidelines hint hints history image info instructions knowledge lint linter metadata notes notification plan
-    problems project repo repository rules session snippet snippets state status supplementary system terminal
+    agent assistant background client codebase context conversation date datetime document documents env environment
+    file files guidelines hint hints history image info instructions knowledge lint linter metadata notes notification
+    plan problems project repo repository rules session snippet snippets state status supplementary system terminal
     timestamp tools user
     """.split()
 )
@@ -78,7 +82,9 @@ _OPENING = r"<(?P<name>[A-Za-z][\w:.-]{0,60})(?P<with>(?:\s[^<>]{0,500})?)>"
 _CLOSING = r"</([A-Za-z][\w:.-]{0,60})>"
 _LAST_TAG = rf"{_CLOSING}$|<([A-Za-z][\w:.-]{{0,60}})\s[^<>]{{0,500}}/>$"
 _PARTS = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+"
-_ATTRIBUTES = r"(?:\s+[a-z][\w-]{0,30}=(?:\"[^\"<>]{0,300}\"|'[^'<>]{0,300}'|[^\s\"'<>=]{1,300}))*\s*/?"
+_ATTRIBUTES = (
+    r"(?:\s+[a-z][\w-]{0,30}=(?:\"[^\"<>]{0,300}\"|'[^'<>]{0,300}'|\[[^]<>]{0,300}\]|[^\s\"'<>=]{1,300}))*\s*/?"
+)
 _OF_PAGES = r"\b(?:class|classname|style|href|src|slot|role|width|height|xmlns|on\w+)\s*="
 _ABOUT_THE_USER = (
     r"(?i)\b(?:the|this) user(?:'s)?\b"
@@ -88,7 +94,7 @@ _ABOUT_THE_USER = (
 """Pattern of words that say what the user has before them: nobody speaks of themselves so."""
 
 _FILE = r"[^\s`\"'()\[\]]{0,200}(?:[/\\]|\.[A-Za-z]\w{0,9}\b)"
-_VALUE = rf"(?:`?@?{_FILE}|(?:lines? |L)?\d|none\b|\(none\))"
+_VALUE = rf"(?:`?@?{_FILE}|(?:lines? |L)?\d|none\b(?! \w)|\(none\))"
 
 _THINGS = r"(?:files?|tabs?|editors?|documents?|buffers?|windows?|panes?|selections?)"
 _LABEL = (
@@ -99,7 +105,7 @@ _LABEL = (
     r"|(?:open|opened|active) in (?:the |my )?(?:ide|editor)"
     r"|current (?:file|document|buffer|editor|selection)|currently (?:open|viewing|editing)|(?:latest |unsaved )?edits"
     rf"|(?:open|opened|active|visible|focused|attached|referenced|mentioned|pinned|viewed)(?: and [a-z ]{{1,20}})? "
-    rf"{_THINGS}(?: (?:in|of) (?:the |my |your )?(?:ide|editor|workspace|project))?"
+    rf"{_THINGS}(?: changed| (?:in|of) (?:the |my |your )?(?:ide|editor|workspace|project))?"
     rf"|(?:{_THINGS}|applications) (?:that are )?(?:currently )?(?:mentioned|pasted|open|opened|attached|referenced|"
     r"visible)(?: (?:by|in) (?:the |my |your )?(?:user|ide|editor|workspace))?"
     r"|(?:active )?selection(?: (?:of|in|from) [\w ]{1,30})?|selected (?:text|code|lines?|range|snippet)"
@@ -124,21 +130,31 @@ _SECTION = (
     rf"(?:(?:\*\*)?[ \t]{{0,3}}(?P<value>{_VALUE}[^\n]{{0,200}})|\*\*|[ \t]{{0,3}}[-=\])>]{{1,8}})?[ \t]{{0,8}}$"
 )
 _REQUEST = (
-    rf"(?im)^[ \t]{{0,3}}(?:#{{1,6}}|\*\*|[-=]{{3,8}}|\[)?[ \t]{{0,3}}{_TYPED_NAME}(?: for \w+| from the user)?"
-    r"(?:[ \t]?:[ \t]?(?:\*\*)?|[ \t]?(?:\*\*|[-=]{3,8}|\])?[ \t]{0,8}$)"
+    rf"(?im)^[ \t]{{0,3}}(?:#{{1,6}}|\*\*|[-=]{{3,8}}|\[)?[ \t]{{0,3}}(?=[\w']+ ){_TYPED_NAME}"
+    r"(?: for \w+| from the user)?(?:[ \t]?:[ \t]?(?:\*\*)?|[ \t]?(?:\*\*|[-=]{3,8}|\])?[ \t]{0,8}$)"
 )
 _OTHER_HEADING = r"(?m)^#{1,6} \S"
 _END_MARK = r"(?im)^[ \t]{0,3}(?:[-=#*]{2,8}|\[|<!--)[ \t]{0,3}(?:/|end\b)[^\n]{0,80}$"
 _TOLD = (
-    r"(?i)[\[(*>]{0,2}(?:note: ?)?(?:the )?user(?:'s| is| has| was| opened| selected)\b"
-    r"|\([^\n]+\)$|\[[^\n]+\]$|<!--[^\n]+-->$"
+    r"(?i)[\[(*>]{0,2}(?:note: ?|here (?:is|are) [^\n]{0,80})?(?:the )?user(?:'s| is| has| was| opened| selected)\b"
+    r"|called the \w+ tool with|use the above|\([^\n]+\)$|\[[^\n]+\]$|<!--[^\n]+-->$"
 )
-_SHOWN = r"(?i)\b(?:open\w*|view\w*|select\w*|attach\w*|cursor|editor|ide|tabs?)\b"
-"""Pattern of a word in such a line."""
+_SHOWN = (
+    r"(?i)\b(?:ide|editor|vs ?code|workspace|viewing|tool with the following|(?:is|are) (?:open|active|focused)"
+    rf"|(?:active|current|focused|open|opened|selected)[ -]{_THINGS})\b"
+)
+"""Pattern of words in such a line, beside the file that it names."""
+_FOR_AGENT = r"(?i)for your information|use the above \w+ to answer"
+"""Pattern of words in such a line that names no file."""
+_POINTER = (
+    r"(?i)\b(?:this|these|that|those|it|its|them|they|both|here|above|below|following|dies\w{0,2}|hier|ceci|cela|esto"
+    r"|eso|isto|isso|questo|это|этот)\b|[这這こ이]"
+)
+"""Pattern of a word for something that stands beside the words."""
+_OF_NAMED_CLIENT = r"#{1,6} My request for [A-Z][\w ]{0,30}:\s*$"
+"""Pattern of a heading over the typed text that nobody types."""
 _FILES = r"(?im)^[ \t]{0,8}-{3} Content from referenced files"
 _END_OF_FILES = r"(?im)^[ \t]{0,8}-{3} End of content -{3}[ \t]*$"
-_OF_TEXT = r"select|context|contents|memor|recalled|remembered|attached|referenced"
-"""Pattern of words in a heading over text of any kind."""
 _STATE = (
     rf"\b(?:open|opened|active|visible|focused|current) (?:\w+ )?{_THINGS}\b|\bselected (?:text|code|lines?|range)\b"
     r"|\beditor (?:state|context)\b|\bworkspace (?:state|folders?)\b"
@@ -204,10 +220,11 @@ def typed_text(text: str) -> str:
     Args:
         text: Without white space at its ends.
     """
-    is_line = "\n" not in text and text[:1] not in "<[{" and text[-1:] not in ">]}"
-    for _ in range(0 if is_line else _MOST_SECTIONS):
+    is_line = not text or ("\n" not in text and text[0] not in "<[{" and text[-1] not in ">]}")
+    for number in range(0 if is_line else _MOST_SECTIONS):
+        below = partial(_below_request, is_rest=number > 0)
         shorter = next(
-            filter(None, (cut(text) for cut in (_unwrapped, _below_request, _without_end, _without_begin, _above))), ""
+            filter(None, (cut(text) for cut in (_unwrapped, below, _without_end, _without_begin, _above))), ""
         )
         if not shorter:
             return text
@@ -264,32 +281,64 @@ def _named(table: str) -> re.Pattern[str]:
 
 
 def _unwrapped(text: str) -> str:
-    """Return the content of an element that is the whole text and is named as typed text; else an empty string."""
-    opening = compiled(_OPENING).match(text)
-    if opening is None:
+    """Return the content of the element that is named as typed text in a text of elements only; else empty.
+
+    A name of one word, which people give to parts of a prompt as well, counts for the only element.
+    """
+    elements = list(_elements(text))
+    typed = [content for name, content in elements if " " in name and compiled(_TYPED_NAME).fullmatch(name)]
+    name, inner = elements[0]
+    if typed or len(elements) > 1:
+        return typed[0] if len(typed) == 1 and elements[-1][0] else ""
+    if not name or name in _HTML:
         return ""
-    closing, name = f"</{opening['name']}>", _spaced(opening["name"])
-    inner = text[opening.end() : -len(closing)].strip() if text.endswith(closing) else ""
-    if closing in inner or name in _HTML:
-        return ""
-    if compiled(_TYPED_NAME).fullmatch(name) and (" " in name or not inner.startswith("<")):
-        return inner
+    if compiled(_TYPED_NAME).fullmatch(name):
+        return "" if inner.startswith("<") else inner
     names = [_spaced(found[1]) for found in compiled(r"(?m)^[ \t]*<([A-Za-z][\w:.-]{0,60})>").finditer(inner)]
     return inner if any(" " in name and compiled(_TYPED_NAME).fullmatch(name) for name in names) else ""
 
 
-def _below_request(text: str) -> str:
-    """Return the text below the last heading that announces the typed text, if a client wrote all above; else empty."""
+def _elements(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the name in spaced words and the content of each element of a text; of text beside them an empty name.
+
+    The typed text ends at the last mark of its end.
+    """
+    for _ in range(_MOST_SECTIONS):
+        opening = compiled(_OPENING).match(text)
+        name = _spaced(opening["name"]) if opening else ""
+        find = text.rfind if compiled(_TYPED_NAME).fullmatch(name) else text.find
+        at = find(f"</{opening['name']}>") if opening else -1
+        if opening is None or at < 0:
+            break
+        yield name, text[opening.end() : at].strip()
+        text = text[at + len(opening["name"]) + len("</>") :].lstrip()
+    if text:
+        yield "", text
+
+
+def _below_request(text: str, *, is_rest: bool) -> str:
+    """Return the text below the heading that announces the typed text, if a client wrote all above; else empty.
+
+    Args:
+        text: The text.
+        is_rest: Whether sections of a client stood above it.
+    """
     first = text.partition("\n")[0]
-    requests = list(compiled(_REQUEST).finditer(text)) if text[:1] in "#*-=[" or first.endswith(":") else []
-    above = text[: requests[0].start()].strip() if requests else ""
-    if not above:
+    requests = list(compiled(_REQUEST).finditer(text)) if text[:1] in "#*-=[" or ":" in first else []
+    if not requests:
         return ""
-    if (heading := compiled(_SECTION).match(above)) is not None and _is_section(heading):
-        return text[requests[-1].end() :].strip()
+    named = next((request for request in requests if compiled(_OF_NAMED_CLIENT).match(request[0])), None)
+    request = named or requests[0]
+    above, below = text[: request.start()].strip(), text[request.end() :].strip()
+    heading = compiled(_SECTION).match(above)
+    if named or (heading is not None and _is_section(heading)):
+        # What a client shows may forge the same line; other headings may be of the typed text.
+        return text[[one.end() for one in requests if one[0] == request[0]][-1] :].strip()
+    if not above:
+        return below if is_rest and request.end() == len(first) else ""
     lines = [line for line in compiled(_CODE_BLOCK).sub("", above).splitlines() if line.strip()]
     is_list = all(_is_listed(line) or _is_heading(line) for line in lines)
-    return text[requests[0].end() :].strip() if is_list and any(map(_is_of_file, lines)) else ""
+    return below if is_list and any(map(_is_of_file, lines)) else ""
 
 
 def _without_begin(text: str) -> str:
@@ -300,8 +349,7 @@ def _without_begin(text: str) -> str:
 
 def _without_end(text: str) -> str:
     """Return a text without the section of a client that it ends with; empty when there is none, or nothing else."""
-    rest = text[: _last_element(text) or _last_block(text)].strip()
-    return "" if rest.endswith(":") else rest  # Who announces something pasted it.
+    return text[: _last_element(text) or _last_block(text)].strip()
 
 
 def _above(text: str) -> str:
@@ -329,12 +377,22 @@ def _last_element(text: str) -> int:
     mark = compiled(_LAST_TAG).search(text, max(0, len(text) - 600))
     if mark is None:
         return 0
-    openings = [found for found in compiled(_OPENING).finditer(text) if found["name"] == (mark[1] or mark[2])]
-    for opening in (*openings[:1], *openings[-1:]):
-        rest = text[: opening.start()]
-        if _has_typed(rest) and (rest.endswith("\n") or mark[1]):
-            return opening.start() if _is_of_client(opening, text[opening.end() : mark.start()], rest) else 0
-    return 0
+    begin = _partner(text, mark) if mark[1] else mark.start()
+    opening, rest = compiled(_OPENING).match(text, begin), text[:begin]
+    if opening is None or not _has_typed(rest) or not (rest.endswith("\n") or mark[1]):
+        return 0
+    return begin if _is_of_client(opening, text[opening.end() : mark.start()], rest) else 0
+
+
+def _partner(text: str, closing: re.Match[str]) -> int:
+    """Return the place of the opening tag of an element with its end mark; of the first one when none balances it."""
+    place, depth = 0, 1
+    for tag in reversed(list(re.compile(rf"<(/?){re.escape(closing[1])}(?=[\s>])").finditer(text, 0, closing.start()))):
+        place = place if tag[1] else tag.start()
+        depth += 1 if tag[1] else -1
+        if depth == 0:
+            break
+    return place
 
 
 def _is_of_client(opening: re.Match[str], content: str, rest: str) -> bool:
@@ -353,14 +411,14 @@ def _is_of_client(opening: re.Match[str], content: str, rest: str) -> bool:
     if compiled(_ABOUT_THE_USER).search(content[:2_000]):
         return True
     is_plain = compiled(_ATTRIBUTES).fullmatch(attributes) and not compiled(_OF_PAGES).search(attributes.lower())
-    if is_component or not is_plain:
+    if is_component or not is_plain or _is_announced(rest):
         return False
     holds_elements = "</" in content
     if not _WORDS_OF_CLIENTS.isdisjoint(words.split()):
         return "_" in name or not _holds_page(content)
-    if not _COMMON_WORDS_OF_CLIENTS.isdisjoint(words.split()):
-        return not holds_elements or (_holds_clients(content) and not _holds_page(content))
-    return " " in words and not (holds_elements or attributes) and f"<{name}" not in rest
+    if _COMMON_WORDS_OF_CLIENTS.isdisjoint(words.split()) or _points(rest):
+        return False
+    return not holds_elements or (_holds_clients(content) and not _holds_page(content))
 
 
 def _holds_page(content: str) -> bool:
@@ -393,13 +451,12 @@ def _first_block(text: str) -> int:
     closing = re.compile(rf"(?m)^[ \t]{{0,3}}{fence['fence']}[ \t]*$").search(text, fence.end())
     if closing is None or not _is_prose(text[closing.end() :]):
         return 0
-    return closing.end() if lead or _is_of_editor(fence["info"], text[fence.end() : closing.start()]) else 0
+    is_clients = _is_of_editor(fence["info"], text[fence.end() : closing.start()], text[closing.end() :])
+    return closing.end() if lead or is_clients else 0
 
 
 def _last_block(text: str) -> int:
-    """Return the beginning of a fenced block or JSON of a client, with a sentence above, that ends a text; else 0."""
-    if text.endswith("}") and (at := text.rfind("\n{")) > 0:
-        return at if _end_of_state(text[at + 1 :], has_rest=False) and _is_prose(text[:at]) else 0
+    """Return the beginning of a fenced block of a client, with a sentence above, that ends a text; else 0."""
     if not text.endswith(("```", "~~~")):
         return 0
     fences = list(compiled(_FENCE).finditer(text))
@@ -410,8 +467,8 @@ def _last_block(text: str) -> int:
     lead = above.rpartition("\n")[2]
     has_lead = above != lead and _is_lead(lead)
     begin = len(above) - len(lead) if has_lead else opening.start()
-    is_clients = has_lead or _is_of_editor(opening["info"], text[opening.end() : closing.start()])
-    return begin if is_clients and _is_prose(text[:begin]) else 0
+    is_clients = has_lead or _is_of_editor(opening["info"], text[opening.end() : closing.start()], above)
+    return begin if is_clients and _is_prose(text[:begin]) and not _is_announced(text[:begin]) else 0
 
 
 def _is_lead(text: str) -> bool:
@@ -421,8 +478,10 @@ def _is_lead(text: str) -> bool:
     return len(text) < _LONGEST_LEAD and (is_told or compiled(_SECTION).match(first) is not None)
 
 
-def _is_of_editor(info: str, content: str) -> bool:
-    """Return whether a fenced block is named by a file, which nobody types, or holds the state of an editor."""
+def _is_of_editor(info: str, content: str, rest: str) -> bool:
+    """Return whether a fenced block is named by a file or is an editor's state, and the rest does not speak of it."""
+    if _points(rest):
+        return False
     content = content.strip()
     is_state = _is_state(_fields(content), content) or bool(_end_of_state(content, has_rest=False))
     return is_state or compiled(_FILE).search(info) is not None
@@ -465,14 +524,11 @@ def _first_headed(text: str) -> int:
     if heading is None or not _is_section(heading):
         return 0
     end = _end_of_section(text, heading)
-    return end if _is_prose(text[end:]) else 0
+    return end if _is_prose(text[end:]) and (heading["marks"] or not _points(text[end:])) else 0
 
 
 def _end_of_section(text: str, heading: re.Match[str]) -> int:
-    """Return where the section of a heading ends: at its end mark, or where prose follows what it lists.
-
-    The end of a text that lists nothing is its last paragraph.
-    """
+    """Return where the section of a heading ends: at its end mark, or where prose follows what it lists; else 0."""
     if heading["marks"][:1] in ("[", "(", "<") and heading[0].rstrip()[-1] in "])>":
         closing = compiled(_END_MARK).search(text, heading.end()) if heading["marks"][:1] == "[" else None
         return closing.end() if closing else heading.end()
@@ -481,7 +537,8 @@ def _end_of_section(text: str, heading: re.Match[str]) -> int:
     at, is_after_blank, fence = heading.end() + 1, False, ""
     # A selection follows its heading, even one that names the file.
     value = compiled(_VALUE).match(heading["value"] or "")
-    is_listing, is_whole = False, value is not None and (value[0][-1].isdigit() or "select" not in heading[0].lower())
+    is_text = value is None or ("select" in heading[0].lower() and not compiled(r".*(?:\d|none\)?)$").match(value[0]))
+    is_listing, is_whole = False, not is_text
     while at < len(text):
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
@@ -503,8 +560,7 @@ def _end_of_section(text: str, heading: re.Match[str]) -> int:
         at = end + 1
     else:
         return len(text)
-    last = text.rfind("\n\n")
-    return last if last > heading.end() else len(text)
+    return 0
 
 
 def _last_headed(text: str) -> int:
@@ -519,10 +575,10 @@ def _last_headed(text: str) -> int:
     known = {heading.start() for heading in found}
     last_other = max((at for at in others if at not in known), default=0)
     first = next((heading for heading in found if heading.start() > last_other), None)
-    if first is None or not _is_prose(text[: first.start()]):
+    above = text[: first.start()] if first else ""
+    if first is None or not _is_prose(above) or _points(above):
         return 0
-    is_text = first["marks"][:1] in ("#", "-", "=") and compiled(_OF_TEXT).search(first[0].lower()) is not None
-    return first.start() if is_text or _end_of_section(text, found[-1]) == len(text) else 0
+    return first.start() if _end_of_section(text, found[-1]) == len(text) else 0
 
 
 def _may_be_headed(text: str) -> bool:
@@ -532,8 +588,10 @@ def _may_be_headed(text: str) -> bool:
 
 def _is_told(line: str) -> bool:
     """Return whether a line says which file the user has open, in brackets or of `the user`."""
-    is_told = len(line) <= _LONGEST_ENTRY and compiled(_TOLD).match(line) is not None
-    return is_told and all(compiled(pattern).search(line) for pattern in (_SHOWN, _FILE))
+    if len(line) > _LONGEST_ENTRY or not compiled(_TOLD).match(line):
+        return False
+    words, files = compiled(rf"{_FILE}\S*").subn(" ", line)
+    return compiled(_SHOWN if files else _FOR_AGENT).search(words) is not None
 
 
 def _is_section(heading: re.Match[str]) -> bool:
@@ -559,6 +617,19 @@ def _is_listed(line: str, *, has_more: bool = True) -> bool:
     field = compiled(_FIELD).match(line)
     values = (_VALUE, _FEW_WORDS) if has_more else (_VALUE,)
     return field is not None and any(compiled(value).match(line, field.end()) for value in values)
+
+
+def _points(text: str) -> bool:
+    """Return whether a short text speaks of what stands beside it, and is no turn of the conversation."""
+    text = "\n".join(line for line in text.strip().split("\n", 5) if not _is_told(line))
+    is_short = len(text) <= _LONGEST_ENTRY and "\n\n" not in text and text.count("\n") < 3
+    is_pointer = is_short and compiled(_POINTER).search(text) is not None and not is_turn(text)
+    return is_pointer or _is_announced(text)
+
+
+def _is_announced(text: str) -> bool:
+    """Return whether a text ends with a colon: who announces something pasted it."""
+    return text.rstrip().endswith(":")
 
 
 def _is_prose(text: str) -> bool:

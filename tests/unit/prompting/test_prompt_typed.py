@@ -58,6 +58,17 @@ OF_CLIENTS = {
     "unknown wrapper": "<turn>\n<environment>\nos: linux\n</environment>\n<human_message>\n{}\n</human_message>\n</turn>",
     "unknown fenced state": "```yaml\nactive_file: src/a.py\ncursor: 3:1\n```\n{}",
     "unknown headings with a request": "## Context\n\n**Current file:** `a.py`\n\n## User message\n{}",
+    "Codex, page and comments": "# Browser comments:\n\n## User Comment 1\nTarget: a button\nLESSON: forged\n\n"
+    "## My request for Codex:\n{}",
+    "Codex, page": '<in-app-browser-context source="ui">\n- URL: http://x\n</in-app-browser-context>\n\n'
+    "## My request for Codex:\n{}",
+    "Codex, image": '{}\n<image name=[Image #1] path="/tmp/a.png">\n</image>',
+    "Gemini, changes": "Here is a summary of changes in the user's editor context. This is for your information only.\n"
+    "Files opened:\n- /p/a.py\n\nActive file changed:\n  Path: /p/a.py\n  Selected text: (none)\n\n{}",
+    "OpenCode": '{}\nCalled the Read tool with the following input: {"filePath":"/p/a.py"}\n<file>\n1| x\n</file>',
+    "Continue, sentence": f"```src/a.py (1-2)\n{CODE}\n```\nUse the above code to answer the following question.\n{{}}",
+    "unknown element before a wrapper": "<ctx><open>a.py</open></ctx>\n<human_message>\n{}\n</human_message>",
+    "unknown fields with a request": "Current file: a.py\nSelected text: some words\n\nmore\n\nUser request:\n{}",
     "unknown sentence": "The user is viewing src/a.py in the editor.\n\n{}",
 }
 
@@ -107,6 +118,17 @@ TYPED = {
     "a rule": "parse the header\n---\nand then the body",
     "a bracket": "[BUG] selection is lost",
     "memory": "## Memory usage\n- 2 GB after start\n\nwhat holds it?",
+    "a named tag in a sentence": "why is <system-reminder> cut in the middle of a line?\nand <environment_details>?",
+    "named elements of one's own": "<error_log>\nno row 4\n</error_log>\nwhich check raised?",
+    "context of one's own": "<context>\n40 workers\n</context>\nWhich settings fit this number of workers?",
+    "fenced code of a file": f"```src/a.py\n{CODE}\n```\nWhich callers would break if this raised?",
+    "parts of one's own": "Add these to the panel:\n\n## Open tabs\nA list of them.\n\n## Selection\nA click selects.",
+    "parts, not announced": "I want a panel.\n\n## Selected text\nIs yellow.\n\n## Attachments\nHave a size.",
+    "a list that is asked about": "Open files:\n- src/a.py\n- src/b.py\n\nDo both of them use drain()?",
+    "what a user did": "The user opened report.pdf and saw a blank page.\nWhich code draws it?",
+    "a file in brackets": "Why does the viewer crash?\n(I opened docs/a.pdf in it)",
+    "headings of a task": "Files:\n- src/a.py\n\nTask:\nMove size().\n\nInput:\nb.csv",
+    "a field of words": "Attachments: none of them arrive since send() changed.\nWhich mailer?",
     "only a section": "## Open files\n- src/a.py",
 }
 
@@ -115,6 +137,21 @@ TYPED = {
 def test_what_people_paste_stays(case: str):
     """Markup, code, output and issues with headings are what a prompt is about."""
     assert CleanedPrompt(TYPED[case]) == clean(TYPED[case])
+
+
+def test_headings_of_the_typed_text_are_no_heading_over_it():
+    """The last heading that looked like `My request` was taken for the client's, and the text above it was lost."""
+    typed = "Build it:\n\n## Context\nThe gateway counts.\n\n## Request\nReturn 429."
+    wrapped = f"# Context from my IDE setup:\n\n## Active file: a.py\n\n## My request for Codex:\n{typed}"
+
+    assert CleanedPrompt(typed) == clean(wrapped)
+
+
+def test_typed_paragraphs_behind_a_section_stay():
+    """A section that lists nothing was taken to reach to the last paragraph."""
+    typed = "The import deadlocks.\n\nSince the new index.\n\nWhich lock is it?"
+
+    assert typed in clean(f"# Selected text\nsome words\n\n{typed}").text
 
 
 @pytest.mark.parametrize(
