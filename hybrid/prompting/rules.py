@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from hybrid.base.patterns import compiled
 from hybrid.prompting import symbols
-from hybrid.prompting.turns import TURN_CHARS, plain_words, turn_of
+from hybrid.prompting.turns import TURN_CHARS, is_word_of_turns, plain_words, turn_of, word_list
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -177,24 +177,22 @@ def topic_of(text: str, project: str = "") -> str:
         text: A cleaned prompt of which `looks_back` is true.
         project: The name of the project, which is no topic within it.
     """
-    ignored, is_subject, names_any = {*_HERE, *_plain_words(project)}, False, False
+    ignored, is_subject, names_any = {*_HERE, *plain_words(project)}, False, False
     found: list[str] = []
     for token in re.sub(rf"(?i)\b{_WHEN}\b", " ", text).split():
-        words = [word for word in _plain_words(token) if word not in ignored]
-        telling = [word for word in words if word not in _words("function") and word not in _words("courtesy")]
+        words = [word for word in plain_words(token) if word not in ignored]
+        telling = [word for word in words if word not in word_list("function") and word not in word_list("courtesy")]
         names = bool(telling) and (is_subject or _is_technical(token) or any(map(_is_name, telling)))
         names_any = names_any or names
-        if names or any(word not in _words("talk") for word in telling):
+        if names or any(word not in word_list("talk") for word in telling):
             found.append(token.strip(",;:!?"))
         is_subject = not telling and (is_subject or not _SPEAKING_OF.isdisjoint(words))
     return " ".join(found) if names_any else ""
 
 
 def _is_name(word: str) -> bool:
-    """Return whether a word is none that turns of a conversation are made of, nor one misspelt."""
-    if word.isdigit():
-        return len(word) >= _LEAST_DIGITS
-    return not (word in _any_english() or _is_number(word) or _is_near_miss(word))
+    """Return whether a word names something: a long number, or a word that turns of a conversation do not have."""
+    return len(word) >= _LEAST_DIGITS if word.isdigit() else not is_word_of_turns(word)
 
 
 # --- Prompts that follow another one -------------------------------------------------------------------------------

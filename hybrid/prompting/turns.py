@@ -50,10 +50,15 @@ def turn_of(words: Sequence[str]) -> str:
         return ""
     if _is_english_turn(words):
         squeezed = (_squeeze(word, _any_english()) for word in words)
-        content = [word for word in squeezed if word not in _words("function")]
-        is_courtesy = all(word in _words("courtesy") or _is_number(word) for word in content)
+        content = [word for word in squeezed if word not in word_list("function")]
+        is_courtesy = all(word in word_list("courtesy") or _is_number(word) for word in content)
         return "acknowledgement" if is_courtesy else "session_turn"
     return "session_turn" if _is_covered_by_language(words) or _is_covered_by_phrases(words) else ""
+
+
+def is_word_of_turns(word: str) -> bool:
+    """Return whether a word, in lower case, is one that turns of a conversation are made of, or such a one misspelt."""
+    return word in _any_english() or _is_number(word) or _is_near_miss(word)
 
 
 def is_turn(text: str) -> bool:
@@ -76,7 +81,7 @@ def _lists_of(group: str) -> list[str]:
 
 
 @cache
-def _words(name: str) -> frozenset[str]:
+def word_list(name: str) -> frozenset[str]:
     """Return the words of a list of `session_words.txt`, as they stand there."""
     return frozenset(_lists()[name].split())
 
@@ -90,13 +95,13 @@ def _folded(name: str) -> frozenset[str]:
 @cache
 def _any_english() -> frozenset[str]:
     """Return every English word that may stand in a turn of a conversation, with the known misspellings."""
-    return frozenset[str]().union(*map(_words, ("function", "courtesy", "talk", "workflow", "subject", "known_typos")))
+    return frozenset[str]().union(*map(word_list, ("function", "courtesy", "talk", "workflow", "subject", "known_typos")))
 
 
 @cache
 def _near() -> frozenset[str]:
     """Return words that a turn is likely to hold with a letter too few."""
-    return _with_one_letter_less(_words("courtesy") | _words("talk") | _words("workflow"))
+    return _with_one_letter_less(word_list("courtesy") | word_list("talk") | word_list("workflow"))
 
 
 @cache
@@ -123,13 +128,13 @@ def _is_english_turn(words: Sequence[str]) -> bool:
     unknown = [word for word in squeezed if word not in _any_english() and not _is_number(word)]
     if len(unknown) > _MAX_TYPO_SHARE * len(squeezed) or not all(map(_is_near_miss, unknown)):
         return False
-    has_subject = not _words("subject").isdisjoint(squeezed)
-    if not has_subject and _words("workflow").isdisjoint(squeezed):
+    has_subject = not word_list("subject").isdisjoint(squeezed)
+    if not has_subject and word_list("workflow").isdisjoint(squeezed):
         return True
-    if not _words("question_words").isdisjoint(squeezed[:2]):
-        return not _words("converse_pointers").isdisjoint(squeezed)
-    may_be_subject = has_subject or not _words("change_verbs").isdisjoint(squeezed)
-    return not may_be_subject or not _words("pointers").isdisjoint(squeezed)
+    if not word_list("question_words").isdisjoint(squeezed[:2]):
+        return not word_list("converse_pointers").isdisjoint(squeezed)
+    may_be_subject = has_subject or not word_list("change_verbs").isdisjoint(squeezed)
+    return not may_be_subject or not word_list("pointers").isdisjoint(squeezed)
 
 
 def _is_covered_by_language(words: Sequence[str]) -> bool:
@@ -146,14 +151,14 @@ def _is_covered_by_language(words: Sequence[str]) -> bool:
             common &= table.get(word, 0)
         if not common:
             return False
-    names_work = not (_folded("asked_about") | _words("workflow")).isdisjoint(folded)
+    names_work = not (_folded("asked_about") | word_list("workflow")).isdisjoint(folded)
     asks = names_work and not _folded("asking").isdisjoint(folded[:2])
     return common != everything and not asks
 
 
 def _is_lent(word: str) -> bool:
     """Return whether a word stands in turns of any language: a courtesy, a word of the workflow, a number."""
-    return word in _words("courtesy") or word in _words("workflow") or _is_number(word)
+    return word in word_list("courtesy") or word in word_list("workflow") or _is_number(word)
 
 
 def _is_covered_by_phrases(words: Sequence[str]) -> bool:
@@ -221,10 +226,10 @@ def _is_near_miss(word: str) -> bool:
     `releases`), and is no slip unless it is doubled.
     """
     known = _any_english()
-    if word in _words("no_typos"):
+    if word in word_list("no_typos"):
         return False
     if len(word) < _MIN_TYPO_CHARS:
-        return len(word) == _MIN_SWAPPED_CHARS and any(swapped in _words("function") for swapped in _swapped(word))
+        return len(word) == _MIN_SWAPPED_CHARS and any(swapped in word_list("function") for swapped in _swapped(word))
     if word in _near():
         return True
     shorter = [less for less in _one_letter_less(word) if less != word[:-1] or word[-1] == word[-2]]
