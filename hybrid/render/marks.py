@@ -156,14 +156,14 @@ def plain_text(text: str) -> str:
 def without_elements(text: str, tags: tuple[str, ...]) -> str:
     """Return text without `<tag …>…</tag>`, in any case; an element that is never closed reaches to the end.
 
-    Within a line of text, an opening tag with more text behind it is a word about such an element, unless the element
-    ends with a line.
+    Within a line of text, an opening tag that stands alone or is quoted, with more text behind it, is a word about such
+    an element, unless the element ends with a line.
     """
     lower = text.lower() if "<" in text else ""
     for tag in tags:
         if f"<{tag}" in lower:
             opening, closing = rf"<{re.escape(tag)}(?:\s[^<>]{{0,500}})?>", rf"</{re.escape(tag)}\s*>"
-            whole = rf"(?:(?:^[^\S\n]*|(?<=>)){opening}|{opening}[^\S\n]*$).*?(?:{closing}|\Z)"
+            whole = rf"(?:(?:^[^\S\n]*|(?<=[^\s`'\"(])){opening}|{opening}[^\S\n]*$).*?(?:{closing}|\Z)"
             within = rf"{opening}(?:[^<]|<(?!{re.escape(tag)}[\s>]))*?{closing}(?=[^\S\n]*(?:<|$))"
             text = re.sub(rf"(?ism){whole}|{within}", " ", text)
     return text
