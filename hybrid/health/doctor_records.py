@@ -324,18 +324,23 @@ def _damage(path: Path) -> str:
 
 
 def _of_memory_index(workspace: Workspace, store: MemoryStore, counted: MemoryStats) -> Iterator[Finding]:
-    """Report how far the indexes of the memory reach, and those that cannot be opened."""
+    """Report how far the index reaches that prompts here search the memory by, and which others cannot be opened."""
     from hybrid.knowledge.memory_views import n_behind, places_of_store
 
     if not counted.n_observations + counted.n_summaries:
         return
     mended = 'hybrid memory search "words"'
     places = places_of_store(workspace.home, store)
-    if not places:
+    is_own = workspace.project is not None and not workspace.config.memory.cross_project
+    used = workspace.require_project().key if is_own else ""
+    names = {one.key: one.project for one in counted.by_project}
+    if used not in (key for _, key in places):
         yield Finding("warning", _MEMORY, "not indexed yet", f"{mended} does it, the next prompt too")
     for place, key in places:
-        name = f"the index of {key}" if key else "the index"
+        name = "the index" if key == used else f"the index of {names.get(key, key) or 'all projects'}"
         error = _damage_of_index(place, workspace)
+        if key != used and (not error or isinstance(error, _MADE_AGAIN)):
+            continue  # Whoever searches by it next brings it up to date.
         if isinstance(error, _MADE_AGAIN):
             yield Finding("warning", _MEMORY, f"{name} is of another model or missing", mended)
             continue

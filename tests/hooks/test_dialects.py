@@ -176,12 +176,12 @@ def test_the_end_of_a_turn_of_gemini_is_remembered_and_answered_with_nothing(tmp
     """Gemini CLI shows plain text to the user, and an answer could make the agent go on: there is not one byte."""
     shop = new_shop(tmp_path, PAYMENTS)
     said: dict[str, str] = {}
-    for event in ("BeforeAgent", "AfterAgent"):
+    for event in ("BeforeAgent", "AfterTool", "AfterAgent"):
         text = (FIXTURES / "gemini-0.61.0" / f"{event}.json").read_text(encoding="utf-8")
         arguments = ("hook", "run", "--client", "gemini", "--event", event)
         stdin = text.replace("$PROJECT", str(shop.root)).encode()
         said[event] = shop.out(*arguments, stdin=stdin, HYBRID_DAEMON_ENABLED="false")
-    [summary] = [record["summary"] for record in shop.json("memory", "recent")["records"]]
+    [summary] = [record["summary"] for record in shop.json("memory", "recent", "--type", "summary")["records"]]
 
     assert "" != said["BeforeAgent"]
     assert "" == said["AfterAgent"]

@@ -441,13 +441,16 @@ def test_decisions_of_nobody_come_after_those_of_the_project(tmp_path: Path) -> 
 
 
 def test_the_users_own_lore_needs_no_consent(tmp_path: Path) -> None:
-    """Lore in `$HYBRID_HOME/lore` is given in every project; a pattern of another one says where it comes from."""
+    """Lore in `$HYBRID_HOME/lore` is given in every project, but for what names another one."""
     talk = new_talk(tmp_path, {}, is_accepted=False)
     path = talk.home / "lore" / "patterns" / "data" / "patterns.yaml"
     path.parent.mkdir(parents=True)
+    path.write_text(PATTERNS)
+    given = headers(talk.ask(LOOP))
     path.write_text(PATTERNS.replace("    category: bash\n    confidence", "    project: kiosk\n    confidence"))
 
-    assert ["[pattern] Safe bash arithmetic (confidence: 0.9) [from: kiosk]"] == headers(talk.ask(LOOP))
+    assert ["[pattern] Safe bash arithmetic (confidence: 0.9)"] == given
+    assert [] == headers(replace(talk, session_id="s2").ask(LOOP))
 
 
 def test_lessons_for_all_projects_need_no_consent(tmp_path: Path) -> None:

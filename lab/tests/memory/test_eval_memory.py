@@ -19,7 +19,7 @@ QUESTIONS: list[dict[str, Any]] = [
     {
         "id": "b",
         "project": "shop",
-        "question": "what was on the todo list?",
+        "question": "what stood on the todo list about MAX_ATTEMPTS?",
         "kind": "list",
         "gold": ["shop-1.jsonl:4"],
     },
@@ -97,7 +97,11 @@ def test_what_was_missed_is_explained(data: list[object], capsys: pytest.Capture
     evaluate(*data, "--explain")
     shown = capsys.readouterr().out
 
-    for part in ("all: 3 questions", "prompts that a row fits", "b shop list: what was on the todo list?"):
+    for part in (
+        "all: 3 questions",
+        "prompts that a row fits",
+        "b shop list: what stood on the todo list about MAX_ATTEMPTS?",
+    ):
         assert part in shown
     assert "wanted nothing that was kept" in shown
     assert "similarity=" in shown

@@ -356,7 +356,12 @@ def test_a_memory_of_one_project_is_read_by_itself(talk: Talk) -> None:
 def test_the_service_reads_the_memory_in_its_process(talk: Talk) -> None:
     """It is the same process that reads lessons and lore."""
     started = RecordsReader()
-    environ = {"HYBRID_HOME": str(talk.home), "HYBRID_MODEL_READER": READER, "LORE_DATA_DIR": ""}
+    environ = {
+        "HYBRID_HOME": str(talk.home),
+        "HYBRID_MODEL_READER": READER,
+        "LORE_DATA_DIR": "",
+        "HYBRID_CROSS_PROJECT": "true",
+    }
     started.read(str(talk.root), environ)
     process = started._process
     assert process is not None
