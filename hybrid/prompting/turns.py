@@ -95,7 +95,8 @@ def _folded(name: str) -> frozenset[str]:
 @cache
 def _any_english() -> frozenset[str]:
     """Return every English word that may stand in a turn of a conversation, with the known misspellings."""
-    return frozenset[str]().union(*map(word_list, ("function", "courtesy", "talk", "workflow", "subject", "known_typos")))
+    names = ("function", "courtesy", "talk", "workflow", "subject", "known_typos")
+    return frozenset[str]().union(*map(word_list, names))
 
 
 @cache
