@@ -378,7 +378,7 @@ def test_injection_without_a_search_has_no_score(own_shop: Shop) -> None:
         "hook_event_name": "Stop",
         "session_id": "s0",
         "cwd": str(own_shop.root),
-        "last_assistant_message": "The cap is read from the wrong key. I did not fix it yet.",
+        "last_assistant_message": "It is ignored because src/payments/client.py reads the wrong key. I did not fix it yet.",
     }
     asked = stop | {"hook_event_name": "UserPromptSubmit", "prompt": "Why is the cap of the retries ignored here?"}
     off = {"HYBRID_DAEMON_ENABLED": "false"}

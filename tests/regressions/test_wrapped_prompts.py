@@ -72,7 +72,7 @@ def test_log_and_memory_keep_what_was_typed(shop: Shop, before: str) -> None:
     _tell(
         shop,
         "Stop",
-        last_assistant_message="The client retries a charge five times, since the provider times out at night.",
+        last_assistant_message="src/payments/client.py retries a charge five times: the provider times out at night.",
     )
 
     logged = json.loads((shop.home / "log" / "events.jsonl").read_text().splitlines()[0])["prompt"]
