@@ -55,8 +55,8 @@ class TestIgnoreFiles:
         write(
             tmp_path,
             {
-                "home/.gitconfig": '[includeIf "gitdir:~/work/"]\npath = work\n',
-                "home/work": "[core]\nexcludesFile = ~/ignored\n",
+                "home/.gitconfig": '[includeIf "gitdir:~/clients/"]\npath = clients\n',
+                "home/clients": "[core]\nexcludesFile = ~/ignored\n",
             },
         )
         environ = {"HOME": str(tmp_path / "home"), "GIT_CONFIG_NOSYSTEM": "1"}
