@@ -202,7 +202,7 @@ def _search(turn: Turn, lookup: _Lookup) -> Decision:
 
 
 def _stands_in(collections: Sequence[Collection]) -> list[str]:
-    """Return a sentence when another index than that of the working tree answers."""
+    """Return a sentence if an index other than the working tree's own answers."""
     return [one.searcher.stands_in for one in collections if one.kind == "files" and one.searcher.stands_in]
 
 

@@ -93,7 +93,7 @@ def summarise(request: str, agent_text: str, observed: Sequence[Extracted]) -> S
         parts["completed"] = [whole]  # A short answer says itself best.
     told = {field: _gist(" ".join(said), MAX_FIELD_CHARS) for field, said in parts.items()}
     told["investigated"] = told["investigated"] or _looked_at(observed)
-    if len(told["completed"]) < LEAST_ANSWER_CHARS:  # `Done.` tells nobody what.
+    if len(told["completed"]) < LEAST_ANSWER_CHARS:  # `Done.` does not say what was done.
         told["completed"] = f"{told['completed']} {_done(observed)}".strip()
     return Summarised(request=_gist(request, MAX_REQUEST_CHARS), **told)
 

@@ -164,7 +164,7 @@ def say(text: str) -> None:
 
 
 def say_frame(text: str) -> None:
-    """Print a frame of our own, whose marks stay as they are; what it holds was neutralised when it was rendered."""
+    """Print a frame of our own, whose marks stay unchanged; its content was neutralised when it was rendered."""
     marked_path(sys.stdout).write(f"{text}\n")
 
 

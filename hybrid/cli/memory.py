@@ -11,7 +11,7 @@ from hybrid.cli.common import Action, add_actions, add_repeated, number_in
 from hybrid.records.memory.types import OBSERVATION_TYPES
 
 _ACTIONS = {
-    "recent": Action("what was done last", "--since 7d --type bugfix --explain", memory_reading.recent),
+    "recent": Action("the last work done", "--since 7d --type bugfix --explain", memory_reading.recent),
     "search": Action("what fits a question, the best first", '"which test failed first" --here', memory_reading.search),
     "files": Action(
         "what was done with files, the newest first", "src/payments/client.py docs", memory_reading.of_files

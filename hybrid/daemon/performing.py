@@ -114,7 +114,7 @@ class Performer:
             if name in BY_NAME and OPERATIONS[name].is_writing:
                 if not workspace.config.mcp.write:
                     return _error("usage", "writing through tools is switched off here (`mcp.write`)")
-                # What an agent writes stays in its project.
+                # An agent writes only into its own project.
                 workspace.require_project()
             key = self._key(question, workspace)
             ledger = workspace.ledgers.read(key) if key and workspace.config.hooks.dedup_enabled else EMPTY
@@ -126,7 +126,7 @@ class Performer:
                 outcome = _with_problem(perform(name, asking, question.arguments), problem)
             if key is not None and outcome.shown:
                 self._sessions.answered(workspace, key, name, question.arguments, outcome)
-            if name in PAGES:  # The page escapes what it prints, and writes some of it back.
+            if name in PAGES:  # The page escapes the texts that it prints, and writes some of them back.
                 return msgspec.json.encode({"result": outcome.value, "text": outcome.text})
             return msgspec.json.encode(outcome.for_agent())
         except msgspec.DecodeError as error:

@@ -193,7 +193,7 @@ class Guard:
         return answer
 
     def _secret(self, headers: Mapping[str, list[str]]) -> str:
-        # Ours needs no quotes. The parser of Python undoes those of others too, in some versions in quadratic time.
+        # Our cookie has no quotes. Python's parser unquotes every cookie, in some versions in quadratic time.
         for text in headers.get("cookie", []):
             for part in text.split(";"):
                 name, _, value = part.partition("=")

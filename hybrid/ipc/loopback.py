@@ -193,7 +193,7 @@ def bounded(protocol: type[Any]) -> type[Any]:
 
     Between two looks a program can begin more connections than a process may have open, and then nobody is taken.
     """
-    begun: dict[Any, None] = {}  # Those that came first stand first.
+    begun: dict[Any, None] = {}  # In the order in which they came.
 
     class Bounded(protocol):
         def connection_made(self, transport: Any) -> None:

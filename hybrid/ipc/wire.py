@@ -130,7 +130,7 @@ class Connection:
         self._sock.close()
 
     def _filled(self, data: bytearray, begin: int, timeout_s: float) -> bytearray:
-        """Return the data, filled from a position on to its end with what comes within the time."""
+        """Return the data, filled from a position to its end with bytes that arrive within the time."""
         view = memoryview(data)[begin:]
         until_s = time.monotonic() + timeout_s
         while view:

@@ -133,7 +133,7 @@ class MemoryCollection(Collection):
         return [record_hit(path_of(row), record_of(row)) for row in rows]
 
     def asked_for(self, searched: Searched) -> Verdict:
-        """Return a verdict on what was searched for in the memory itself: open where a row is near."""
+        """Return a verdict on a search of the memory itself: open if a row is near."""
         return Verdict(
             bool(rows := near(searched, self._view, _NEARNESS_IN_PROMPTS, _SHARE_IN_PROMPTS)),
             searched.top_cosine,
@@ -293,9 +293,9 @@ def row_of(rows: RowsAt, hit: Hit) -> Row | None:
 
 
 def near(searched: Searched, view: MemoryView, least: float, share: float) -> dict[int, float]:
-    """Return row → nearness of the hits that are near enough to what was asked for in the memory itself.
+    """Return row → nearness of the hits that are near enough to the query of a search of the memory itself.
 
-    Nearness is the cosine plus the share of the query's words that the row holds, each weighted by its idf: in [−1, 2].
+    Nearness is the cosine plus the idf-weighted share of the query's words that the row contains, in [−1, 2].
 
     Args:
         searched: The search.

@@ -274,7 +274,7 @@ def _keep_summary(workspace: Workspace, event: HookEvent, store: MemoryStore, no
     if not observed and not request:
         return failures
     told = cleaned_told(summarise(request, cleaned_text(said), observed))
-    if not observed and tools:  # What they did repeats an earlier turn, so no row tells of it.
+    if not observed and tools:  # They repeat an earlier turn, so no row records them.
         told = replace(told, investigated=told.investigated or f"Used {', '.join(tools)}, as in an earlier turn.")
     elif not observed and (is_talk(told) or not is_about_project(workspace, event, request, said)):
         return failures

@@ -1,4 +1,4 @@
-"""Tells turns that leave something to remember from small talk: by what they did, else by what was asked and answered.
+"""Separates turns worth remembering from small talk, by the tools they used, else by question and answer.
 
 Where a tool was used, something was done. Else the answer must say something, and hybrid or the answer itself must tie
 it to the project: how to centre a div is answered at length, too. No list of words of small talk decides that.

@@ -203,7 +203,7 @@ class _Worker:
         try:
             try:
                 await self._wait_for_token(str(hello["cwd"]))
-                own = listening(port, BACKLOG)  # Whoever is told the port may connect at once.
+                own = listening(port, BACKLOG)  # A client may connect as soon as it knows the port.
             except OSError as error:
                 problem = f"port {port} cannot be had: {error}" if error.errno else str(error)
                 writer.write(json.dumps({"error": problem}).encode() + b"\n")

@@ -25,7 +25,7 @@ class Arguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 class FromIndex(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An answer that the index of the files has a part in."""
 
-    problems: Annotated[list[str], Meta(description="What was not searched or may be out of date, and why.")] = []
+    problems: Annotated[list[str], Meta(description="Parts not searched, or maybe out of date, and why.")] = []
 
 
 # --- code and documents -----------------------------------------------------------------------------------

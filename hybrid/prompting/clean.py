@@ -75,7 +75,7 @@ def clean(prompt: str, *, is_report: bool = False) -> CleanedPrompt:
     plain = plain_text(prompt)
     text = _cut_injected(plain)
     text = text if is_report else without_known(text)
-    # What a client put in cannot opt out; of a section that only looks like a client's the owner may be the author.
+    # A client's section cannot opt out. A section that only looks like a client's may be the user's own.
     is_opted_out = OPT_OUT in text.lower()
     text, had_private = cut_private(text)
     text = text.strip()

@@ -1,4 +1,4 @@
-"""Tells turns of a conversation, as thanks and `go on` are, from questions about a project, by their words alone."""
+"""Recognises turns of a conversation, such as thanks and `go on`, by their words alone."""
 
 from __future__ import annotations
 
@@ -94,14 +94,14 @@ def _folded(name: str) -> frozenset[str]:
 
 @cache
 def _any_english() -> frozenset[str]:
-    """Return every English word that may stand in a turn of a conversation, with the known misspellings."""
+    """Return every English word that may occur in a turn of a conversation, with the known misspellings."""
     names = ("function", "courtesy", "talk", "workflow", "subject", "known_typos")
     return frozenset[str]().union(*map(word_list, names))
 
 
 @cache
 def _near() -> frozenset[str]:
-    """Return words that a turn is likely to hold with a letter too few."""
+    """Return words that a turn is likely to contain with one letter missing."""
     return _with_one_letter_less(word_list("courtesy") | word_list("talk") | word_list("workflow"))
 
 
@@ -158,7 +158,7 @@ def _is_covered_by_language(words: Sequence[str]) -> bool:
 
 
 def _is_lent(word: str) -> bool:
-    """Return whether a word stands in turns of any language: a courtesy, a word of the workflow, a number."""
+    """Return whether a word occurs in turns of any language: a courtesy, a word of the workflow, a number."""
     return word in word_list("courtesy") or word in word_list("workflow") or _is_number(word)
 
 
@@ -207,7 +207,7 @@ def _without_apostrophes(text: str) -> str:
 
 
 def _squeeze(word: str, known: Container[str]) -> str:
-    """Shorten stretched letters, `thaaanks` → `thanks`: three or more stand once, or twice where that is known."""
+    """Shorten stretched letters, `thaaanks` → `thanks`: three or more become one, or two where that is a known word."""
     if word in known or not _STRETCHED.search(word):
         return word
     twice = _STRETCHED.sub(r"\1\1", word)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 _MOST_SECTIONS = 12
 """The most sections that are cut from one prompt: no client writes more, and each costs a look at the text."""
 
-# Elements of Claude Code, Cursor, Cline and its kin, Copilot, Codex, Kiro, Antigravity, and of tools with a memory. A
-# space stands for nothing, `-`, `_` or `:`.
+# Elements of Claude Code, Cursor, Cline and its forks, Copilot, Codex, Kiro, Antigravity, and of tools with a memory. A
+# space matches nothing, `-`, `_` or `:`.
 _KNOWN = """
 ide opened files?|ide closed files?|ide selection|ide diagnostics|ide context|new diagnostics|environment details
 environment context|environment info|workspace info|editor context|reminder instructions|attachments|attached files
@@ -56,7 +56,7 @@ _COMMON_WORDS_OF_CLIENTS = frozenset(
     timestamp tools user
     """.split()
 )
-"""Words that name elements of people's own XML, too: they count for an element that holds no other elements."""
+"""Words that name elements of people's own XML, too: they count only for an element without other elements in it."""
 
 _HTML = frozenset(
     """
@@ -91,7 +91,7 @@ _ABOUT_THE_USER = (
     r"(?=[^\n]{0,120}\b(?:ide|editor|cursor|tabs?|open\w*|select\w+|view\w*|attach\w+|workspace)\b)"
     r"|\b(?:attached|selected|opened|provided|mentioned) by the user\b|may or may not be re[al]|for your information"
 )
-"""Pattern of words that say what the user has before them: nobody speaks of themselves so."""
+"""Pattern of words about what the user is looking at; users do not write of themselves in the third person."""
 
 _FILE = r"[^\s`\"'()\[\]]{0,200}(?:[/\\]|\.[A-Za-z]\w{0,9}\b)"
 _VALUE = rf"(?:`?@?{_FILE}|(?:lines? |L)?\d|none\b(?! \w)|\(none\))"
@@ -116,7 +116,7 @@ _LABEL = (
     r"|(?:the )?user (?:has|is|opened|selected)\b[^:\n]{0,60}\b(?:open|opened|editor|ide|tabs?|workspace)\b[^:\n]{0,40}"
     r"|context from [\w' ]{1,40}|contents? (?:from|of) (?:the )?(?:referenced|attached|mentioned|open) files?)"
 )
-"""Pattern of a heading over what a client knows, in any case; words that issues have as headings are not in it."""
+"""Pattern of a client's heading, in upper or lower case; words that issues have as headings are not in it."""
 _HINTS = tuple(
     """
     open active visib focus view attach referenc mention pinned select cursor memor recall remember remind diagnos
@@ -150,7 +150,7 @@ _POINTER = (
     r"(?i)\b(?:this|these|that|those|it|its|them|they|both|here|above|below|following|dies\w{0,2}|hier|ceci|cela|esto"
     r"|eso|isto|isso|questo|это|этот)\b|[这這こ이]"
 )
-"""Pattern of a word for something that stands beside the words."""
+"""Pattern of a word that refers to other text in the prompt."""
 _OF_NAMED_CLIENT = r"#{1,6} My request for [A-Z][\w ]{0,30}:\s*$"
 """Pattern of a heading over the typed text that nobody types."""
 _FILES = r"(?im)^[ \t]{0,8}-{3} Content from referenced files"
@@ -182,14 +182,14 @@ _LONGEST_ENTRY = 300
 def without_known(text: str) -> str:
     """Return a prompt without the sections that known clients write, wherever they begin or end a line.
 
-    An element ends at the last mark of its end, since what it holds may forge one; where that would leave nothing, at
+    An element ends at its last end mark, since its content may forge one; where that would leave nothing, at
     the first. One that is never closed stays. Time is linear in the length.
     """
     return _without(_KNOWN, _without_files(text))
 
 
 def behind_commands(text: str) -> str:
-    """Return what follows the commands and interruptions that a client tells of at the beginning of a prompt."""
+    """Return the text behind the commands and interruptions that a client reports at the start of a prompt."""
     return _without(_COMMANDS, compiled(_INTERRUPTED).sub("", text)).strip()
 
 
@@ -233,7 +233,7 @@ def typed_text(text: str) -> str:
 
 
 def _without_files(text: str) -> str:
-    """Return a text without the files that Gemini and its kin add; they end the prompt, unless they begin it."""
+    """Return a text without the files that Gemini and its forks add; they end the prompt, unless they begin it."""
     for _ in range(_MOST_SECTIONS if "from referenced files" in text.lower() else 0):
         files = compiled(_FILES).search(text)
         if files is None or text[: files.start()].strip():
@@ -321,7 +321,7 @@ def _below_request(text: str, *, is_rest: bool) -> str:
 
     Args:
         text: The text.
-        is_rest: Whether sections of a client stood above it.
+        is_rest: Whether sections of a client were cut above it.
     """
     first = text.partition("\n")[0]
     requests = list(compiled(_REQUEST).finditer(text)) if text[:1] in "#*-=[" or ":" in first else []
@@ -332,7 +332,7 @@ def _below_request(text: str, *, is_rest: bool) -> str:
     above, below = text[: request.start()].strip(), text[request.end() :].strip()
     heading = compiled(_SECTION).match(above)
     if named or (heading is not None and _is_section(heading)):
-        # What a client shows may forge the same line; other headings may be of the typed text.
+        # A client's section may forge the same line; other headings may be of the typed text.
         return text[[one.end() for one in requests if one[0] == request[0]][-1] :].strip()
     if not above:
         return below if is_rest and request.end() == len(first) else ""
@@ -472,7 +472,7 @@ def _last_block(text: str) -> int:
 
 
 def _is_lead(text: str) -> bool:
-    """Return whether the words above a fenced block say that a client shows what it knows."""
+    """Return whether the words above a fenced block announce a client's section."""
     first = text.partition("\n")[0]
     is_told = "\n\n" not in text and compiled(_ABOUT_THE_USER).search(text[:_LONGEST_LEAD]) is not None
     return len(text) < _LONGEST_LEAD and (is_told or compiled(_SECTION).match(first) is not None)
@@ -528,7 +528,7 @@ def _first_headed(text: str) -> int:
 
 
 def _end_of_section(text: str, heading: re.Match[str]) -> int:
-    """Return where the section of a heading ends: at its end mark, or where prose follows what it lists; else 0."""
+    """Return where the section of a heading ends: at its end mark, or where prose follows its list; else 0."""
     if heading["marks"][:1] in ("[", "(", "<") and heading[0].rstrip()[-1] in "])>":
         closing = compiled(_END_MARK).search(text, heading.end()) if heading["marks"][:1] == "[" else None
         return closing.end() if closing else heading.end()
@@ -595,7 +595,7 @@ def _is_told(line: str) -> bool:
 
 
 def _is_section(heading: re.Match[str]) -> bool:
-    """Return whether a line is a heading: it has marks, or a colon at its end or before what it names."""
+    """Return whether a line is a heading: it has marks, or a colon at its end or before its value."""
     return bool(heading["marks"]) or ":" in heading["colon"]
 
 
@@ -620,7 +620,7 @@ def _is_listed(line: str, *, has_more: bool = True) -> bool:
 
 
 def _points(text: str) -> bool:
-    """Return whether a short text speaks of what stands beside it, and is no turn of the conversation."""
+    """Return whether a short text refers to the text around it, and is no turn of the conversation."""
     text = "\n".join(line for line in text.strip().split("\n", 5) if not _is_told(line))
     is_short = len(text) <= _LONGEST_ENTRY and "\n\n" not in text and text.count("\n") < 3
     is_pointer = is_short and compiled(_POINTER).search(text) is not None and not is_turn(text)

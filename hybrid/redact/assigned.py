@@ -184,7 +184,7 @@ def assigned_values(text: str, lower: str, letters: str) -> Iterator[Secret]:
             spans = table_values(text, lower, name.start, name.end)
             line_end = text.find("\n", name.end)  # A line is the head of a table once.
             line_end = line_end if line_end >= 0 else len(text)
-        # Between a name and a field of what it names stand other names.
+        # Other names may come between a name and its field.
         is_apart = bool(spans) and not {"{", "\n"}.isdisjoint(text[name.end : spans[0][0]])
         end = name.end if is_apart or not spans else max(name.end, spans[-1][1])
         if around and end < start + _REACH_AFTER // 2:
@@ -657,7 +657,7 @@ class _Key(TellingName):
         return value_after(self) or value_later(self)
 
     def _is_in_command(self, before: str, end: int) -> bool:
-        """Return whether an option stands in a command and in no text about it, so that its value may be any word."""
+        """Return whether an option is part of a command, not of a text about one, so that its value may be any word."""
         is_command = before.strip() and compiled(_ABOUT_OPTIONS, re.IGNORECASE).search(before) is None
         return bool(is_command) and compiled(_AFTER_TYPED).match(self.text, end) is not None
 

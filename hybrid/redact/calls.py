@@ -56,7 +56,7 @@ def argument_secrets(text: str, lower: str, letters: str) -> Iterator[Secret]:
         stop = 0
         for start, end in occurrences(lower, (word,)):
             if end < stop:
-                continue  # It stands among the arguments that were looked at.
+                continue  # It is among the arguments that were looked at.
             near = lower[max(0, start - 12) : start]
             for _, before, number, clear in rows:
                 if not before or compiled(rf"{before}$").search(near):

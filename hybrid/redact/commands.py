@@ -145,7 +145,7 @@ _PRINTED = (
     r"[^\n]*\n(?:[^\n]*[:'][^\S\n]*(?:\[hidden\])?\n)?"
     r"(?:(?P<value>[^\s|{}\[\]]{6,512})(?:\t[^\n]*)?|(?P<quoted>[^\n|{}()\[\]:=]{6,80}))[^\S\n]*(?:\n|$)"
 )
-"""Commands that print a secret, and pattern of what they print: a line of its own."""
+"""Commands that print a secret → pattern of their output, a line of its own."""
 _SIGN_IN_WORDS = ("log in ", "login ", "sign in ", "ssh ", "authenticate ", "connect as ", "connect with ")
 
 

@@ -156,7 +156,7 @@ for _kind, _literals, _pattern in _TOKENS:
     for _literal in _literals.split():
         _FORMS_OF.setdefault(_literal, []).append((_kind, _pattern))
 _WORD_OF: dict[str, list[str]] = {}
-"""Literal or beginning in lower case that stands as words of its own → the same as issuers write it."""
+"""Literal or prefix in lower case, as words of its own → its spelling by the issuer."""
 for _literal in (*_FORMS_OF, *_PREFIXES, *_MIDDLES):
     if re.fullmatch(r"_?(?:[A-Za-z0-9]+[-_.~])+", _literal):
         _WORD_OF.setdefault(_literal.lower(), []).append(_literal)

@@ -136,7 +136,7 @@ _VALUE_FIELD = (
     rf"(?:{_OPEN})?\s{{0,20}}[:=]\s{{0,10}}"
     rf"(?:{_OPEN}(?P<quoted>[^\"'\n\\]{{4,512}}){_OPEN}|(?P<value>[^\s\"'`,;<>{{}}\\]{{4,512}}))"
 )
-# What tools put before a line, its number or where it was found, may stand between two fields.
+# The line number or path that a tool puts before a line may come between two fields.
 _BREAK = r"(?:[\s,;+→]|WHERE |\d{1,6}[→\t]|[\w./-]{1,80}:\d{1,6}:){1,40}"
 _FIELD = (
     rf"(?:{_OPEN}(?:instances|attributes|values){_OPEN}\s?:[\s\[{{]{{1,80}}"

@@ -72,7 +72,7 @@ _CODE = frozenset(
     " salt md5 sha256 encoded decoded encode decode crypt".split()
 )
 _MADE_UP = frozenset("fake synthetic mock dummy test tests example sample should not expected".split())
-"""Words of what stands in tests in the place of a secret."""
+"""Words of placeholders that tests use for a secret."""
 _NAMES_ONLY = _CODE.difference("has from this self set get env".split()).union(
     "tls cert certificate creds module path".split()
 )

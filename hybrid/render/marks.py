@@ -105,7 +105,7 @@ _OF_ANY_TEXT = (
 )
 """As `_OF_A_RECORD`, but the words of our marks count only as in a mark: `hybrid context` is a command, too."""
 _SIGN = re.compile(r"[<&%\\\[:]|hybrid", re.IGNORECASE)
-"""Every match of a rule in ASCII holds one of these."""
+"""Every match of a rule in ASCII contains one of these."""
 
 _LOOK_ALIKES = {
     **dict.fromkeys("﹤˂ᐸ〈〈⟨❬❮❰≺", "<"),
@@ -156,7 +156,7 @@ def plain_text(text: str) -> str:
 def without_elements(text: str, tags: tuple[str, ...]) -> str:
     """Return text without `<tag …>…</tag>`, in any case; an element that is never closed reaches to the end.
 
-    Within a line of text, an opening tag that stands alone or is quoted, with more text behind it, is a word about such
+    Within a line of text, an opening tag that is alone or quoted, with more text behind it, is a word about such
     an element, unless the element ends with a line.
     """
     lower = text.lower() if "<" in text else ""

@@ -104,7 +104,7 @@ class GitFailedError(GitUnavailableError):
 
 
 class Listed(Struct, frozen=True):
-    """What git lists of one working tree.
+    """The files and inner repositories that git lists in one working tree.
 
     Attributes:
         files: Paths of files, also of tracked ones that were deleted, and of links to folders.

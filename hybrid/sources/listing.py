@@ -191,7 +191,7 @@ _FEW = 4
 """The most targets for which comparing a path with each is cheaper than making a set of the folders above it."""
 _GIT_S = 10.0
 _ALL_GIT_S = 60.0
-"""Seconds for git in one repository, and in all of a project: what is left when these are over is walked."""
+"""Seconds for git in one repository, and in all of a project; after these the rest is walked."""
 _SEARCHED_FOLDERS = 2000
 _SEARCHED_DEPTH = 2
 """Ignored folders, and levels below the first of them, that are searched for repositories to name."""

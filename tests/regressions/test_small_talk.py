@@ -176,7 +176,7 @@ def test_small_talk_of_earlier_times_is_not_given(talk: Talk, prompt: str) -> No
 
 
 def test_an_answer_about_the_project_is_a_summary_without_a_tool(talk: Talk) -> None:
-    """What the agent found out in what it was given is worth keeping; a short answer and a question back are not."""
+    """A finding from the given context is worth keeping; a short answer and a question back are not."""
     found = "`retry` sends again after a timeout alone; any other error of the provider ends the charge at once."
     one = session(talk, "asked")
     assert one.ask("When does PaymentClient.retry send a request again?").text

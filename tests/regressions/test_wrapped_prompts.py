@@ -1,4 +1,4 @@
-"""What an editor or a client puts around a prompt decides nothing: the typed text does."""
+"""The typed text decides; the text that an editor or a client puts around it does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an agent writes down stays in its project; what speaks to all projects is written by a person."""
+"""An agent's records stay in its project; only a person writes records for all projects."""
 
 from __future__ import annotations
 

@@ -330,19 +330,19 @@ def touched_files(db: sqlite3.Connection, session_id: str) -> tuple[str, ...]:
 
 
 MAX_TRIES = 3
-"""Times that a use of a tool is told of: one that ends or stalls whoever does so must not do it for ever."""
+"""Most attempts to extract a use of a tool: a text that ends or stalls its reader must not do so for ever."""
 N_TRIES = f"CASE tried_by WHEN '{__version__}' THEN n_tries ELSE 0 END"
-"""SQL for the times that this version began to tell of a waiting use; above `MAX_TRIES` the use is set aside."""
+"""SQL for the number of attempts by this version to extract a waiting use; above `MAX_TRIES` the use is set aside."""
 
 
 def n_waiting(db: sqlite3.Connection, *, is_aside: bool = False) -> int:
-    """Return the number of tool uses that wait to be told of, or of those that were set aside."""
+    """Return the number of tool uses that wait for extraction, or that were set aside."""
     sign = ">" if is_aside else "<="
     return db.execute(f"SELECT count(*) FROM pending_events WHERE {N_TRIES} {sign} {MAX_TRIES}").fetchone()[0]
 
 
 def waiting_tools(db: sqlite3.Connection, session_id: str) -> list[str]:
-    """Return the names of the tools whose uses wait to be told of in a session, each once, in order."""
+    """Return the names of the tools whose uses wait for extraction in a session, each once, in order."""
     is_waiting = f"{N_TRIES} <= {MAX_TRIES}"
     sql = f"SELECT tool FROM pending_events WHERE session_id = {_OF_SESSION} AND {is_waiting} ORDER BY id"
     return list(dict.fromkeys(tool for (tool,) in db.execute(sql, (clean(session_id),))))

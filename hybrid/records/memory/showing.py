@@ -109,7 +109,7 @@ def body_lines(row: Row) -> tuple[str, ...]:
     if isinstance(row, SessionSummary):
         parts = _labelled_parts(row.told, _SHOWN_PARTS)
         return tuple(f"{label}: {_shortened(text, _MOST_PART_CHARS)}" for label, text in parts)
-    # What was written down by hand says more in its facts; those of an observed use repeat its narrative.
+    # The facts of a note written by hand add to it; the facts of an observed use repeat its narrative.
     facts = () if row.discovery_tokens else row.told.facts
     lines = [_shortened(row.told.narrative or row.told.subtitle), *map(_shortened, facts[:_MOST_FACTS])]
     if row.told.files_modified:

@@ -252,7 +252,7 @@ class MemoryStore:
     def last_summaries(self, key: str, limit: int, *, not_session: str = "") -> list[Row]:
         """Return the newest summaries of a project's turns that did something, newest first; small talk did nothing.
 
-        Where no turn used a tool, as with a client that tells of none, those that were answered at length serve.
+        Where no turn used a tool, as with a client that reports none, turns with a long answer count.
 
         Args:
             key: Key of the project.

@@ -185,7 +185,7 @@ class RowFilter(Struct, frozen=True):
         session_id: Id of the only session; empty for all.
         kinds: Kinds of rows, `observation` and `summary`; empty for both.
         not_session: Id of a session to leave out; empty for none.
-        answer_chars: Least characters of what the summary of a turn says was found or done, if no tool was used in
+        answer_chars: Least characters of the findings and results in the summary of a turn, if no tool was used in
             that turn; None lets any summary through.
     """
 

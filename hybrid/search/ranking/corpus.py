@@ -258,7 +258,7 @@ class PathMarks(Struct, frozen=True):
 
 def marks_of(path: str) -> PathMarks:
     """Return what a path, relative and with forward slashes, tells about its file standing for another."""
-    ending = _ENDING.search(path)  # What stands behind it is no older file's mark: `notes.old`.
+    ending = _ENDING.search(path)  # An ending is no mark of an older file: `notes.old`.
     head = path[: ending.start()] if ending else ""
     old = tuple(word.lower() for word in _OLD.findall(head))
     return PathMarks(
