@@ -83,7 +83,8 @@ _CLOSING = r"</([A-Za-z][\w:.-]{0,60})>"
 _LAST_TAG = rf"{_CLOSING}$|<([A-Za-z][\w:.-]{{0,60}})\s[^<>]{{0,500}}/>$"
 _PARTS = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+"
 _ATTRIBUTES = (
-    r"(?:\s+[a-z][\w-]{0,30}=(?:\"[^\"<>]{0,300}\"|'[^'<>]{0,300}'|\[[^]<>]{0,300}\]|[^\s\"'<>=]{1,300}))*\s*/?"
+    r"(?:\s+[a-z][\w-]{0,30}="
+    r"(?:\"[^\"<>]{0,300}\"|'[^'<>]{0,300}'|\[[^]<>]{0,300}\]|[^\s\"'<>=\[][^\s\"'<>=]{0,299}))*\s*/?"
 )
 _OF_PAGES = r"\b(?:class|classname|style|href|src|slot|role|width|height|xmlns|on\w+)\s*="
 _ABOUT_THE_USER = (
@@ -591,7 +592,7 @@ def _is_told(line: str) -> bool:
     if len(line) > _LONGEST_ENTRY or not compiled(_TOLD).match(line):
         return False
     words, files = compiled(rf"{_FILE}\S*").subn(" ", line)
-    return compiled(_SHOWN if files else _FOR_AGENT).search(words) is not None
+    return (compiled(_SHOWN).search(words) if files else compiled(_FOR_AGENT).search(words)) is not None
 
 
 def _is_section(heading: re.Match[str]) -> bool:
