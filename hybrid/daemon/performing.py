@@ -166,7 +166,7 @@ class Performer:
         if not heard or (named and named not in heard):
             # A hook that found the service busy answered by itself, so the service has not heard of its session.
             live += logged_sessions(workspace, time.time())
-        session = ToolSessions.session_of(live, question.client, question.environ, question.connection)
+        session = ToolSessions.session_of(live, question.client, named, question.connection)
         return SessionKey(question.client, session) if session else None
 
     def _missing(self, workspace: Workspace | None, environ: Mapping[str, str], error: IndexMissingError) -> bytes:

@@ -56,20 +56,19 @@ class ToolSessions:
         self._lock = threading.Lock()
 
     @staticmethod
-    def session_of(heard: Iterable[tuple[str, str]], client: str, environ: Mapping[str, str], connection: str) -> str:
+    def session_of(heard: Iterable[tuple[str, str]], client: str, named: str, connection: str) -> str:
         """Return the id of the session that asks; one that begins with `tool:` where only the connection is known.
 
         Args:
             heard: Client and session of each live session of the tree.
             client: Name of the client that asks.
-            environ: Variables of the client.
+            named: The session that the client's variables name (`session_named_by`); empty for none.
             connection: Id of the connection; empty for none.
         """
         live = list(dict.fromkeys(session for one, session in heard if one == client and session))
         if len(live) == 1:
             return live[0]
         # A variable is as old as the client's process: a session that began since has another id.
-        named = session_named_by(environ)
         if named and (not live or named in live):
             return named
         return f"{CONNECTION}{connection}" if connection else ""
