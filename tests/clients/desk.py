@@ -135,6 +135,23 @@ def close_desk(desk: Desk) -> None:
     desk.hybrid("daemon", "stop", code=None)
     path = desk.hybrid_home / "run" / "mcp"
     found = re.match(r"pid (\d+)$", path.read_text("utf-8"), re.MULTILINE) if path.exists() else None
-    if found:
+    # A client may kill the worker as it ends, and its relay start another one, which has not written its number yet.
+    workers = {pid for pid, command in processes_of(desk).items() if " mcp --worker" in command}
+    for pid in workers | ({int(found[1])} if found else set()):
         with contextlib.suppress(ProcessLookupError):
-            os.kill(int(found[1]), signal.SIGTERM)
+            os.kill(pid, signal.SIGTERM)
+
+
+def processes_of(desk: Desk) -> dict[int, str]:
+    """Number → command line, by the home in their environment; empty where the system does not show it."""
+    mark = f"HYBRID_HOME={desk.hybrid_home}\0".encode()
+    found: dict[int, str] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            is_ours = mark in (folder / "environ").read_bytes() + b"\0"
+            command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+        except OSError:
+            continue
+        if is_ours:
+            found[int(folder.name)] = command
+    return found

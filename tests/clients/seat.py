@@ -8,8 +8,9 @@ import re
 import signal
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from tests.clients.desk import processes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,24 +92,9 @@ def _troubles_told(body: object) -> Iterator[str]:
 def left_behind(desk: Desk) -> list[str]:
     """Programs of a desk that still run some seconds after all was stopped; they are killed, so that one test stays one."""
     until_s = time.monotonic() + _STOPPED_S
-    while _processes_of(desk) and time.monotonic() < until_s:
+    while processes_of(desk) and time.monotonic() < until_s:
         time.sleep(0.05)
-    found = _processes_of(desk)
+    found = processes_of(desk)
     for pid in found:
         os.kill(pid, signal.SIGKILL)
     return list(found.values())
-
-
-def _processes_of(desk: Desk) -> dict[int, str]:
-    """Number → command line, by the home in their environment; empty where the system does not show it."""
-    mark = f"HYBRID_HOME={desk.hybrid_home}\0".encode()
-    found: dict[int, str] = {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            is_ours = mark in (folder / "environ").read_bytes() + b"\0"
-            command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
-        except OSError:
-            continue
-        if is_ours:
-            found[int(folder.name)] = command
-    return found
