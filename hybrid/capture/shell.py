@@ -249,8 +249,10 @@ class CommandLine(Struct, frozen=True):
 def line_of(command: str) -> CommandLine:
     """Return the part of a command line that matters: the last that is not trivial, before its filters.
 
-    Where all parts are trivial it is the last one; `shown` is empty only for a blank line.
+    Where all parts are trivial it is the last one; `shown` is empty only for a blank line. Only its first 4,000
+    characters count.
     """
+    command = command[:_MAX_CHARS]
     parts = _split(_NOISE.sub("", _SPACES.sub(" ", without_bodies(command))), ("&&", "||", ";", "\n"))
     telling = [part for part in parts if _program(_line_words(_bare(part))) not in _TRIVIAL]
     part = _bare((telling or parts or [command])[-1])

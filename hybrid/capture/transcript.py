@@ -320,16 +320,21 @@ def _said(line: bytes) -> Utterance | None:
 def _merged(utterances: Iterator[tuple[Utterance, int]]) -> tuple[AgentText, ...]:
     """Return one text per message id: clients write a message in parts, or once more when it grew."""
     texts: dict[str, AgentText] = {}
+    # Of a message without end each part must not be looked for in all before it, nor joined to them.
+    parts: dict[str, dict[str, None]] = {}
+    sizes: dict[str, int] = {}
     for number, (utterance, end) in enumerate(utterances):
-        key = utterance.id or f"\n{number}"
-        known = texts.get(key)
-        if known is None:
-            texts[key] = AgentText(utterance.text, utterance.id, end)
-        elif utterance.text.startswith(known.text):
-            texts[key] = replace(known, text=utterance.text, end_offset=end)
-        elif utterance.text not in known.text:
-            texts[key] = replace(known, text=f"{known.text}\n\n{utterance.text}", end_offset=end)
-    return tuple(texts.values())
+        key, text = utterance.id or f"\n{number}", utterance.text
+        known, size = parts.setdefault(key, {}), sizes.get(key, 0)
+        if len(text) >= size and text.startswith("\n\n".join(known)):
+            known.clear()
+            size = 0
+        elif text in known:
+            continue
+        known[text] = None
+        sizes[key] = size + len(text) + 2
+        texts[key] = AgentText("", utterance.id, end)
+    return tuple(replace(said, text="\n\n".join(parts[key])) for key, said in texts.items())
 
 
 # The single document of older Gemini versions: rewritten as a whole, but what is before a message stays as long.

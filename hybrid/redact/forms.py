@@ -346,7 +346,7 @@ _KEY_LINES_AFTER = (
     + _LINE_MARK
     + r"|\d{1,6}→|[A-Za-z0-9+/=]{16,}|[A-Z][A-Za-z-]{2,20}: [^\n]{0,120}\n)*"
 )
-_KEY_LINE = rf"[^\S\n]*{_LINE_MARK}?[^\S\n]*[\"']?[A-Za-z0-9+/=]{{16,100}}(?:\\n)?[\"']?,?[^\S\n]*(?:\\r)?"
+_KEY_LINE = rf"[^\S\n]*(?:{_LINE_MARK}[^\S\n]*)?[\"']?[A-Za-z0-9+/=]{{16,100}}(?:\\n)?[\"']?,?[^\S\n]*(?:\\r)?"
 _MAX_KEY_LINES = 200
 _KEY_RUN = r"[A-Za-z0-9+/=]{16,}"
 _MIN_KEY_SHARE = 0.6

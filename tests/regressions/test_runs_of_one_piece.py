@@ -10,6 +10,7 @@ import json
 import os
 import sqlite3
 import subprocess
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -161,7 +162,25 @@ def settings(hostile: Hostile) -> None:
     hostile.agent.prompt("Where are payments retried?")
 
 
-@pytest.mark.parametrize("place", [tool_output, prompts, files, commits, records, settings])
+def secrets(hostile: Hostile) -> None:
+    """Run commands whose output is white space below a secret's name, and within the marks of a key."""
+    shapes = ("the password:\n{}x", "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----")
+    for number, (shape, space) in enumerate(product(shapes, " \t")):
+        given, answer = {"command": f"make keys{number}"}, {"stdout": shape.format(space * 80_000)}
+        hostile.agent.send("PostToolUse", tool_name="Bash", tool_input=given, tool_response=answer)
+    hostile.agent.send("Stop", last_assistant_message="Made the keys.")
+
+
+def transcript(hostile: Hostile) -> None:
+    """End a turn whose agent said one message in parts by the ten thousand."""
+    hostile.agent.prompt(ASKED)
+    path = hostile.shop.root.parent / "transcript.jsonl"
+    content = ({"id": "one", "content": [{"type": "text", "text": f"part {n} {n}"}]} for n in range(100_000))
+    path.write_text("".join(json.dumps({"type": "assistant", "message": one}) + "\n" for one in content))
+    hostile.agent.send("Stop", transcript_path=str(path))
+
+
+@pytest.mark.parametrize("place", [tool_output, prompts, files, commits, records, settings, secrets, transcript])
 def test_no_run_keeps_the_service(hostile: Hostile, place: Callable[[Hostile], None]) -> None:
     """4,000 of each of twenty pieces: the other project is answered, nothing is lost, the service is the same."""
     place(hostile)

@@ -124,8 +124,10 @@ def test_repeated_pieces_are_looked_at_a_few_times(shape: str, work: _Work) -> N
         "INSERT INTO t (a, password) VALUES (" + "'" * 2_001,
         "INSERT INTO t (a, password) VALUES (" + " " * 1_900 + "'a' 'b')",
         "password: |\n  x" + " " * 20_000 + "x",
+        "the password:\n" + " " * 60_000 + "x",
+        "-----BEGIN PRIVATE KEY-----\n" + " " * 60_000 + "\n-----END PRIVATE KEY-----",
     ],
-    ids=["quotes", "spaces in a row", "spaces in a block"],
+    ids=["quotes", "spaces in a row", "spaces in a block", "spaces below a name", "spaces in a key"],
 )
 def test_what_fits_no_pattern_is_given_up(text: str) -> None:
     """A long run that may be taken apart in many ways ends the search; it once went on for ever."""
