@@ -15,9 +15,11 @@ class Stalling:
         self.timeout_s = 0.0
 
     def settimeout(self, seconds: float) -> None:
+        """Keep the time limit."""
         self.timeout_s = seconds
 
     def recv_into(self, view: memoryview) -> int:
+        """Give the next bytes."""
         if not self._data:
             raise TimeoutError
         given = self._data[: len(view)]
