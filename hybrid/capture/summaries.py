@@ -75,6 +75,8 @@ _UNDONE = re.compile(
     r"(?:[^.;]{0,60}\byet\b| (?:yet )?(?:add|change|do|finish|fix|implement|solve|touch)(?:ed|ne)?\b)"
 )
 """Pattern of a sentence of what is left to do, whatever else it says."""
+_NO_STATEMENT = ("?", ":", ":.")
+"""Ends of questions, and of sentences that announce what follows."""
 _NEXT = re.compile(r"(?i)^\W*(?:to ?do|next(?: steps?)?)\W*[:,]\s*")
 """Pattern of the words before such a sentence that its field says too."""
 
@@ -87,10 +89,13 @@ def summarise(request: str, agent_text: str, observed: Sequence[Extracted]) -> S
         agent_text: The last text of the agent, of which the last 40,000 characters count; may be empty.
         observed: The observations of its tools' uses in the turn, in order.
     """
-    parts = _parts(agent_text[-_MAX_AGENT_CHARS:])
+    parts, unplaced = _parts(agent_text[-_MAX_AGENT_CHARS:])
     whole = " ".join(one_line(_MARKS.sub("", line)) for line in _FENCE.sub("", agent_text).splitlines() if line.strip())
-    if len(whole) <= MAX_FIELD_CHARS and not (parts["learned"] or parts["next_steps"]):
+    is_short, n_placed = len(whole) <= MAX_FIELD_CHARS, sum(len(one) for said in parts.values() for one in said)
+    if is_short and not (parts["learned"] or parts["next_steps"]):
         parts["completed"] = [whole]  # A short answer says itself best.
+    elif is_short or n_placed < LEAST_ANSWER_CHARS:
+        parts["learned"] = unplaced + parts["learned"]
     told = {field: _gist(" ".join(said), MAX_FIELD_CHARS) for field, said in parts.items()}
     told["investigated"] = told["investigated"] or _looked_at(observed)
     if len(told["completed"]) < LEAST_ANSWER_CHARS:  # `Done.` does not say what was done.
@@ -98,9 +103,13 @@ def summarise(request: str, agent_text: str, observed: Sequence[Extracted]) -> S
     return Summarised(request=_gist(request, MAX_REQUEST_CHARS), **told)
 
 
-def _parts(text: str) -> dict[str, list[str]]:
-    """Return the sentences of an agent's text by the field that their heading names, else by their own words."""
+def _parts(text: str) -> tuple[dict[str, list[str]], list[str]]:
+    """Return the sentences of an agent's text by the field that their heading names, else by their own words.
+
+    Beside these, the statements that fit no field.
+    """
     parts: dict[str, list[str]] = {field: [] for field in _FIELDS}
+    unplaced: list[str] = []
     field, level = "", 0
     for line in _FENCE.sub("", text).splitlines():
         heading = _HEADING.match(line)
@@ -119,7 +128,9 @@ def _parts(text: str) -> dict[str, list[str]]:
                 target = of_lead or field or _field_of_sentence(sentence)
                 if target:
                     parts[target].append(_NEXT.sub("", sentence) if target == "next_steps" else sentence)
-    return parts
+                elif not sentence.endswith(_NO_STATEMENT):
+                    unplaced.append(sentence)
+    return parts, unplaced
 
 
 def _field_of(heading: str) -> str:
@@ -127,7 +138,7 @@ def _field_of(heading: str) -> str:
 
 
 def _field_of_sentence(sentence: str) -> str:
-    if sentence.endswith(("?", ":", ":.")):
+    if sentence.endswith(_NO_STATEMENT):
         return ""
     if _UNDONE.search(sentence):
         return "next_steps"

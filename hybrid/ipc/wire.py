@@ -22,6 +22,9 @@ MAX_BYTES = 64_000_000
 LARGE_BYTES = 1_000_000
 """Bytes from which on a service reads messages one after the other: each takes several times its length of memory."""
 
+_STALL_S = 1.0
+"""Seconds without a byte after which the rest of such a message is given up: others wait for it to be there."""
+
 _HEAD = 4
 """Bytes of a length before a part or message."""
 
@@ -115,7 +118,7 @@ class Connection:
         if length > LARGE_BYTES:
             before()
             # Only now, since the room for a message is taken as a whole.
-            body = self._filled(body.ljust(length, b"\0"), LARGE_BYTES, timeout_s)
+            body = self._filled(body.ljust(length, b"\0"), LARGE_BYTES, timeout_s, stall_s=_STALL_S)
         parts = unpacked(body)
         if len(parts) < least:
             raise WireError(f"not a message: {len(parts)} parts of {least}")
@@ -129,8 +132,15 @@ class Connection:
         """Close the connection; a second call does nothing."""
         self._sock.close()
 
-    def _filled(self, data: bytearray, begin: int, timeout_s: float) -> bytearray:
-        """Return the data, filled from a position to its end with bytes that arrive within the time."""
+    def _filled(self, data: bytearray, begin: int, timeout_s: float, *, stall_s: float | None = None) -> bytearray:
+        """Return the data, filled from a position to its end with bytes that arrive within the time.
+
+        Args:
+            data: The data, of its whole length.
+            begin: Position of the first byte to fill.
+            timeout_s: Seconds for all of it.
+            stall_s: Seconds for the next bytes; None for all that are left.
+        """
         view = memoryview(data)[begin:]
         until_s = time.monotonic() + timeout_s
         while view:
@@ -138,7 +148,7 @@ class Connection:
             if left_s <= 0:
                 raise WireError("no answer in time", is_timeout=True)
             try:
-                self._sock.settimeout(left_s)
+                self._sock.settimeout(min(left_s, stall_s or left_s))
                 n_bytes = self._sock.recv_into(view[: 1 << 20])
             except OSError as error:
                 raise WireError(f"no answer: {error}", is_timeout=isinstance(error, TimeoutError)) from error

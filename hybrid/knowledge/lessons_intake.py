@@ -302,7 +302,7 @@ def write_down(stores: Stores, found: Sequence[CapturedLesson], today: date) -> 
                 is_busy = True
                 told.update({number: (f"{NOT_RECORDED} YET: {one.title} ({error})", None) for number, one in mine})
         for number, one in mine if store is None else ():
-            told[number] = f"{NOT_RECORDED}: {one.title} (no project here; `SYSTEM LESSON:` is for all projects)", None
+            told[number] = f"{NOT_RECORDED}: {one.title} (no project here; type `SYSTEM LESSON:` by itself)", None
     outcomes = [told[number] for number in sorted(told)]
     lessons = tuple(lesson for _, lesson in outcomes if lesson is not None)
     return IntakeReport(tuple(notice for notice, _ in outcomes), lessons, is_busy)

@@ -251,7 +251,8 @@ def _outside(elements: re.Pattern[str], text: str, *, is_greedy: bool) -> Iterat
     at = 0
     for opening in elements.finditer(text):
         closing = [end for end in ends.get(opening["name"].lower(), ()) if end[0] >= opening.end()]
-        if opening.start() < at or not closing:
+        is_quoted = text[opening.start() - 1 : opening.start()] in ("`", "'", '"')
+        if opening.start() < at or not closing or is_quoted:
             continue
         _, end = closing[-1 if is_greedy else 0]
         # Within a sentence it is a word about such an element.

@@ -193,6 +193,22 @@ def test_an_answer_about_the_project_is_a_summary_without_a_tool(talk: Talk) -> 
     assert ["When does PaymentClient.retry send a request again?", "How are refunds to be made?"] == summaries(talk)
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "`charge` in src/payments/client.py reads the key of the sandbox, even at night. I did not fix it yet.",
+        " ".join(f"Step {n} in src/payments/client.py hands its charge to the next one." for n in range(12)),
+    ],
+    ids=["short, half of it to do", "long, of plain statements"],
+)
+def test_an_answer_whose_sentences_fit_no_field_is_remembered(talk: Talk, answer: str) -> None:
+    """It was dropped as small talk, since its summary had none of it."""
+    chat(talk, "asked", "Which key does a charge use at night?", answer)
+
+    assert ["Which key does a charge use at night?"] == summaries(talk)
+    assert answer[:60] in given(talk, "later", "what happened in the last session?")
+
+
 def test_facts_that_were_written_down_are_given(talk: Talk) -> None:
     """Not only who noted them."""
     key = talk.workspace().require_project().key

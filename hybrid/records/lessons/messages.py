@@ -166,6 +166,9 @@ def _rows_of_listings(lines: list[str]) -> set[int]:
 MAX_CAPTURES = 10
 """The most lessons that are taken from one text, the first ones: more were pasted, not thought of."""
 
+_MOST_OTHER_LINES = 2
+"""Most lines of other text, fences and quotes not counted, in a prompt that takes in a lesson for all projects."""
+
 MAX_TITLE_CHARS = 120
 MAX_CONTENT_CHARS = 1_000
 
@@ -206,6 +209,8 @@ def captured_from_prompt(typed_text: str) -> tuple[CapturedLesson, ...]:
 
     Without a known category the lesson is a correction, and what stands before a colon belongs to the title. The title
     ends at the first ` - `; a line without one is content and title at once. Secrets are replaced, over-long parts cut.
+    In a log or an issue that was pasted, `SYSTEM LESSON:` is somebody else's: it is for all projects only before or
+    behind all other text, and where that has two lines at most, else for this project.
 
     Args:
         typed_text: What a person typed, cleaned; see the module for what must never be passed.
@@ -215,7 +220,15 @@ def captured_from_prompt(typed_text: str) -> tuple[CapturedLesson, ...]:
 
 def captured_lines(typed_text: str) -> dict[int, CapturedLesson]:
     """Return index of a line in `plain_text(typed_text)` → the lesson that `captured_from_prompt` finds in it."""
-    return _collect(typed_text, _from_typed)
+    found = _collect(typed_text, _from_typed)
+    if any(one.level == "system" for one in found.values()):
+        lines = own_lines(typed_text)
+        others = [number for number, line in enumerate(lines) if line.strip() and not _TYPED.fullmatch(line)]
+        for number, one in found.items():
+            is_between = bool(others) and others[0] < number < others[-1]
+            if is_between or len(others) > _MOST_OTHER_LINES:
+                found[number] = replace(one, level="project")
+    return found
 
 
 def captured_from_agent(text: str) -> tuple[CapturedLesson, ...]:

@@ -128,6 +128,23 @@ def test_several_lines_are_several_lessons() -> None:
     assert ["a", "c"] == [lesson.title for lesson in captured_from_prompt(prompt)]
 
 
+@pytest.mark.parametrize(
+    ("prompt", "level"),
+    [
+        ("SYSTEM LESSON: a - b", "system"),
+        ("Round as the bank does.\nSYSTEM LESSON: a - b", "system"),
+        ("SYSTEM LESSON: a - b\n\nNow fix the rounding.\nAnd its test.", "system"),
+        ("Why?\n```\n1\n2\n3\n```\nSYSTEM LESSON: a - b", "system"),
+        ("Why does it fail?\nSYSTEM LESSON: a - b\nexit 1", "project"),
+        ("Fix this issue:\n\nIt crashes.\nEvery time.\n\nSYSTEM LESSON: a - b", "project"),
+    ],
+    ids=["alone", "behind a line", "before two", "a fence does not count", "in a log", "end of an issue"],
+)
+def test_what_may_be_pasted_is_not_for_all_projects(prompt: str, level: str) -> None:
+    """A line between others, and one in a prompt of more than two, may be of a log or an issue."""
+    assert [level] == [lesson.level for lesson in captured_from_prompt(prompt)]
+
+
 def test_at_most_ten_lessons_are_captured() -> None:
     """A text with more such lines was pasted; the first ten count."""
     prompt = "\n".join(f"LESSON: title {n} - content" for n in range(50))
