@@ -19,7 +19,7 @@ import hybrid
 from hybrid.answer.events import answer, has_effects
 from hybrid.answer.recording import record_error
 from hybrid.answer.turn import Turn
-from hybrid.base.errors import BusyError
+from hybrid.base.errors import BusyError, HybridError
 from hybrid.base.home import is_switched_off
 from hybrid.daemon.freshness import Freshness
 from hybrid.daemon.worker import Cleaner, RecordsReader
@@ -112,6 +112,9 @@ class Batches:
                 kinds.memory(workspace)
         except MemoryBusyError:
             self.expect(workspace, environ)
+        except (HybridError, OSError) as error:
+            # The other memories that are due must not wait for this one; its own next event expects it again.
+            record_error(workspace, None, error)
 
 
 # --- the service ------------------------------------------------------------------------------------------

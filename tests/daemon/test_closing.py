@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
+import time
 from typing import TYPE_CHECKING
 
+from hybrid.daemon.service import Batches
 from tests.support.agent import Agent, until
+from tests.support.records import new_talk
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.support.builders import Shop
 
 GIVEN = {
@@ -60,3 +66,21 @@ def test_without_a_service_the_next_prompt_closes_it_before_it_searches(agent: A
     edit(alone)
 
     assert "[memory]" in alone.prompt(ASK, "next").text
+
+
+def test_a_memory_that_cannot_be_closed_keeps_no_other_waiting(tmp_path: Path) -> None:
+    """Two memories are due, and a newer version wrote the first: the log says so, the second gets its observation."""
+    newer, whole = (new_talk(tmp_path / name, {}) for name in ("newer", "whole"))
+    given = {"file_path": str(whole.root / "src/payments/client.py"), **GIVEN}
+    whole.tell("PostToolUse", tool="Edit", tool_input=given, tool_response={})
+    newer.home.mkdir(parents=True, exist_ok=True)
+    with contextlib.closing(sqlite3.connect(newer.home / "memory.db")) as db:
+        db.execute("PRAGMA user_version = 1000")
+    batches = Batches(lambda _: whole.kinds)
+    for talk in (newer, whole):
+        batches.expect(talk.workspace(memory_batch_window_ms=1), {}, is_now=True)
+    time.sleep(0.01)  # The window of the batch is a millisecond.
+    batches.close_due()
+
+    assert 0 == whole.kinds.stores.memory(whole.workspace()).n_waiting()
+    assert [True] == [bool(event.get("error")) for event in newer.log()]
