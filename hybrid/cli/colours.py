@@ -11,7 +11,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-from hybrid.cli.common import say
+from hybrid.cli.common import say_lines
 from hybrid.cli.streams import marked_path
 from hybrid.render.marks import harmless, harmless_line, without_marks
 from hybrid.render.visible import visible
@@ -166,8 +166,8 @@ class PlaceLinks:
     def __init__(self, links: str, root: str) -> None:
         self._look = look_of(sys.stdout, links)
         self._root = root
-        self.write: Callable[[str], None] = write_line if self._look else say
-        """Writes a line with links."""
+        self.write: Callable[[Sequence[str]], None] = write_lines if self._look else say_lines
+        """Writes lines with links."""
 
     def put_in(self, line: str, items: Iterable[Mapping[str, Any]]) -> str:
         """Return a line with the places of the items of an event as links; as it is where there are no links."""
@@ -186,3 +186,9 @@ class PlaceLinks:
 def write_line(text: str) -> None:
     """Write a line that holds sequences of this module to standard output."""
     marked_path(sys.stdout).write(f"{text}\n")
+
+
+def write_lines(lines: Iterable[str]) -> None:
+    """Write lines as `write_line` does."""
+    for line in lines:
+        write_line(line)

@@ -163,6 +163,12 @@ def say(text: str) -> None:
     sys.stdout.write(f"{text}\n")
 
 
+def say_lines(lines: Sequence[str]) -> None:
+    """Print lines at once, so that a mark that begins in one and ends in the next is seen as a mark."""
+    if lines:
+        say("\n".join(lines))
+
+
 def say_frame(text: str) -> None:
     """Print a frame of our own, whose marks stay unchanged; its content was neutralised when it was rendered."""
     marked_path(sys.stdout).write(f"{text}\n")
@@ -178,8 +184,7 @@ def print_done(args: argparse.Namespace, form: Mapping[str, Any], *lines: str) -
     if args.json:
         print_json(form)
     elif not args.quiet:
-        for line in lines:
-            say(line)
+        say_lines(lines)
 
 
 def print_found(
@@ -187,7 +192,7 @@ def print_found(
     form: Mapping[str, Any],
     lines: Sequence[str],
     nothing: str = "",
-    write: Callable[[str], None] = say,
+    write: Callable[[Sequence[str]], None] = say_lines,
 ) -> int:
     """Print what a command found, with `--quiet` too, and return the exit code.
 
@@ -196,7 +201,7 @@ def print_found(
         form: Printed with `--json`, also when nothing was found.
         lines: Printed otherwise: what was found, of which each may have several lines of text.
         nothing: Printed when there are no lines, and no `--json`; empty for no text.
-        write: Writes one of them.
+        write: Writes them.
 
     Returns:
         0 when there are lines, 1 when there are none.
@@ -204,8 +209,7 @@ def print_found(
     if args.json:
         print_json(form)
     else:
-        for line in lines:
-            write(line)
+        write(lines)
         if nothing and not lines:
             say(nothing)
     return 0 if lines else 1

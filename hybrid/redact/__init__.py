@@ -18,7 +18,7 @@ from hybrid.redact.commands import COMMAND_WORDS, RULE_WORDS, command_passwords
 from hybrid.redact.foreign import with_ascii_signs
 from hybrid.redact.forms import private_keys, recovery_codes, tokens
 from hybrid.redact.names import telling_places
-from hybrid.redact.patterns import Secret, lower_case, pieces_of, possible, with_lines
+from hybrid.redact.patterns import Secret, lower_case, pieces_of, possible, unmarked, with_lines
 from hybrid.redact.values import is_generated, is_plain_id
 
 if TYPE_CHECKING:
@@ -150,11 +150,12 @@ def find_secrets(text: str) -> list[Secret]:
 
 def _all_secrets(text: str, *, depth: int = 0) -> Iterator[Secret]:
     """Yield what each finder finds, in no order; spans may overlap, and one may come twice."""
-    lined = with_lines(text)
+    plain = unmarked(text)
+    lined = with_lines(plain)
     pieces = pieces_of(lined)
     if depth < _MAX_ENCODED and "%" in pieces.letters and compiled(_ENCODED_SIGN).search(pieces.letters):
         yield from _percent_encoded(text, depth)
-    yield from private_keys(text)
+    yield from private_keys(plain)
     yield from tokens(text, pieces)
     if "//" in pieces.letters:
         yield from url_passwords(text, pieces.letters)

@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 _URL_PASSWORD = r"[^\s:/@?#\"'`<>]{0,128}:([^\s/@\"'`<>]{1,256})@(?=[\w.\[$-])"
 _URL_USER = r"([^\s:/@?#\"'`<>\\]{16,256})@(?=[\w.\[$-])"
 _KEYED_PATHS = Phrases(
-    *"invite hook hooks trigger webhook webhooks t ping live live2 app private appid hmac code".split()
+    *"invite incomingwebhook hook hooks trigger webhook webhooks t ping live live2 app private appid hmac code".split()
 )
 _URL_KEY = (
-    r"(?:/(?:invite|hooks?|trigger|webhooks?|t|ping|live2?|app)/|/private-|[?&](?:appid|hmac|code)=)"
+    r"(?:/(?:invite|IncomingWebhook|hooks?|trigger|webhooks?|t|ping|live2?|app)/|/private-|[?&](?:appid|hmac|code)=)"
     r"(?P<key>[\w-]{15,256})(?=[/?&\s\"'<>)`]|$)"
 )
 """Pattern of a key in the path of an address, which lets in whoever knows it, and the words before such keys."""
 _MAX_BEFORE_KEY = 160
-_DSN = r"[\"'`\s=][\w.+-]{0,64}:([^\s\"'`/@]{3,128})$"
+_DSN = r"(?:^|[\"'`\s=])[\w.+-]{0,64}:([^\s\"'`/@]{3,128})$"
 _THIN = r"[\w.$-]{1,64}/\"?([^\s\"'`/@]{3,128})\"?@"
 HEADER_NAMES = ("authorization", "api-key", "auth-token", "private-token", "vault-token", "access-token")
 COOKIE_NAMES = ("cookie", "curl", "connect.sid", "_session", "aspnetcore.", "sessionid")
@@ -44,8 +44,8 @@ _SESSION_COOKIES = Phrases(*COOKIE_NAMES[2:])
 _AUTH = Phrases("_auth", '"auth')
 _QUOTE = r"\\{0,4}[\"'`]"
 _HEADER_REST = (
-    rf"(?:(?:(?:{_QUOTE})?\]?\s{{0,3}}[:=,]|\|)\s{{0,3}}(?:\[\s{{0,3}})?(?:{_QUOTE})?|\s{{1,3}}{_QUOTE}(?=basic\s|bearer\s))"
-    r"(?:([A-Za-z][A-Za-z0-9-]{1,19})(?:\s{1,3}|\s{0,3}\\{0,4}\s?\n\s{0,20})(?:token=\"?)?)?([A-Za-z0-9._~+/=:@|-]{6,4096})"
+    rf"(?:(?:(?:{_QUOTE})?\]?\s{{0,3}}(?:=>|[:=,])|\|)\s{{0,3}}(?:\[\s{{0,3}})?(?:{_QUOTE})?|\s{{1,3}}{_QUOTE}(?=basic\s|bearer\s))"
+    r"(?:([A-Za-z][A-Za-z0-9-]{1,19})(?:\s{1,3}|\s{0,3}\\{0,4}\s{0,4}\n\s{0,20})(?:token=\"?)?)?([A-Za-z0-9._~+/=:@|-]{6,4096})"
 )
 _PARAMETER = r"(?:response|signature|oauth_token|oauth_signature|mac|token|api_key|sig)=\\{0,4}\"?([^\s\",\\]{8,1024})"
 _COOKIE_HEADER = r"cookie\\{0,4}[\"']?[:,][^\S\n]{0,3}\\{0,4}[\"']?(?P<cookies>[^\n\"']{8,4096})"

@@ -44,7 +44,11 @@ _BEFORE_COMMAND = frozenset(" \t\n\r\"'`/\\;|&($[{=>:→,+n")
 _OPTIONS: tuple[tuple[str, str, str], ...] = (
     # first letters of its options, words in the names of the tools, what stands right before a password
     ("uU-", "curl", rf"(?:-u|-U|--user){_GAP}?(?={_QUOTE}?[\w-]{{20,128}}:{_QUOTE}?(?:\s|$))"),
-    ("uU-", "curl etcdctl govc", rf"(?:-u|-U|--user|--proxy-user){_GAP}?(?={_QUOTE}?(?P<user>[\w.@%+/-]{{1,64}}:))"),
+    (
+        "uU-sSkLfiv",
+        "curl etcdctl govc",
+        rf"(?:-[sSkLfiv]{{0,6}}[uU]|--user|--proxy-user){_GAP}?(?={_QUOTE}?(?P<user>[\w.@%+/-]{{1,64}}:))",
+    ),
     ("p", "mysql mariadb", r"-p(?=\S)"),
     ("p", "sshpass mongo", rf"-p{_GAP}?"),
     ("P", "sqlcmd bcp unzip zip mosquitto ipmitool", rf"-P{_GAP}?"),
@@ -69,7 +73,7 @@ _OPTIONS: tuple[tuple[str, str, str], ...] = (
     ("U-", "smbclient rpcclient smbmap", rf"(?:-U|--user){_GAP}?(?={_QUOTE}?(?P<user>[\w.\\/@-]{{1,64}}%))"),
     ("u", "lftp", rf"-u{_GAP}?(?={_QUOTE}?(?P<user>[\w.@-]{{1,64}},))"),
     ("as", "ldappasswd", rf"-[as]{_GAP}"),
-    ("t", "influx gotify", rf"-t{_GAP}"),
+    ("t", "influx gotify codecov", rf"-t{_GAP}"),
     ("T", "zerotier-cli", r"-T"),
     ("n", "transmission-remote", rf"-n{_GAP}"),
     ("y", "nsupdate dig", rf"-y{_GAP}(?={_QUOTE}?(?P<user>[\w.-]{{1,40}}:[\w.-]{{1,64}}:))"),
@@ -77,7 +81,7 @@ _OPTIONS: tuple[tuple[str, str, str], ...] = (
     ("AX", "snmp", rf"-[AX]{_GAP}"),
     ("c", "snmp", rf"-c{_GAP}(?=\S*[A-Z\d])"),
     ("p", "psexec security esxcli certutil rdesktop rabbitmqadmin cqlsh twine elasticsearch-users az", rf"-p{_GAP}"),
-    ("aA", "http xh", rf"-a{_GAP}(?={_QUOTE}?(?P<user>[\w.@+-]{{1,64}}:)?)"),
+    ("aA-", "http xh", rf"(?:-a|--bearer){_GAP}(?={_QUOTE}?(?P<user>[\w.@+-]{{1,64}}:)?)"),
     ("b", "oathtool", rf"-b{_GAP}"),
     ("c", "esxcli ttyd", rf"-c{_GAP}"),
     ("k", "dotnet", rf"-k{_GAP}"),
@@ -243,6 +247,8 @@ _RULES: tuple[tuple[str, str], ...] = (
     *((word.lower(), re.escape(word.lower()) + rest) for word, rest in _SPELLED.items()),
     *((word, re.escape(word) + _PRINTED) for word in _TO_PRINT),
     ("wpa_passphrase", rf"wpa_passphrase[ \t]+(?:\"[^\"\n]{{1,64}}\"|[^\s}}]{{1,64}})[ \t]+{_VALUE}"),
+    ("secret_id", rf"secret_id[^\S\n]{{2,40}}(?P<sure>{_UUID})"),
+    ("secret generic", rf"secret\sgeneric\b[^\n|;&]{{0,200}}?--from-literal[= ]{_QUOTE}?[\w.-]+=(?=\S*\d){_VALUE}"),
     ("securestring", rf"securestring\s*\|\s*{_VALUE}\s*\|"),
     ("net use", rf"net\s+use\s+(?:\w:\s+)?\\\\\S{{1,200}}\s+/user:\S{{1,80}}\s+{_VALUE}"),
     ("net use", rf"net\s+use\s+(?:\w:\s+)?\\\\\S{{1,200}}\s+(?=\S+\s+/){_VALUE}"),
@@ -260,7 +266,7 @@ _DECODED = (
     r"echo\s+(?:-n\s+)?(?P<value>[A-Za-z0-9+/]{12,512}={0,2})\s\|\sbase64\s+(?:-d|-D|--decode)"
     r"\s*(?:\n(?P<plain>\S{4,256}))?(?:\n|$)"
 )
-_TO_KEY = rf"(?<=key <\()echo\s+{_VALUE}"
+_TO_KEY = rf"(?:(?<=key <\()|(?<=file[ =]<\())echo\s+{_VALUE}"
 _HERE_TOOL = (
     r"(?i:(?:^|[\s;&|(\"'`])(?:kinit|cryptsetup|chpasswd|passwd|smbpasswd|su|openconnect)\b|-stdin|--with-token|phrase-fd"
     r"|\bsudo\b[^\n|;]{0,60}\s-S\b|\bsecrets?\s(?:create|put|set|add)\b"

@@ -57,9 +57,9 @@ FOREIGN_WORDS = frozenset((*_NAME_OF_SPACED, *_NAME_OF_UNSPACED))
 ASCII_WORDS = tuple(word for word in _NAME_OF_SPACED if word.isascii())
 OTHER_WORDS = tuple(word for word in (*_NAME_OF_SPACED, *_NAME_OF_UNSPACED) if not word.isascii())
 
-_FOREIGN_SIGNS = "：＝（）。，、；！？「」『』«»│┃║"
-_SIGNS = str.maketrans(_FOREIGN_SIGNS, ':=()      """"""|||')
-"""Signs and quotes of other scripts → those of ASCII; a space for one that ends a sentence or a part of it."""
+_FOREIGN_SIGNS = "：＝（）。，、；！？「」『』«»│┃║\u00a0\u202f\u3000"
+_SIGNS = str.maketrans(_FOREIGN_SIGNS, ':=()      """"""|||   ')
+"""Signs and quotes of other scripts → those of ASCII; a space for other spaces and what ends part of a sentence."""
 _ANY_UNSPACED = "|".join(_NAME_OF_UNSPACED)
 _IS = rf"(?i:({_ANY_UNSPACED}))(?:是|为|為|は|が|는|은|가|이)(?P<sign>[^\S\n]{{0,3}}[:=])?"
 """Pattern of such a word with the syllable that says `is`, and a sign behind it."""

@@ -333,6 +333,9 @@ def _of_rows(text: str, at: int, mark: str, n_cells: int, columns: dict[int, Cla
         end = end if end >= 0 else min(len(text), at + 4 * _MAX_LINE)
         cells = text[at:end].split(mark)
         if len(cells) != n_cells:
+            if not text[at:end].strip(" \r+-=:|"):  # The line below the head.
+                at = end + 1
+                continue
             return
         for number, cell in enumerate(cells):
             value = cell.strip(" \r\"'`")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
+from hybrid.base.patterns import compiled
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -37,11 +39,26 @@ def with_lines(text: str) -> str:
 
     In JSON, and in JSON within JSON, a file is one line; what belongs to one of its lines is told by its lines.
     """
-    if "\x1b" in text:  # Colours of a terminal.
-        text = re.sub(r"\x1b\[[\d;]{0,12}m", lambda match: " " * len(match.group()), text)
-    if "\\" not in text:
-        return text
-    return text.replace("\\n", " \n").replace("\\t", " \t").replace("\\r", "  ")
+    for level in (4, 2, 1) if "\\\\" in text else (1,) if "\\" in text else ():
+        escape, gap = "\\" * level, " " * level
+        text = text.replace(f"{escape}n", f"{gap}\n").replace(f"{escape}t", f"{gap}\t").replace(f"{escape}r", f"{gap} ")
+    return text
+
+
+def unmarked(text: str) -> str:
+    """Return the text with spaces for what tools put before its lines, and for colours; offsets stay."""
+    for pattern in (_COLOUR, _BEFORE_LINE):
+        if pattern is _BEFORE_LINE or "\x1b" in text:
+            text = compiled(pattern, re.MULTILINE).sub(lambda match: " " * len(match.group()), text)
+    return text
+
+
+_COLOUR = r"\x1b\[[\d;]{0,12}m"
+_BEFORE_LINE = (
+    r"^(?:(?:[^\s\n]{1,60}\t[^\t\n]{1,60}\t)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]?\d{0,9}Z "
+    r"|[\w-]{0,80}[./][\w./-]{0,160}-\d{1,6}-|[\w.-]{1,40}-\d{1,3} {1,20}\| | {0,6}\d{1,6}→| {1,5}\d{1,6}\t)"
+)
+"""Pattern of what tools put before a line: job and time in CI, grep's place, a container's name, a number."""
 
 
 class Pieces(NamedTuple):

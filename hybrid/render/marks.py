@@ -10,7 +10,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Any, cast
 
-from hybrid.render.visible import visible, visible_line
+from hybrid.render.visible import HIDDEN, visible, visible_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -63,7 +63,9 @@ _TAG_NAMES = (
     r"command-(?:name|message|args)",
     r"bash-(?:input|stdout|stderr)",
     r"untrusted_context",
-    r"environment_context",
+    r"environment[\W_](?:context|details)",
+    r"turn[\W_]aborted",
+    r"user[\W_](?:instructions|query)",
     r"persisted[\W_]output",
     r"new[\W_]diagnostics",
     r"ide[\W_](?:opened[\W_]file|selection|diagnostics)",
@@ -74,17 +76,19 @@ _TAG_NAMES = (
     r"qwen:[\w-]*",
     r"antml:[\w-]*",
 )
-_ROLE_TAGS = r"(?:system|human|assistant)\s{0,8}/?(?:>|\s[^<>\n]{0,200}>)"
-"""Pattern of tags of one common word; a type parameter (`List<System>`) follows a name and is none."""
-
 _OPENING = r"(?P<at><|&(?:amp;){0,4}(?:lt|#0{0,8}60|#x0{0,8}3c);?|%(?:25){0,4}3c|\\{1,4}(?:u00|x|u\{)3c\}?)"
 """Pattern of an opening angle bracket, also as HTML, a URL or JSON writes it, since a reader may decode it."""
+_CLOSING = r"(?:>|&(?:amp;){0,4}(?:gt|#0{0,8}62|#x0{0,8}3e);?|%(?:25){0,4}3e|\\{1,4}(?:u00|x|u\{)3e\}?)"
+_ROLE_TAGS = rf"(?:system|human|assistant)\s{{0,8}}/?(?:\s[^<>\n]{{0,200}}?)?{_CLOSING}"
+"""Pattern of tags of one common word; a type parameter (`List<System>`) follows a name and is none."""
 
 _RULES = (
     (re.compile(rf"{_OPENING}(?:[\s/\\]|%2f|&#47;)*(?:{'|'.join(_TAG_NAMES)})", re.IGNORECASE), "‹"),
-    (re.compile(rf"(?<![\w.])(?P<at><)[\s/\\]*{_ROLE_TAGS}", re.IGNORECASE), "‹"),
-    (re.compile(r"(?P<at><)(?=[|│¦][\w▁]{2,30}[|│¦]>|<SYS>>|</SYS>>)", re.IGNORECASE), "‹"),
-    (re.compile(r"(?P<at>\[)\s{0,8}/?\s{0,8}INST\s{0,8}\]"), "⁅"),
+    (re.compile(rf"(?<![\w.]){_OPENING}(?:[\s/\\]|%2f|&#47;)*{_ROLE_TAGS}", re.IGNORECASE), "‹"),
+    (re.compile(rf"(?P<at><)/\s{{0,8}}{_ROLE_TAGS}", re.IGNORECASE), "‹"),
+    (re.compile(rf"{_OPENING}\s{{0,8}}[|│¦][\w▁]{{2,30}}[|│¦]{_CLOSING}", re.IGNORECASE), "‹"),
+    (re.compile(r"(?P<at><)</?SYS>>", re.IGNORECASE), "‹"),
+    (re.compile(r"(?P<at>\[)\s{0,8}(?:/?\s{0,8}INST|/\s{0,8}(?i:INST))\s{0,8}\]"), "⁅"),
     # Turns of a conversation. One word of YAML behind `User:` is none, so two words are asked for.
     (re.compile(r"^[^\S\n]*(?:[>*#-]+[^\S\n]*)?(?:H(?i:uman)|A(?i:ssistant))\s{0,8}(?P<at>:)", re.MULTILINE), "∶"),
     (
@@ -108,9 +112,10 @@ _SIGN = re.compile(r"[<&%\\\[:]|hybrid", re.IGNORECASE)
 """Every match of a rule in ASCII contains one of these."""
 
 _LOOK_ALIKES = {
-    **dict.fromkeys("﹤˂ᐸ〈〈⟨❬❮❰≺", "<"),
+    **dict.fromkeys("﹤˂ᐸ⋖ᚲ〈〈⟨❬❮❰≺", "<"),
     **dict.fromkeys("｜∣ǀ", "|"),
     **dict(zip("аесорхуѕіјһԁԛԝкмтпАВЕКМНОРСТХУЅІЈ", "aecopxysijhdqwkmtnABEKMHOPCTXYSIJ", strict=True)),
+    **dict(zip("ɑıօոսցհꜱʀɪɴᴇᴛᴍ", "aionughsrinetm", strict=True)),
     **dict(zip("αοινρτυκΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aoivptukABEZHIKMNOPTYX", strict=True)),
 }
 """Characters that look like others of ASCII, beside those that Unicode itself calls compatible."""
@@ -118,18 +123,18 @@ _LOOK_ALIKES = {
 
 _ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[@-Z\\^_])?")
 _LINE_END = re.compile(r"\r\n?|[\v\f\x1c-\x1e\x85\u2028\u2029]")
-# Controls; soft hyphen and joiners; zero width; bidirectional overrides; variation selectors; tag characters.
-_INVISIBLE = re.compile(
-    "[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e"
-    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e0fff]"
-)
+_INVISIBLE = re.compile(f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in HIDDEN)}]")
+_ACCENTS = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")
 
 
 class _Folds(dict[str, str]):
-    """Character → the ASCII it is compatible with or looks like, nothing for an invisible one, else itself."""
+    """Character → the ASCII it is compatible with or looks like, accents aside, or else itself.
+
+    An invisible character, and an accent of its own, become nothing.
+    """
 
     def __missing__(self, char: str) -> str:
-        folded = _LOOK_ALIKES.get(char) or unicodedata.normalize("NFKC", char)
+        folded = _LOOK_ALIKES.get(char) or _ACCENTS.sub("", unicodedata.normalize("NFKD", char))
         folded = _INVISIBLE.sub("", _LINE_END.sub("\n", folded if folded.isascii() else char))
         self[char] = folded
         return folded
@@ -149,8 +154,7 @@ def plain_text(text: str) -> str:
     if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
         return text
     text = _ESCAPE_SEQUENCE.sub("", text) if "\x1b" in text else text
-    text = _INVISIBLE.sub("", _LINE_END.sub("\n", text))
-    return _LONE_SURROGATE.sub("\ufffd", text)
+    return _INVISIBLE.sub("", _LINE_END.sub("\n", _LONE_SURROGATE.sub("\ufffd", text)))
 
 
 def without_elements(text: str, tags: tuple[str, ...]) -> str:
@@ -234,12 +238,12 @@ def harmless(text: str) -> str:
     Marks of ours and of clients change as in `neutralise`; controls, bidirectional and invisible characters are shown
     as escapes (`visible`). The number of lines stays, and a second pass changes nothing. Linear in the length.
     """
-    return without_marks(visible(text))
+    return visible(without_marks(text))
 
 
 def harmless_line(text: str) -> str:
     """Return text as `harmless` does, for a name that must stay on its line: tabs and line ends are escaped too."""
-    return without_marks(visible_line(text))
+    return visible_line(without_marks(text))
 
 
 def without_marks(text: str) -> str:

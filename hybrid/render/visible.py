@@ -9,7 +9,7 @@ from __future__ import annotations
 
 # `re` and `typing` cost a status line four milliseconds each, so neither is imported here.
 
-_RANGES = (
+HIDDEN = (
     (0x00, 0x08),
     (0x0B, 0x1F),  # All controls of ASCII but tab and line end.
     (0x7F, 0x9F),  # Delete, and the controls that begin a terminal command with one byte of Latin-1.
@@ -35,6 +35,7 @@ _RANGES = (
     (0x1D173, 0x1D17A),
     (0xE0000, 0xE0FFF),
 )
+"""First and last number of each range of characters that nobody sees, or that a terminal obeys."""
 _JOINERS = "\u200c\u200d\ufe0e\ufe0f"
 """Joiners and selectors that emoji and several scripts need; they stay between characters that need them."""
 
@@ -43,7 +44,7 @@ class _Marks(dict[int, "int | str"]):
     """Character number → what is shown for it; filled as characters occur."""
 
     def __missing__(self, number: int) -> int | str:
-        is_hidden = any(first <= number <= last for first, last in _RANGES)
+        is_hidden = any(first <= number <= last for first, last in HIDDEN)
         self[number] = shown = escape(number) if is_hidden else number
         return shown
 

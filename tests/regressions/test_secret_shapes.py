@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SECRETS = [
+    " username |   password\n----------+---------------\n dana     | ⟦otterPier2312⟧\n(1 row)",
+    "root:⟦otterPier2312⟧@tcp(db:3306)/app?parseTime=true",
+    "curl -sSudana:⟦otterPier2312⟧ https://api.acme.dev",
+    "    'Authorization' => 'Bearer ⟦bGvViNVe7Xf4r4wtd6uqvUM8rJb1LcF5eiiZ8ukL⟧',",
+    "secret_id               ⟦2f53b07b-7c12-4764-a990-94d55219f9c9⟧\nsecret_id_accessor      x",
+    "kubectl create secret generic db --from-literal=conn=⟦otterPier2312⟧",
+    "rsync -a --password-file=<(echo ⟦otterPier2312⟧) a b",
     # A value in a structure, in any order of the fields.
     '{"db_password": {"value": "⟦hedgehog7⟧"}}',
     '{"db_password": {"sensitive": true, "type": "string", "value": "⟦horsefly⟧"}, "region": {"value": "eu-west-1"}}',
@@ -122,6 +129,30 @@ INNOCENT = [
     "test_api_key_rotation_2024_works_with_v2_and_v3_clients",
     "path/to/client_session.py,sha256=gjrw-f_ZQOYawQox-0yIMnAcr5bSk05FlIe5zcCGhho,2079",
 ]
+
+
+BEFORE_LINES = ("deploy/prod.conf-12-", "2026-03-02T09:14:55.1234567Z ", "web-1  | ", "    12→", "    12\t")
+"""What grep, CI, Docker and an agent's reader put before each line."""
+OF_LINES = (
+    "curl -u dana:heronQuay4821 https://api.acme.dev",
+    "env:\n  - name: DB_PASSWORD\n    value: heronQuay4821",
+    "passwords:\n  - heronQuay4821\n  - otterPier7733",
+    "Please use this password to proceed:\n\nheronQuay4821\n\nIt is also in a file.",
+)
+
+
+@pytest.mark.parametrize("text", OF_LINES)
+@pytest.mark.parametrize("before", BEFORE_LINES)
+def test_what_a_tool_puts_before_lines_hides_no_secret(before: str, text: str) -> None:
+    """The rules read the lines as they are in the file (#35)."""
+    assert "heronQuay4821" not in redact("\n".join(f"{before}{line}" for line in text.split("\n")))
+
+
+@pytest.mark.parametrize("text", OF_LINES)
+def test_json_within_json_hides_no_secret(text: str) -> None:
+    """Nor do spaces that do not break (#35)."""
+    assert "heronQuay4821" not in redact(json.dumps({"log": json.dumps({"stdout": text})}))
+    assert "heronQuay4821" not in redact(text.replace(" ", "\u00a0"))
 
 
 @pytest.mark.parametrize("marked", SECRETS)
