@@ -320,13 +320,13 @@ def _said(line: bytes) -> Utterance | None:
 def _merged(utterances: Iterator[tuple[Utterance, int]]) -> tuple[AgentText, ...]:
     """Return one text per message id: clients write a message in parts, or once more when it grew."""
     texts: dict[str, AgentText] = {}
-    # Of a message without end each part must not be looked for in all before it, nor joined to them.
+    # A message of very many parts: none is looked for in the text of all before it, nor joined to that.
     parts: dict[str, dict[str, None]] = {}
-    sizes: dict[str, int] = {}
+    sizes: dict[str, int] = {}  # Characters of the parts, each with the blank line behind it.
     for number, (utterance, end) in enumerate(utterances):
         key, text = utterance.id or f"\n{number}", utterance.text
         known, size = parts.setdefault(key, {}), sizes.get(key, 0)
-        if len(text) >= size and text.startswith("\n\n".join(known)):
+        if len(text) + 2 >= size and text.startswith("\n\n".join(known)):
             known.clear()
             size = 0
         elif text in known:

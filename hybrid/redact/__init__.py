@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["REDACT_VERSION", "Secret", "find_secrets", "mask", "masker", "part_masker", "redact"]
 
-REDACT_VERSION = "7"
+REDACT_VERSION = "8"
 """Version of the rules; an index made under other rules is made again, so that no secret lives on in it."""
 
 _TRIGGERS = (*HEADER_NAMES, "_auth", '"auth', *COOKIE_NAMES, *COMMAND_WORDS)

@@ -220,13 +220,15 @@ def test_parts_of_one_message_are_one_text(tmp_path: Path) -> None:
         claude("two", "m1"),
         claude("two", "m1"),
         claude("grow", "m2"),
+        claude("grow.", "m3"),
+        claude("grow..", "m3"),
         claude("growing", "m2"),
         claude("three", "m1"),
     ]
     path = written(tmp_path / "s.jsonl", lines)
 
     texts, offset = agent_texts(path, 0)
-    assert [("one\n\ntwo\n\nthree", "m1"), ("growing", "m2")] == [(text.text, text.id) for text in texts]
+    assert [("one\n\ntwo\n\nthree", "m1"), ("growing", "m2"), ("grow..", "m3")] == [(text.text, text.id) for text in texts]
     assert offset == texts[0].end_offset > texts[1].end_offset
 
 
