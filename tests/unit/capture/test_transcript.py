@@ -228,7 +228,9 @@ def test_parts_of_one_message_are_one_text(tmp_path: Path) -> None:
     path = written(tmp_path / "s.jsonl", lines)
 
     texts, offset = agent_texts(path, 0)
-    assert [("one\n\ntwo\n\nthree", "m1"), ("growing", "m2"), ("grow..", "m3")] == [(text.text, text.id) for text in texts]
+    assert [("one\n\ntwo\n\nthree", "m1"), ("growing", "m2"), ("grow..", "m3")] == [
+        (text.text, text.id) for text in texts
+    ]
     assert offset == texts[0].end_offset > texts[1].end_offset
 
 
