@@ -123,7 +123,7 @@ def _follow(
     try:
         while True:
             for event in reversed(new):
-                links.write(_linked(event, links))
+                links.write([_linked(event, links)])
                 last_id = event.get("id")
             sys.stdout.flush()
             time.sleep(_POLL_S)
