@@ -119,6 +119,7 @@ def test_a_small_week_loses_nothing(
     assert (0, 0, ["ok"]) == (code, form["uses"]["missing"], form["integrity"]), form
     assert (200, 0) == (form["uses"]["different"], form["uses"]["pending"])
     assert form["kills"]["services"] > 0
-    assert (8, 8) == (form["sessions"]["sent"], form["sessions"]["completed"])
+    assert form["sessions"]["acknowledged"] == form["sessions"]["completed"]
+    assert 8 == form["sessions"]["sent"] <= form["sessions"]["acknowledged"] + 2  # Two hooks were killed.
     assert {"PostToolUse", "UserPromptSubmit", "bare_start"} <= form["times"].keys()
     assert not list((tmp_path / "week" / "home" / "run").glob("*.sock")), "the service was left running"

@@ -134,8 +134,11 @@ def _lessons(done: Sequence[Done], folders: Iterable[Path]) -> dict[str, int]:
 
 
 def _sessions(done: Sequence[Done], store: MemoryStore) -> dict[str, int]:
-    found = [store.session(session) for session in _ids(done)]
-    return {"sent": len(found), "completed": sum(one is not None and one.status == "completed" for one in found)}
+    """Sessions by their ends: one whose hook was killed may never have reached the service."""
+    ended = {one.sent.session_id for one in done if one.sent.event == "SessionEnd" and one.is_acknowledged}
+    found = [store.session(session) for session in ended]
+    completed = sum(one is not None and one.status == "completed" for one in found)
+    return {"sent": len(_ids(done)), "acknowledged": len(ended), "completed": completed}
 
 
 def _rows(store: MemoryStore) -> dict[str, int]:
