@@ -32,9 +32,9 @@ def shop(tmp_path: Path) -> Shop:
 def prompt(shop: Shop, text: str, session: str = "later") -> str:
     """What the installed hook gives for a prompt."""
     event = {"session_id": session, "cwd": str(shop.root), "hook_event_name": "UserPromptSubmit", "prompt": text}
-    printed = shop.out(
-        "hook", "run", "--client", "claude", "--event", "UserPromptSubmit", stdin=json.dumps(event).encode()
-    )
+    command = ("hook", "run", "--client", "claude", "--event", "UserPromptSubmit")
+    # A service would outlive the test.
+    printed = shop.out(*command, stdin=json.dumps(event).encode(), HYBRID_DAEMON_ENABLED="false")
     return json.loads(printed)["hookSpecificOutput"]["additionalContext"] if printed else ""
 
 
