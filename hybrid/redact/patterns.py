@@ -47,10 +47,15 @@ def with_lines(text: str) -> str:
 
 def unmarked(text: str) -> str:
     """Return the text with spaces for what tools put before its lines, and for colours; offsets stay."""
-    for pattern in (_COLOUR, _BEFORE_LINE):
-        if pattern is _BEFORE_LINE or "\x1b" in text:
-            text = compiled(pattern, re.MULTILINE).sub(lambda match: " " * len(match.group()), text)
+    if "\x1b" in text:
+        text = compiled(_COLOUR).sub(_blank, text)
+    if any(sign in text for sign in _SIGNS_BEFORE_LINE) or compiled(_NUMBER_OF_GREP).search(text):
+        text = compiled(_BEFORE_LINE, re.MULTILINE).sub(_blank, text)
     return text
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match.group())
 
 
 _COLOUR = r"\x1b\[[\d;]{0,12}m"
@@ -59,6 +64,9 @@ _BEFORE_LINE = (
     r"|[\w-]{0,80}[./][\w./-]{0,160}-\d{1,6}-|[\w.-]{1,40}-\d{1,3} {1,20}\| | {0,6}\d{1,6}→| {1,5}\d{1,6}\t)"
 )
 """Pattern of what tools put before a line: job and time in CI, grep's place, a container's name, a number."""
+# Most texts have none of these, without which no line begins so: the pattern is tried on every line of the others.
+_SIGNS_BEFORE_LINE = ("Z ", "| ", "→", "\t")
+_NUMBER_OF_GREP = r"-\d{1,6}-"
 
 
 class Pieces(NamedTuple):
