@@ -66,7 +66,7 @@ def url_passwords(text: str, letters: str) -> Iterator[Secret]:
 
     References such as `$PASSWORD`, words of examples, and keys that are public are left out.
     """
-    for key in compiled(_URL_KEY).finditer(text) if _KEYED_PATHS.standing(letters) else ():
+    for key in _keys_of_paths(text) if _KEYED_PATHS.standing(letters) else ():
         last = key["key"].rpartition("_")[2]
         before = text[max(0, key.start() - _MAX_BEFORE_KEY) : key.start()].rpartition("://")
         is_address = before[1] and not any(map(str.isspace, before[2]))
@@ -85,6 +85,16 @@ def url_passwords(text: str, letters: str) -> Iterator[Secret]:
         match = compiled(_URL_USER).match(text, end)
         if match is not None and is_generated(match.group(1)) and not _is_public(text, match):
             yield Secret("url_password", *match.span(1))
+
+
+def _keys_of_paths(text: str) -> Iterator[re.Match[str]]:
+    """Yield the matches of `_URL_KEY` behind the first `://` of each line that has one."""
+    seen = 0
+    for start, end in occurrences(text, ("://",)):
+        if start >= seen:
+            line_end = text.find("\n", end)
+            seen = line_end if line_end >= 0 else len(text)
+            yield from compiled(_URL_KEY).finditer(text, start + 1, seen)
 
 
 def dsn_passwords(text: str) -> Iterator[Secret]:
