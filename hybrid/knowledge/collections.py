@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from hybrid.base.digest import chunk_digest
 from hybrid.index.analysis import chunk_text
 from hybrid.records.lore.types import seconds_of
-from hybrid.redact import mask, redact
+from hybrid.redact import MaskedDocuments, redact
 from hybrid.render.frame import Entry, file_entry
 from hybrid.sources.files import FileReader
 from hybrid.sources.records import record_text
@@ -402,8 +402,7 @@ def record_hit(path: str, record: Record) -> Hit:
     )
 
 
-_KEPT_CHARS = 40_000
-"""The most characters of a file whose masked text is kept, so that a service keeps less than ten megabytes."""
+_MASKED = MaskedDocuments(1024)
 
 
 class SpanReader:
@@ -480,7 +479,7 @@ class _File:
     @cached_property
     def masked_lines(self) -> list[str]:
         """The lines with secrets masked, as many as `lines`."""
-        masked = _masked(self._text) if len(self._text) <= _KEPT_CHARS else mask(self._text)
+        masked = _MASKED.mask(self._text)
         return self.lines if masked == self._text else masked.split("\n")
 
 
@@ -488,9 +487,3 @@ class _File:
 def _redacted(path: str) -> str:
     """Return `redact(path)`, kept for the last paths."""
     return redact(path)
-
-
-@lru_cache(maxsize=128)
-def _masked(text: str) -> str:
-    """Return `mask(text)`, kept for the last texts: prompts of a session come back to the same files."""
-    return mask(text)

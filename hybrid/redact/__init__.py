@@ -8,8 +8,11 @@ place and no name passes. Linear in the length.
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from threading import Lock
 from typing import TYPE_CHECKING
 
+from hybrid.base.digest import document_digest
 from hybrid.base.patterns import compiled
 from hybrid.redact.addresses import COOKIE_NAMES, HEADER_NAMES, cookies, dsn_passwords, header_values, url_passwords
 from hybrid.redact.assigned import assigned_values
@@ -24,7 +27,7 @@ from hybrid.redact.values import is_generated, is_plain_id
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["REDACT_VERSION", "Secret", "find_secrets", "mask", "masker", "part_masker", "redact"]
+__all__ = ["REDACT_VERSION", "MaskedDocuments", "Secret", "find_secrets", "mask", "masker", "part_masker", "redact"]
 
 REDACT_VERSION = "8"
 """Version of the rules; an index made under other rules is made again, so that no secret lives on in it."""
@@ -43,8 +46,35 @@ def mask(text: str) -> str:
 
     A secret of several lines becomes `[redacted:kind]` on its first line and `[redacted]` on each further one.
     """
-    secrets = find_secrets(text) or _whole_key(text)
+    secrets = _secrets_of_document(text)
     return _replaced(text, secrets, keeps_lines=True) if secrets else text
+
+
+class MaskedDocuments:
+    """Masks documents and remembers where their secrets are: a prompt comes back to the files of the last one.
+
+    Of a document only its digest and the places of its secrets are kept. May be used by several threads at once.
+    """
+
+    def __init__(self, n_kept: int) -> None:
+        """Set the number of documents, those that were masked last, whose secrets are remembered."""
+        self._n_kept = n_kept
+        self._secrets: OrderedDict[bytes, list[Secret]] = OrderedDict()
+        self._lock = Lock()
+
+    def mask(self, text: str) -> str:
+        """Return `mask(text)`, without another look for secrets in a text that was masked before."""
+        key = document_digest(text)
+        with self._lock:
+            secrets = self._secrets.get(key)
+        if secrets is None:
+            secrets = _secrets_of_document(text)
+        with self._lock:
+            self._secrets[key] = secrets
+            self._secrets.move_to_end(key)
+            if len(self._secrets) > self._n_kept:
+                self._secrets.popitem(last=False)
+        return _replaced(text, secrets, keeps_lines=True) if secrets else text
 
 
 def masker(text: str) -> Callable[[str], str]:
@@ -53,7 +83,7 @@ def masker(text: str) -> Callable[[str], str]:
     Besides what `redact` finds in such a part itself, long pieces of the document's secrets go: a signature may be
     cut within a token, and a line in the middle of a key may be taken for a name.
     """
-    secrets = find_secrets(text) or _whole_key(text)
+    secrets = _secrets_of_document(text)
     pieces = "\n".join(piece for secret in secrets for piece in text[secret.start : secret.end].split())
 
     def without_secrets(part: str) -> str:
@@ -103,6 +133,10 @@ def _may_hold_value(text: str, letters: str) -> bool:
 _MIN_PART = 12
 """Characters of a name or signature from which on it can hold a secret, or so much of one that it matters."""
 _PIECE = rf"[^\s\"'`\\()\[\]{{}}<>,;:]{{{_MIN_PART},}}"
+
+
+def _secrets_of_document(text: str) -> list[Secret]:
+    return find_secrets(text) or _whole_key(text)
 
 
 def _whole_key(text: str) -> list[Secret]:

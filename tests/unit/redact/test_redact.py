@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.redact import Secret, find_secrets, mask, masker, redact
+import hybrid.redact
+from hybrid.redact import MaskedDocuments, Secret, find_secrets, mask, masker, redact
 
 # Made up, and put together from parts so that no scanner takes this file for a leak.
 BODY = "9fQ2xLm7Zt4KcW8bR1vYs6NdHp3JgTa5UeXo0iBq" * 3
@@ -190,6 +191,23 @@ def test_masking_never_changes_the_number_of_lines(lines: list[str]):
 
     assert text.count("\n") == masked.count("\n")
     assert masked == mask(masked)
+
+
+def test_a_document_that_was_masked_is_not_looked_through_again(monkeypatch: pytest.MonkeyPatch):
+    """What is remembered gives the very text of `mask`; the document masked longest ago is forgotten first."""
+    looks: list[str] = []
+    monkeypatch.setattr(hybrid.redact, "find_secrets", lambda text: looks.append(text) or find_secrets(text))
+    first, second, plain = f"a\n{TOKENS[1][1]}\n", f"b\n{BEGIN}\n{BODY[:64]}\n{END}\n", "nothing here\n"
+    documents = MaskedDocuments(2)
+
+    for text in (first, second, first, second, plain, second):
+        assert mask(text) == documents.mask(text)
+    looks.clear()
+    documents.mask(second)
+    documents.mask(plain)
+    assert not looks
+    documents.mask(first)
+    assert [first] == looks
 
 
 def test_code_between_the_marks_of_a_key_stays():
