@@ -31,7 +31,6 @@ COMMANDS = {
     "mcp": ("mcp", "serve an agent's client over MCP: search, read, lessons, memory"),
     "explain": ("explain", "why something was injected, or why it was silent"),
     "log": ("log", "the last decisions"),
-    "top": ("top", "what is decided now, live: what was injected, why or why not, how fast; service and builds"),
     "lore": ("lore", "patterns, decisions and handoffs: list, search, write down, import"),
     "memory": ("memory", "what happened in earlier sessions: recent, search, show, timeline, add, forget, import"),
     "mark": ("mark", "say whether a decision was good or noise"),
@@ -52,6 +51,9 @@ COMMANDS = {
     "eval": ("evaluate", "measure ranking, gate, chunks and speed"),
 }
 """Command → (module in `hybrid.cli`, what it does)."""
+
+_REMOVED = {"top": "use `hybrid log --follow`, `hybrid dashboard` or the status line"}
+"""Command that is gone → what to use instead."""
 
 _READ_STORES = ("log", "memory", "reindex", "search")
 _TELL_OF_INDEXES = ("reindex", "search", "status")
@@ -139,7 +141,13 @@ def _run(argv: Sequence[str], started_s: float, *, is_tolerant: bool = False) ->
         sys.stdout.write(f"hybrid {__version__}\n")
         return 0
     if argv[0] not in COMMANDS:
-        sys.stderr.write(f"hybrid: unknown command {argv[0]!r}; `hybrid --help` lists all\n")
+        advice = _REMOVED.get(argv[0])
+        why = (
+            f"`hybrid {argv[0]}` was removed: {advice}"
+            if advice
+            else f"unknown command {argv[0]!r}; `hybrid --help` lists all"
+        )
+        sys.stderr.write(f"hybrid: {why}\n")
         return 2
     module, parser = command_of(argv[0])
     try:

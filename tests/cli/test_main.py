@@ -61,6 +61,15 @@ def test_unknown_command_is_an_error_that_says_where_to_look(tmp_path: Path) -> 
     assert "hybrid: unknown command 'serach'; `hybrid --help` lists all\n" == done.stderr.decode()
 
 
+def test_a_removed_command_names_what_to_use_instead(tmp_path: Path) -> None:
+    """A command that was removed ends with code 2 and one line about its replacement."""
+    done = hybrid_command("top", "--once", cwd=tmp_path, home=tmp_path / "home")
+
+    assert 2 == done.returncode
+    assert done.stderr.decode().startswith("hybrid: `hybrid top` was removed: use `hybrid log --follow`")
+    assert 1 == len(done.stderr.splitlines())
+
+
 def test_a_reader_that_has_seen_enough_is_no_error(shop: Shop) -> None:
     """`hybrid config | head -1` and `hybrid search --help | head -1` succeed without a word on standard error."""
     for command in ("config", "search --help", "search retry --verbose", "--help"):

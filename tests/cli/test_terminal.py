@@ -41,8 +41,6 @@ COMMANDS = [
     ("log",),
     ("log", "--all", "-n", "50"),
     ("log", "--plot", "--all"),
-    ("top", "--once"),
-    ("top", "--once", "--all"),
     ("explain",),
     ("explain", EVIL),
     ("status", "--table"),
@@ -106,7 +104,7 @@ COMMANDS = [
 JSON_COMMANDS = [
     command
     for command in COMMANDS
-    if command[0] in ("search", "context", "log", "top", "status", "doctor", "projects", "project", "config")
+    if command[0] in ("search", "context", "log", "status", "doctor", "projects", "project", "config")
     and not any(EVIL in word for word in command[:-1])
     and command[0] + command[-1] != "project" + EVIL
     and not {"--table", "get", "--debug", "forget", "--limit"} & {*command}
