@@ -52,7 +52,6 @@ class HooksConfig(Struct, frozen=True):
     session_start: bool
     subagent_reports: bool
     subagent_brief: bool
-    on_need: bool
     notice: bool
 
 
@@ -368,6 +367,8 @@ _OTHER_VARIABLES = {
 """Setting → a second variable for it, known from other memory systems; the setting's own variable goes first."""
 _NO_SETTINGS = ("HYBRID_HOME", "HYBRID_DISABLE")
 """Variables that begin with `HYBRID_` and are known, but set no `section.key`."""
+REMOVED = {"hooks.on_need": "an agent that did not ask is given nothing; leave the setting out"}
+"""Setting that is gone → what to do instead."""
 _NEAR = 0.6
 """Likeness, 0 to 1 as `difflib` counts it, from which a known name is proposed for an unknown one."""
 _MOST_NAME_CHARS = 80
@@ -394,6 +395,8 @@ def check(key: str, value: object) -> object:
     """
     section, _, name = key.partition(".")
     hints = _hints(section)
+    if key in REMOVED:
+        raise ConfigError(f"{key} was removed: {REMOVED[key]}")
     if name not in hints:
         raise ConfigError(f"unknown setting {key}; `hybrid config` lists all")
     hint = hints[name]
@@ -674,6 +677,9 @@ def _unknown_variable(name: str, known: set[str]) -> str:
 
     # All begin alike, which says nothing.
     rests = [variable.removeprefix("HYBRID_") for variable in sorted(known)]
+    for key, advice in REMOVED.items():
+        if name == "HYBRID_" + key.replace(".", "_").upper():
+            return f"{name} is set in the environment, but {key} was removed: {advice}"
     near = get_close_matches(name.removeprefix("HYBRID_").upper(), rests, n=1, cutoff=_NEAR)
     meant = f"; HYBRID_{near[0]} is one" if near else ""
     return f"{name} is set in the environment and is no setting{meant}"

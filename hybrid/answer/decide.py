@@ -6,27 +6,24 @@ Every step that ends in silence says why in `Decision.reason`.
 from __future__ import annotations
 
 import os
-import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.answer.need import is_needed, wanted
 from hybrid.answer.select import Extent, Packer, Selection, gate_form, shown_withheld, verdict_of
 from hybrid.answer.turn import Decision, KindSearch
 from hybrid.base.digest import topic_id
 from hybrid.base.errors import (
     BusyError,
-    HybridError,
     IndexCorruptError,
     IndexMismatchError,
     IndexMissingError,
     IndexUnavailableError,
     ModelError,
 )
-from hybrid.knowledge.collections import FLOOR, FileCollection, RecordCollection, SpanReader
+from hybrid.knowledge.collections import FileCollection, RecordCollection, SpanReader
 from hybrid.knowledge.lessons_intake import is_capturing, without_captures
 from hybrid.knowledge.record_files import record_paths
 from hybrid.models.registry import embedder_info, present_name
@@ -41,7 +38,6 @@ from hybrid.session.ledger import EMPTY, Ledger
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hybrid.answer.need import Cause, Trouble
     from hybrid.answer.turn import Turn, Withheld
     from hybrid.feedback.reasons import ReasonName
     from hybrid.knowledge.collections import Collection
@@ -65,17 +61,6 @@ _REPORT_CHARS = 2_000
 _LEAST_REPORT_CHARS = 50
 """Characters of the shortest report that may bring lessons."""
 _REPORT_HEADING = "Relevant lessons after subagent work"
-_NEED_SHARE = 0.25
-"""Share of the budget for help that nobody asked for."""
-_NEED_POINTERS = 4
-"""Files that such help names at most."""
-_PARTS = re.compile(r"\w+")
-_LEAST_NAME = 4
-"""Characters of the shortest name by which a failure names what a project defines."""
-_NEED_HEADINGS = {
-    "search": "Nearest to what was searched for in vain",
-    "failure": "Nearest to what failed",
-}
 NOTHING_FITS = ("gate", "no_results")
 """Reasons of a silence (`Decision.reason`) that mean: a search found nothing close enough."""
 _LEFT_ALONE = ("opted_out", "machine_made", "subagent_report", "slash_command", "empty", "skip_prefix")
@@ -99,7 +84,6 @@ class _Lookup(Struct, frozen=True):
         topic: The words of a prompt about earlier work that say which it means: the memory is searched for these.
         is_searched: False for a prompt that a rule silences and that looks back all the same: files and lessons have
             nothing to say to it.
-        need: Why nobody asked and an agent is helped all the same; empty for a prompt or a report.
     """
 
     text: str
@@ -107,7 +91,6 @@ class _Lookup(Struct, frozen=True):
     is_back: bool = False
     topic: str = ""
     is_searched: bool = True
-    need: Cause | Literal[""] = ""
 
 
 def decide(turn: Turn) -> Decision:
@@ -137,29 +120,6 @@ def decide(turn: Turn) -> Decision:
     return replace(decision, is_report=is_report)
 
 
-def decide_on_need(turn: Turn, trouble: Trouble) -> Decision | None:
-    """Return the decision on a use of a tool that failed or found nothing; None when its agent is not in need yet."""
-    ledger = turn.workspace.ledgers.read(turn.key)
-    if not is_needed(trouble, ledger):
-        return None
-    lookup = _Lookup(wanted(trouble, ledger, _last_prompt(turn)), need=trouble.cause)
-    decision = _search(turn, lookup)
-    if decision.is_injected and ledger.is_backing_off:  # What nothing fits is no need that could be passed over.
-        return Decision("unused", query=decision.query, need=trouble.cause)
-    return replace(decision, need=trouble.cause)
-
-
-def _last_prompt(turn: Turn) -> str:
-    """Return the prompt that the agent works on, as the memory has it; empty without a memory, and of a subagent."""
-    if turn.event.agent_id or not turn.workspace.config.memory.enabled:
-        return ""
-    try:
-        found = turn.kinds.stores.memory(turn.workspace).last_prompt(turn.event.session_id, turn.at_ms)
-    except (HybridError, OSError):
-        return ""
-    return found.text if found else ""
-
-
 def _search(turn: Turn, lookup: _Lookup) -> Decision:
     workspace, kinds, config = turn.workspace, turn.kinds, turn.workspace.config
     if workspace.project is None:
@@ -174,13 +134,13 @@ def _search(turn: Turn, lookup: _Lookup) -> Decision:
         missing = Decision(_WITHOUT_INDEX[type(error)], str(error))
     except BusyError as error:
         missing = Decision("loading", str(error))
-    views, problems = ((), ()) if lookup.need else kinds.views(workspace)
+    views, problems = kinds.views(workspace)
     if not lookup.is_searched:  # What was left off is what such a prompt asks for.
         views = [view for view in views if view.kind == "lore"]
     most_lessons = config.lessons.after_report if lookup.is_report else None
     if lookup.is_report:  # Who reads a report is told of rules that concern it, and only if there is something to it.
         views = [view for view in views if view.kind == "lessons" and len(lookup.text) >= _LEAST_REPORT_CHARS]
-    memory, failures = (None, ()) if lookup.is_report or lookup.need else kinds.memory(workspace)
+    memory, failures = (None, ()) if lookup.is_report else kinds.memory(workspace)
     problems = (*problems, *failures)
     # The key to a language model is the owner's: it comes from this process, never from the client.
     rerank = reranker(config.lessons, os.environ, turn.deadline_s)
@@ -263,15 +223,11 @@ class _Injection:
         self._query = make_query(lookup.text)
         self._session = ledger
         self._ledger = ledger if self._hooks.dedup_enabled else EMPTY
-        is_typed = not (lookup.is_report or lookup.need)
-        is_following = self._hooks.follow_up and is_typed and refers_back(lookup.text)
+        is_following = self._hooks.follow_up and not lookup.is_report and refers_back(lookup.text)
         self._at_hand = self._ledger.at_hand if is_following else ()
         self._is_first = not ledger.last_topic_id
 
     def decide(self) -> Decision:
-        query = self._query
-        if self._lookup.need == "failure" and not (query.places or query.identifiers):
-            return Decision("unnamed", query=query.text)  # Most failures of something else end here, without a search.
         found = self._searched()
         kinds = tuple(_shown(selection) for selection in found)
         first = kinds[0] if kinds[0].kind == "files" else max(kinds, key=_margin)
@@ -283,8 +239,6 @@ class _Injection:
             kinds=kinds,
             at_hand=self._at_hand,
         )
-        if self._lookup.need == "failure" and not any(map(self._is_named, first.searched.hits)):
-            return replace(base, reason="unnamed")
         chosen = sorted((one for one in found if one.verdict.is_open), key=_margin, reverse=True)
         if self._lookup.topic:  # Earlier work was asked for, so it comes first.
             chosen.sort(key=lambda one: one.collection.kind != "memory")
@@ -313,9 +267,7 @@ class _Injection:
             selection.drop_known(
                 self._ledger, self._hooks, is_same_topic=is_same_topic, is_same_query=self._is_same_query
             )
-            if self._lookup.need:
-                self._drop_seen(selection)
-            elif self._hooks.skip_read:
+            if self._hooks.skip_read:
                 selection.drop_read(self._ledger)
         if not any(selection.hits for selection in chosen):
             reason = "same_topic" if is_same_topic else "all_seen"
@@ -326,32 +278,13 @@ class _Injection:
         is_any_left = any(selection.hits for selection in chosen)
         text = self._packer(chosen, n_seen).pack(chosen)
         items = tuple(item for selection in chosen for item in selection.items)
-        # Places always fit: what is left of a need was given in some form before.
-        left = "all_seen" if self._lookup.need else "budget"
-        reason = "injected" if items else left if is_any_left else nothing
+        reason = "injected" if items else "budget" if is_any_left else nothing
         return replace(base, reason=reason, items=items, text=text, withheld=_all_withheld(chosen))
 
     @cached_property
     def _is_same_query(self) -> bool:
         """True when the session was given something for these very words, since its last reset."""
         return bool(self._ledger.asked) and query_digest(redact(self._query.text)) in self._ledger.asked
-
-    def _drop_seen(self, selection: Selection) -> None:
-        """Withhold files that the agent has seen lines of, which it knows; of a failure all that it does not name."""
-        selection.keep("read", lambda hit: hit.path not in self._session.lines_read)
-        if self._lookup.need == "failure":
-            selection.keep(FLOOR, self._is_named)
-
-    def _is_named(self, hit: Hit) -> bool:
-        """Return whether the query names the file of a hit, or as an identifier what the hit defines."""
-        return hit.evidence.get("path", 0.0) > 0 or hit.name in self._names
-
-    @cached_property
-    def _names(self) -> set[str]:
-        """The last parts of the query's identifiers, `send` of `Session.send`, and its functions in traces."""
-        query = self._query
-        names = {*query.identifiers, *(place.name for place in query.places)}
-        return {part for name in names for part in _PARTS.findall(name)[-1:] if len(part) >= _LEAST_NAME}
 
     def _searched(self) -> list[Selection]:
         """Search every collection and judge the hits; the pieces of the prompt are embedded once for each model."""
@@ -445,9 +378,6 @@ class _Injection:
         footer = Footer(given_earlier=n_seen, search_hint=hint, cites_lessons=cites_lessons)
         if self._lookup.is_report:
             return Packer(self._hooks, self._ledger, footer, Extent(_REPORT_SHARE, {"lessons": _REPORT_HEADING}))
-        if self._lookup.need:
-            extent = Extent(_NEED_SHARE, {"files": _NEED_HEADINGS[self._lookup.need]}, n_pointers=_NEED_POINTERS)
-            return Packer(replace(self._hooks, content_mode="adaptive"), self._ledger, footer, extent)
         return Packer(self._hooks, self._ledger, footer)
 
 

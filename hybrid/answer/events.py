@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.answer.decide import decide, decide_on_need
+from hybrid.answer.decide import decide
 from hybrid.answer.turn import Decision
 from hybrid.base.errors import BusyError, HybridError
 from hybrid.ipc.spool import new_key
@@ -150,7 +150,6 @@ class Reply(Struct, frozen=True):
         with self.held:
             if self.decision is not _IGNORED:
                 record(turn, self.decision, latency_ms=latency_ms)
-            _note_need(turn, self.decision)
             if self.decision.untold:
                 with contextlib.suppress(OSError):
                     workspace.ledgers.note_told(turn.key, len(self.decision.untold))
@@ -346,7 +345,7 @@ def _close_and_remember(turn: Turn, closed: threading.Event) -> bool:
 def _note_lines_read(turn: Turn) -> None:
     """Note which lines the use of a tool put before the agent; what goes wrong is logged, and they count as unread."""
     hooks = turn.workspace.config.hooks
-    if not (hooks.skip_read or hooks.on_need) or turn.workspace.project is None or _is_of_private_turn(turn):
+    if not hooks.skip_read or turn.workspace.project is None or _is_of_private_turn(turn):
         return
     from hybrid.answer.reading import note_lines_read  # Brings what knows the tools of all clients.
 
@@ -354,19 +353,6 @@ def _note_lines_read(turn: Turn) -> None:
         note_lines_read(turn)
     except (OSError, ValueError, RecursionError) as error:
         _note_problem(turn, f"lines that were read: {error}")
-
-
-def _note_need(turn: Turn, decision: Decision) -> None:
-    """Note a search in vain, help that was given or passed over, and a new turn; a disk that is full loses the note."""
-    ledgers, trouble = turn.workspace.ledgers, turn.trouble
-    with contextlib.suppress(OSError):
-        if trouble is not None and trouble.cause == "search" and not _is_of_private_turn(turn):
-            ledgers.note_in_vain(turn.key, trouble.text)
-        if decision.need and (decision.is_injected or decision.reason == "unused"):
-            ledgers.note_need(turn.key, list(dict.fromkeys(item.hit.path for item in decision.items)))
-        # A turn that was interrupted has no end of its own.
-        if _is_typed(turn.event) and turn.workspace.config.hooks.on_need and ledgers.read(turn.key).is_in_need:
-            ledgers.stop(turn.key)
 
 
 def _note_problem(turn: Turn, problem: str) -> None:
@@ -407,7 +393,7 @@ def _is_asking(turn: Turn) -> bool:
     """Return whether there is anything that the event could get."""
     event, hooks = turn.event, turn.workspace.config.hooks
     if event.event == "PostToolUse":
-        return (bool(event.report) and hooks.subagent_reports) or turn.trouble is not None
+        return bool(event.report) and hooks.subagent_reports
     if event.event == "SubagentStart":
         return bool(event.agent_id) and hooks.subagent_brief
     return event.event == "SessionStart" or _is_typed(event)
@@ -430,8 +416,6 @@ def _decision(turn: Turn) -> Decision:
         return brief_subagent(turn)
     if turn.off is not None:
         return turn.off
-    if turn.trouble is not None:
-        return decide_on_need(turn, turn.trouble) or _IGNORED
     if event.event != "UserPromptSubmit":
         return decide(turn)
     learned = learn_from_prompt(turn.workspace, event, turn.cleaned)

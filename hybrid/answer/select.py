@@ -238,12 +238,10 @@ class Extent(Struct, frozen=True):
     Attributes:
         share: Share of the budget that may be used, in (0, 1].
         headings: Kind → the line above the first of its items.
-        n_pointers: Files that are named by their places alone, at most; None for as many as fit, in any form.
     """
 
     share: float = 1.0
     headings: Mapping[str, str] = MappingProxyType({})
-    n_pointers: int | None = None
 
 
 _WHOLE = Extent()
@@ -271,7 +269,6 @@ class Packer:
         self._ledger = ledger
         self._share = extent.share
         self._footer = footer
-        self._n_pointers = extent.n_pointers
 
     def pack(self, selections: Sequence[Selection]) -> str:
         """Choose the items of every selection, store them in it, and return the whole text; empty when nothing fits.
@@ -340,9 +337,6 @@ class Packer:
             details = [Detail(hit, texts[hit.key], (hit,), (), form, "") for hit in selection.hits]
         else:
             details, left_out = plan(selection.hits, lambda hit: texts[hit.key], query.text, weights)
-            if self._n_pointers is not None:
-                left_out += [hit for detail in details[self._n_pointers :] for hit in detail.hits]
-                details = [replace(one, form="pointer", why=_POINTED) for one in details[: self._n_pointers]]
             selection.withheld += [Withheld(hit, "adds_nothing") for hit in left_out]
         offers: list[_Offer] = []
         for detail in details:

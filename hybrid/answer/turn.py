@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -24,7 +24,6 @@ from hybrid.workspace import session_key
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hybrid.answer.need import Cause, Trouble
     from hybrid.feedback.reasons import ReasonName
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.search.searcher import Searched
@@ -69,7 +68,6 @@ class Decision(Struct, frozen=True):
         kinds: For every kind that was searched, the search and the verdict of the kind's gate.
         problems: What went wrong with a kind that was left out, a sentence each.
         is_report: True when a subagent's report was searched with, not a prompt.
-        need: Why an agent that did not ask was helped or searched for: `search` or `failure`; empty for other events.
         notices: Lines for the user about what was learned from the prompt.
         untold: Lines for the user about earlier events of the session, whose hooks could not show them.
         at_hand: For a prompt that refers back to the session, the paths of the files that the session is about.
@@ -88,7 +86,6 @@ class Decision(Struct, frozen=True):
     kinds: tuple[KindSearch, ...] = ()
     problems: tuple[str, ...] = ()
     is_report: bool = False
-    need: Cause | Literal[""] = ""
     notices: tuple[str, ...] = ()
     untold: tuple[str, ...] = ()
     at_hand: tuple[str, ...] = ()
@@ -166,17 +163,6 @@ class Turn(Struct, frozen=True, dict=True, eq=False):
     def cleaned(self) -> CleanedPrompt:
         """The prompt of the event without the parts that must be neither searched nor stored."""
         return clean(self.event.prompt)
-
-    @cached_property
-    def trouble(self) -> Trouble | None:
-        """The trouble that the use of a tool tells of, where the agent may be helped; else None."""
-        if self.event.event != "PostToolUse" or not self.workspace.config.hooks.on_need or self.off is not None:
-            return None
-        if self.workspace.project is None:
-            return None
-        from hybrid.answer.need import trouble_of  # Few events tell of any.
-
-        return trouble_of(self.event)
 
     @cached_property
     def key(self) -> SessionKey:

@@ -203,7 +203,7 @@ def _default_file(workspace: Workspace) -> Path:
 GROUP = "hybrid.eval"
 """Entry points of this group are modules with `ABOUT`, `configure` and `run`; each is a subcommand of its name."""
 
-_LAB = "chunks followups injection languages memory need peer projects records redaction replay scale speed tables week"
+_LAB = "chunks followups injection languages memory peer projects records redaction replay scale speed tables week"
 LAB = tuple(_LAB.split())
 """The measures of the laboratory, named in the message for whoever asks for one without having it installed."""
 

@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_common(parser, example="hybrid explain --last")
     about = "of an event, as `hybrid log` shows it; its beginning is enough"
     parser.add_argument("id", nargs="?", metavar="ID", help=about)
-    parser.add_argument("--last", action="store_true", help="the last prompt or help on need (the default)")
+    parser.add_argument("--last", action="store_true", help="the last prompt (the default)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -51,14 +51,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _last(workspace: Workspace) -> dict[str, Any] | None:
-    """Return the newest answer to a prompt, help on need, or failure; without any, the newest event of another kind."""
+    """Return the newest answer to a prompt, or failure; without any, the newest event of another kind."""
     newest = next(filter(workspace.is_here, workspace.log.newest()), None)
     here = filter(workspace.is_here, workspace.log.newest())
-    return next((event for event in here if event.get("error") or is_prompt(event) or _is_help(event)), newest)
-
-
-def _is_help(event: dict[str, Any]) -> bool:
-    return bool(event.get("need") and event.get("items"))
+    return next((event for event in here if event.get("error") or is_prompt(event)), newest)
 
 
 def _earlier(workspace: Workspace, event: dict[str, Any]) -> list[dict[str, Any]]:
@@ -149,15 +145,11 @@ def _place(item: dict[str, Any]) -> str:
     return f"{item['path']}:{item['start_line']}-{item['end_line']}"
 
 
-_NEEDS = {"search": "searches in vain", "failure": "a command that failed"}
-
-
 def _event(event: dict[str, Any]) -> str:
     """Return `, ` and the event's name, or that it was a subagent's report; empty for a plain prompt."""
     name, source = event.get("event"), event.get("source")
     about = "" if name in (None, "UserPromptSubmit") else str(name)
     about = "a subagent's report" if event.get("is_report") else about
-    about = _NEEDS.get(str(event.get("need")), about)
     return f", {about}{f' ({source})' if source and about else ''}" if about else ""
 
 

@@ -75,8 +75,6 @@ _GIVEN_AT_HAND = 3
 _UNWRITTEN: dict[Path, tuple[bytes, ...]] = {}
 """File of a ledger → lines that could not be written to it; `read` takes them in, and the next write tries again."""
 _MOST_UNWRITTEN = 200
-_MOST_UNUSED = 6
-"""Turns with unused help up to which the pause grows."""
 _DAY_S = 86_400
 _SUFFIX = ".jsonl"
 
@@ -119,11 +117,6 @@ class Ledger(Struct):
         lines_read: Path → ranges of lines that tools put before the agent, as `lines_read.ranges_of` makes them, joined
             by spaces: few paths are asked for.
         mentioned: Paths of the files that were given, read or edited, in the order in which they came up last.
-        in_vain: Words of the searches without a result in this turn, since the session was last helped.
-        n_helped: How often the session was helped in this turn.
-        helped_with: Paths of files that it was helped with last, until a tool shows or edits one of them.
-        n_unused: Turns in a row that ended with the help unused.
-        n_passed: Needs that were passed over since the last help.
         asked: Digests of the queries that something was given for, since the last reset.
     """
 
@@ -139,22 +132,7 @@ class Ledger(Struct):
     n_prompts: int = 0
     lines_read: dict[str, str] = field(default_factory=dict[str, str])
     mentioned: dict[str, None] = field(default_factory=dict[str, None])
-    in_vain: tuple[str, ...] = ()
-    n_helped: int = 0
-    helped_with: tuple[str, ...] = ()
-    n_unused: int = 0
-    n_passed: int = 0
     asked: set[str] = field(default_factory=set[str])
-
-    @property
-    def is_in_need(self) -> bool:
-        """True when something was noted in this turn that its end must undo."""
-        return bool(self.in_vain or self.n_helped)
-
-    @property
-    def is_backing_off(self) -> bool:
-        """True while a need is passed over because help went unused: one need after the first time, then 3, 7, …."""
-        return self.n_passed < 2 ** min(self.n_unused, _MOST_UNUSED) - 1
 
     @property
     def is_holding(self) -> bool:
@@ -194,7 +172,6 @@ class Ledger(Struct):
         for path, ranges in entry.get("read", {}).items():
             self._mention(path)
             self.lines_read[path] = f"{self.lines_read[path]} {ranges}" if path in self.lines_read else str(ranges)
-        self._take_in_need(entry)
         self.last_topic_id = str(entry.get("topic", self.last_topic_id))
         if "asked" in entry:
             self.asked.add(str(entry["asked"]))
@@ -217,20 +194,6 @@ class Ledger(Struct):
     def _mention(self, path: str) -> None:
         self.mentioned.pop(path, None)
         self.mentioned[path] = None
-
-    def _take_in_need(self, entry: dict[str, Any]) -> None:
-        if "vain" in entry:
-            self.in_vain = (*self.in_vain, str(entry["vain"]))
-        if "passed" in entry:
-            self.in_vain, self.n_passed = (), self.n_passed + 1
-        if "helped" in entry:
-            self.in_vain, self.n_helped, self.n_passed = (), self.n_helped + 1, 0
-            self.helped_with = tuple(map(str, entry["helped"]))
-        if self.helped_with and not entry.get("read", {}).keys().isdisjoint(self.helped_with):
-            self.helped_with, self.n_unused = (), 0
-        if "stop" in entry:
-            self.n_unused += bool(self.helped_with)
-            self.in_vain, self.n_helped, self.helped_with = (), 0, ()
 
     def _remember(self, digest: str, hit: Hit) -> None:
         before = self.remembered.get(digest)
@@ -346,22 +309,6 @@ class LedgerStore:
             OSError: The disk is full or read-only.
         """
         self._append(key, {"read": {path: " ".join(places) for path, places in ranges.items()}})
-
-    def note_in_vain(self, key: SessionKey, words: str) -> None:
-        """Note a search without a result.
-
-        Raises:
-            OSError: The disk is full or read-only.
-        """
-        self._append(key, {"vain": words})
-
-    def note_need(self, key: SessionKey, paths: Sequence[str]) -> None:
-        """Note that a session in need was helped with these files; without any that its need was passed over.
-
-        Raises:
-            OSError: The disk is full or read-only.
-        """
-        self._append(key, {"helped": list(paths)} if paths else {"passed": True})
 
     def note_untold(self, key: SessionKey, lines: Sequence[str]) -> None:
         """Note lines for the user that the next answer of the session brings.

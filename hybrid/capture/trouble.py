@@ -1,7 +1,6 @@
-"""Finds the moments in a turn at which its agent needs pointers: searches in vain, and commands that failed.
+"""Recognises uses of tools that did not help their agent: searches that found nothing, and commands that failed.
 
-`events` asks it about every use of a tool, so the look is cheap: the kind of tool, whether anything came back, whether
-it failed. `decide` takes the text that is searched for. What a turn has had lies in the session's ledger.
+The look is cheap: the kind of tool, whether anything came back, whether it failed.
 """
 
 from __future__ import annotations
@@ -14,22 +13,13 @@ from msgspec import Struct
 from hybrid.redact import redact
 
 if TYPE_CHECKING:
-    from hybrid.session.ledger import Ledger
     from hybrid.types import HookEvent
 
 Cause = Literal["search", "failure"]
 
-SEARCHES = 2
-"""Searches without a result after which an agent is helped: one is often a check that something is not there."""
-MOST_TIMES = 2
-"""Times that an agent is helped in one turn."""
-_SEARCHES_TOGETHER = 5
-"""Searches in vain that are looked up together with the last one."""
 _OUTPUT_CHARS = 5_000
-"""Characters of a failure's output that are searched for: its beginning and its end, where a trace says what failed."""
+"""Characters of a failure's output that are kept: its beginning and its end, where a trace says what failed."""
 _WORDS_CHARS = 200
-_PROMPT_CHARS = 1_000
-"""Characters of the turn's prompt that are searched for beside the words of the searches."""
 
 _SAYS_NOTHING = re.compile(
     r"\W*(?:(?:exit code:? 1|process exited with code 1)\b\W*)?"
@@ -109,17 +99,3 @@ def words_of(pattern: str) -> str:
 def _ends(output: str) -> str:
     half = _OUTPUT_CHARS // 2
     return output if len(output) <= _OUTPUT_CHARS else f"{output[:half]}\n{output[-half:]}"
-
-
-def wanted(trouble: Trouble, ledger: Ledger, prompt: str) -> str:
-    """Return the text to search for: the output of a failure; what was searched for in vain, and the turn's prompt."""
-    if trouble.cause == "failure":
-        return trouble.text
-    searched = " ".join(dict.fromkeys([*ledger.in_vain[-_SEARCHES_TOGETHER:], trouble.text]))
-    return f"{searched}\n\n{prompt[:_PROMPT_CHARS]}" if prompt else searched
-
-
-def is_needed(trouble: Trouble, ledger: Ledger) -> bool:
-    """Return whether an agent is in need by what its turn has had: a failure, or enough searches in vain."""
-    is_enough = trouble.cause == "failure" or len({*ledger.in_vain, trouble.text}) >= SEARCHES
-    return is_enough and ledger.n_helped < MOST_TIMES
