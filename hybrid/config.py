@@ -48,7 +48,6 @@ class HooksConfig(Struct, frozen=True):
     known_best: Annotated[int, (0, 100)]
     skip_read: bool
     check_names: bool
-    follow_up: bool
     session_start: bool
     subagent_reports: bool
     subagent_brief: bool
@@ -367,7 +366,10 @@ _OTHER_VARIABLES = {
 """Setting → a second variable for it, known from other memory systems; the setting's own variable goes first."""
 _NO_SETTINGS = ("HYBRID_HOME", "HYBRID_DISABLE")
 """Variables that begin with `HYBRID_` and are known, but set no `section.key`."""
-REMOVED = {"hooks.on_need": "an agent that did not ask is given nothing; leave the setting out"}
+REMOVED = {
+    "hooks.follow_up": "a prompt that refers back is answered like any other; leave the setting out",
+    "hooks.on_need": "an agent that did not ask is given nothing; leave the setting out",
+}
 """Setting that is gone → what to do instead."""
 _NEAR = 0.6
 """Likeness, 0 to 1 as `difflib` counts it, from which a known name is proposed for an unknown one."""

@@ -29,7 +29,7 @@ from hybrid.knowledge.record_files import record_paths
 from hybrid.models.registry import embedder_info, present_name
 from hybrid.prompting.clean import clean
 from hybrid.prompting.query import make_query, query_digest
-from hybrid.prompting.rules import looks_back, prompt_verdict, refers_back, topic_of
+from hybrid.prompting.rules import looks_back, prompt_verdict, topic_of
 from hybrid.records.lessons.reranking import reranker
 from hybrid.redact import redact
 from hybrid.render.frame import Footer
@@ -223,8 +223,6 @@ class _Injection:
         self._query = make_query(lookup.text)
         self._session = ledger
         self._ledger = ledger if self._hooks.dedup_enabled else EMPTY
-        is_following = self._hooks.follow_up and not lookup.is_report and refers_back(lookup.text)
-        self._at_hand = self._ledger.at_hand if is_following else ()
         self._is_first = not ledger.last_topic_id
 
     def decide(self) -> Decision:
@@ -237,7 +235,6 @@ class _Injection:
             verdict=first.verdict,
             searched=first.searched,
             kinds=kinds,
-            at_hand=self._at_hand,
         )
         chosen = sorted((one for one in found if one.verdict.is_open), key=_margin, reverse=True)
         if self._lookup.topic:  # Earlier work was asked for, so it comes first.
@@ -249,7 +246,6 @@ class _Injection:
             return base
         for selection in chosen:
             selection.pass_floor()
-            selection.drop_far(self._at_hand)
         keys = [hit.key for selection in chosen for hit in selection.hits[:_TOPIC_HITS]]
         chosen += self._handoff(found, chosen)
         _put_first(last, found, chosen)

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from hybrid.answer.pack import HARD_CAP_BYTES, Candidate, Detail, Room, measure_text, pack, plan, text_in_form
 from hybrid.answer.turn import Withheld
-from hybrid.base.tokens import part_terms
 from hybrid.knowledge.collections import FLOOR
 from hybrid.render.frame import HEADING_CHARS, Entry, Footer, frame_bytes, render_entry, render_frame
 from hybrid.render.telling import without_lines
@@ -39,12 +38,6 @@ _BEST_FORM: dict[ContentMode, Form] = {"adaptive": "full", "full": "full", "prev
 """Content mode → the fullest form that it gives: a session that got a chunk in this form has seen it."""
 _KNOWN_FORM: dict[ContentMode, Form] = {**_BEST_FORM, "adaptive": "preview"}
 """Content mode → the least form in which the best hit counts as known: mostly the adaptive mode gives no more of it."""
-_NAMING = ("path", "file_name", "defines")
-"""Pieces of evidence of a file that the prompt names."""
-_MARKS_OF_TESTS = frozenset(("test", "spec", "unittest"))
-"""Words of a file's name, stemmed, that tell its role alone: `test_rolling` and `rolling` have one name."""
-_POINTED = "a place is enough"
-"""Why files have the form of a pointer where nobody asked."""
 _PLURAL_CHARS = 2
 """Characters by which `10 items` is longer than `1 item`: the frame is measured with one item."""
 
@@ -132,26 +125,6 @@ class Selection(Struct):
             return
         self.keep("seen", lambda hit: ledger.allows(hit.digest, _BEST_FORM[mode]))
 
-    def drop_far(self, at_hand: Sequence[str]) -> None:
-        """Withhold as `far` files that a prompt that refers back to the session cannot mean.
-
-        That is every file behind the best one that the prompt does not name, and that is near none of those at hand: in
-        another folder, with no word of its name in common.
-
-        Args:
-            at_hand: The paths of the files that the session is about; without any, nothing is withheld.
-        """
-        if not (self.is_files and self.hits and at_hand):
-            return
-        best, others = self.hits[0].path, [_folder_and_words(path) for path in at_hand]
-
-        def may_be_meant(hit: Hit) -> bool:
-            is_named = not hit.evidence or any(hit.evidence.get(name, 0.0) > 0 for name in _NAMING)
-            folder, words = _folder_and_words(hit.path)
-            return hit.path == best or is_named or any(folder == its or words & of_it for its, of_it in others)
-
-        self.keep("far", may_be_meant)
-
     def drop_read(self, ledger: Ledger) -> None:
         """Withhold parts of files of which every telling line stands in the agent's context by its own tools: `read`.
 
@@ -198,12 +171,6 @@ class Selection(Struct):
         within = {hit.key for hit in self.hits[:PACKED]}
         self.keep("budget", lambda hit: hit.key in within)
         self.keep("stale", lambda hit: self.collection.text(hit) is not None)
-
-
-def _folder_and_words(path: str) -> tuple[str, frozenset[str]]:
-    """Return the folder of a path, and the words of its file's name, stemmed, without those of tests."""
-    folder, _, name = path.rpartition("/")
-    return folder, frozenset(part_terms(name.partition(".")[0])) - _MARKS_OF_TESTS
 
 
 def verdict_of(searched: Searched, collection: Collection, loaded: Loaded) -> Verdict:

@@ -70,7 +70,6 @@ class Decision(Struct, frozen=True):
         is_report: True when a subagent's report was searched with, not a prompt.
         notices: Lines for the user about what was learned from the prompt.
         untold: Lines for the user about earlier events of the session, whose hooks could not show them.
-        at_hand: For a prompt that refers back to the session, the paths of the files that the session is about.
         is_unfinished: Something that the prompt asks for could not be written down yet.
     """
 
@@ -88,7 +87,6 @@ class Decision(Struct, frozen=True):
     is_report: bool = False
     notices: tuple[str, ...] = ()
     untold: tuple[str, ...] = ()
-    at_hand: tuple[str, ...] = ()
     is_unfinished: bool = False
 
     @property

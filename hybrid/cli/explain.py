@@ -115,8 +115,6 @@ def lines_of(event: dict[str, Any], titles: Mapping[str, str] = MappingProxyType
         )
         if item.get("evidence"):
             lines.append(f"             {evidence_line(item['evidence'])}")
-    if event.get("at_hand"):
-        lines.append(f"  refers to  {', '.join(map(str, event['at_hand']))} (hooks.follow_up)")
     if event.get("withheld"):
         held = ", ".join(f"{count} {why}" for why, count in sorted(event["withheld"].items()))
         lines.append(f"  held back  {held}")

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from hybrid.base.patterns import compiled
 from hybrid.prompting import symbols
 from hybrid.prompting.turns import TURN_CHARS, is_word_of_turns, plain_words, turn_of, word_list
 
@@ -193,41 +192,3 @@ def topic_of(text: str, project: str = "") -> str:
 def _is_name(word: str) -> bool:
     """Return whether a word names something: a long number, or a word that turns of a conversation do not have."""
     return len(word) >= _LEAST_DIGITS if word.isdigit() else not is_word_of_turns(word)
-
-
-# --- Prompts that follow another one -------------------------------------------------------------------------------
-
-
-_MOST_WORDS = 20
-"""Words of the longest prompt that may refer back; a longer one has its `that` and `it` within itself."""
-_LINKED = (
-    r"(?i)^\W*(?:(?:ok|okay|right|fine|good|great|yes|no|well|so|thanks)\W+)*"
-    r"(?:and|also|now|then|but|not|same|again|what about|how about|the other)\b"
-)
-_MOST_LINKED = 6
-"""Words of the longest prompt that refers back by its beginning alone: `and the write guard`. Chosen by hand."""
-_STANDS_FOR = r"(?:that|it|this|those|these|them|they)"
-_REFERRING = (
-    rf"(?i)^\W*(?:same|{_STANDS_FOR})\b|\b(?:ours|that's)\b|\bthe (?:other|first|second|third|last) ones?\b"
-    r"|\bsame (?:for|in|on|to|with|there|here|way|thing|fix|change|treatment)\b"
-    r"|\b(?:for|of|with|in|like|about|from|does|do|did|is|are|was|were) (?:that|this|those|these|them)\b"
-    rf"|\b(?:{_STANDS_FOR}|there|ones?|too)\b(?=\W*$|[^\w\s'’]|\W+(?:to|already|as well|then|either|yet)\b)"
-)
-"""A word that stands for something said before: at the beginning or end of a clause, or after a word that wants a noun.
-Elsewhere it mostly links clauses: `files that return`, `when a lock is stale, is it taken`."""
-_TURNING = (
-    r"(?i)\b(?:something|anything) else\b|\b(?:another|next|new|different|other) (?:task|topic|question|matter|issue)\b"
-    r"|\bunrelated\b"
-)
-
-
-def refers_back(text: str) -> bool:
-    """Return whether a cleaned prompt is short and speaks of what came before: `now the same there`, `is it tested?`.
-
-    Only English is known. A prompt that names an identifier or a path says by itself what it is about.
-    """
-    if len(text) > _MOST_CHARS or len(text.split()) > _MOST_WORDS or compiled(_TURNING).search(text):
-        return False
-    is_linked = len(text.split()) <= _MOST_LINKED and compiled(_LINKED).search(text)
-    is_linked = is_linked or compiled(_REFERRING).search(text)
-    return bool(is_linked) and not symbols.identifiers(text) and not symbols.paths(text)

@@ -67,10 +67,8 @@ def _hit_of(digest: str, fields: Mapping[str, Any]) -> Hit:
     )
 
 
-_MOST_AT_HAND = 8
-"""Files that a session is about at one time: what an agent reads goes on, and older ones tell less. Chosen by hand."""
-_GIVEN_AT_HAND = 3
-"""Best files of one injection that count as at hand: behind them few are right."""
+_MENTIONED = 3
+"""Best files of one injection that count as mentioned: behind them few are right."""
 
 _UNWRITTEN: dict[Path, tuple[bytes, ...]] = {}
 """File of a ledger → lines that could not be written to it; `read` takes them in, and the next write tries again."""
@@ -116,7 +114,7 @@ class Ledger(Struct):
         n_prompts: Prompts since the session was last reminded of its lessons; counted only where reminders are wanted.
         lines_read: Path → ranges of lines that tools put before the agent, as `lines_read.ranges_of` makes them, joined
             by spaces: few paths are asked for.
-        mentioned: Paths of the files that were given, read or edited, in the order in which they came up last.
+        mentioned: Paths of the files that were given, read or edited.
         asked: Digests of the queries that something was given for, since the last reset.
     """
 
@@ -131,18 +129,13 @@ class Ledger(Struct):
     untold: tuple[str, ...] = ()
     n_prompts: int = 0
     lines_read: dict[str, str] = field(default_factory=dict[str, str])
-    mentioned: dict[str, None] = field(default_factory=dict[str, None])
+    mentioned: set[str] = field(default_factory=set[str])
     asked: set[str] = field(default_factory=set[str])
 
     @property
     def is_holding(self) -> bool:
         """True when something of the project stands in the agent's context: given, or read by its tools."""
         return bool(self.given or self.lines_read)
-
-    @property
-    def at_hand(self) -> tuple[str, ...]:
-        """The paths of the files that the session is about now: at most eight, the newest first."""
-        return tuple(reversed(self.mentioned))[:_MOST_AT_HAND]
 
     def allows(self, digest: bytes, form: str) -> bool:
         """Return whether a chunk may be given in this form: when it was not given yet, or only in a lesser form."""
@@ -162,7 +155,7 @@ class Ledger(Struct):
 
     def _take_in(self, entry: dict[str, Any], *, is_remembering: bool) -> None:
         if (why := entry.get("reset")) is not None:
-            self.given, self.last_topic_id, self.lines_read, self.mentioned, self.asked = {}, "", {}, {}, set()
+            self.given, self.last_topic_id, self.lines_read, self.mentioned, self.asked = {}, "", {}, set(), set()
             self.remembered = {} if why == "clear" else self.remembered
         if prompt := entry.get("prompt"):
             self.n_prompts = 0 if prompt == "reminded" else self.n_prompts + 1
@@ -170,7 +163,7 @@ class Ledger(Struct):
             if self.allows(bytes.fromhex(digest), str(form)):
                 self.given[str(digest)] = str(form)
         for path, ranges in entry.get("read", {}).items():
-            self._mention(path)
+            self.mentioned.add(path)
             self.lines_read[path] = f"{self.lines_read[path]} {ranges}" if path in self.lines_read else str(ranges)
         self.last_topic_id = str(entry.get("topic", self.last_topic_id))
         if "asked" in entry:
@@ -179,8 +172,7 @@ class Ledger(Struct):
         self.untold = (*self.untold[int(entry.get("told", 0)) :], *map(str, entry.get("untold", ())))
         about, again = entry.get("about", {}), entry.get("again", ())
         files = dict.fromkeys(str(fields["path"]) for fields in about.values() if fields["kind"] in FILE_KINDS)
-        for path in reversed(list(files)[:_GIVEN_AT_HAND]):  # The best comes last, as if it were the newest.
-            self._mention(path)
+        self.mentioned.update(list(files)[:_MENTIONED])
         self.n_turns += bool(about or again)
         if "start" in entry:
             self.starts[str(entry["start"])] = float(entry.get("t", 0))
@@ -190,10 +182,6 @@ class Ledger(Struct):
             for digest in again:
                 if digest in self.remembered:
                     self._remember(digest, self.remembered[digest].hit)
-
-    def _mention(self, path: str) -> None:
-        self.mentioned.pop(path, None)
-        self.mentioned[path] = None
 
     def _remember(self, digest: str, hit: Hit) -> None:
         before = self.remembered.get(digest)

@@ -35,7 +35,7 @@ FILES = {
     "crew/galley.py": 'def boil_potatoes(count):\n    """Cook the anchor potatoes."""\n    return count * 20\n',
 }
 ALL_PASS = ("hooks.gate_threshold=0.0", "hooks.threshold=0.0", "search.min_cosine=-1.0")
-OFF = Configuration("off", ("hooks.follow_up=false",))
+CLOSED = Configuration("closed", ("hooks.gate_threshold=0.99",))
 FOLLOWING = "and the sails, is the wind lowered for them too?"
 
 
@@ -57,14 +57,12 @@ def boats(tmp_path: Path) -> Path:
 
 
 def test_a_follow_up_is_asked_in_the_session_of_its_first_prompt(boats: Path, tmp_path: Path) -> None:
-    """What is far from the file that was read is left out, unless the setting is off; the right file counts."""
-    found = evaluate_follow_ups([pair(FOLLOWING, "src/sails.py")], boats, tmp_path / "home", load(), against=[OFF])
-    on, off = found[IN_FORCE.label][0], found[OFF.label][0]
+    """The right file counts, with the settings in force and with others."""
+    found = evaluate_follow_ups([pair(FOLLOWING, "src/sails.py")], boats, tmp_path / "home", load(), against=[CLOSED])
+    usual, closed = found[IN_FORCE.label][0], found[CLOSED.label][0]
 
-    assert ("injected", 1, 1) == (on.reason, on.rank, on.at)
-    assert on.rank == off.rank
-    assert on.items < off.items
-    assert on.chars < off.chars
+    assert ("injected", 1, 1) == (usual.reason, usual.rank, usual.at)
+    assert ("gate", usual.rank) == (closed.reason, closed.rank)
 
 
 def test_both_kinds_have_a_row(boats: Path, tmp_path: Path) -> None:
@@ -114,7 +112,7 @@ def test_a_prompt_is_asked_in_the_middle_of_a_recorded_session(boats: Path, tmp_
     ]
     trees = {"boats": boats / "boats"}
     silent = load("hooks.gate_threshold=0.3")
-    found = evaluate_cuts(cuts, [SESSION], trees, tmp_path / "home", silent, against=[OFF])
+    found = evaluate_cuts(cuts, [SESSION], trees, tmp_path / "home", silent, against=[CLOSED])
 
     assert ["before", "behind"] == [one.id for one in found[IN_FORCE.label]]
     assert FILES == {path: (boats / "boats" / path).read_text() for path in FILES}

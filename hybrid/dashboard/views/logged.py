@@ -368,7 +368,6 @@ def _facts(event: Event) -> list[tuple[str, str]]:
         ("detail", event.get("detail")),
         ("error", event.get("error")),
         ("topic", event.get("topic_id")),
-        ("refers to", ", ".join(map(str, _list(event.get("at_hand"))))),
         ("held back", ", ".join(f"{n} {why}" for why, n in sorted(withheld.items()))),
         *((("problem", problem)) for problem in _list(event.get("problems"))),
         *((("settings", problem)) for problem in _list(event.get("config_problems"))),

@@ -21,7 +21,7 @@ _HEADS = ("", "found first", "in five", "MRR", "gate or rule", "spoken", "right 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    add_common(parser, example="hybrid eval followups pairs.jsonl --repos ~/checkouts --against hooks.follow_up=false")
+    add_common(parser, example="hybrid eval followups pairs.jsonl --repos ~/checkouts --against hooks.known_best=1")
     about = "first prompts with their follow-ups; with --sessions, prompts for places in recorded sessions"
     parser.add_argument("judged", nargs="+", type=Path, metavar="FILE.jsonl", help=about + "; each is reported apart")
     add_shared(parser)

@@ -344,26 +344,15 @@ def test_lines_that_were_read_add_up_until_a_reset(store: LedgerStore) -> None:
     assert {} == store.read(KEY).lines_read == store.read(SessionKey("claude", "s1", "a7")).lines_read
 
 
-def test_files_at_hand_are_those_that_came_up_last(store: LedgerStore) -> None:
-    """What was read or edited last comes first, then the three best files of the injection before, best first."""
+def test_files_that_were_given_or_read_are_mentioned(store: LedgerStore) -> None:
+    """The three best files of an injection and what was read or edited, until a reset; records are no files."""
     given = [hit(path=f"src/{name}.py", digest=bytes([place]) * 16) for place, name in enumerate("abcd", 1)]
-    store.record(KEY, Given([(one.digest, "full") for one in given], "t1", hits=given))
-    store.note_lines_read(KEY, {"src/x.py": ["1-2:00"]})
-    store.note_lines_read(KEY, {"src/b.py": ["1-2:00"]})
-
-    assert ("src/b.py", "src/x.py", "src/a.py", "src/c.py") == store.read(KEY).at_hand
-
-
-def test_at_most_eight_files_are_at_hand(store: LedgerStore) -> None:
-    """Older ones are forgotten, and all of them with the agent's context; records are no files."""
     lesson = hit(kind="lesson", path="L001", digest=A)
-    store.record(KEY, Given([(A, "full")], "t1", hits=[lesson]))
-    of_records = store.read(KEY).at_hand
-    for number in range(10):
-        store.note_lines_read(KEY, {f"{number}.py": ["1-2:00"]})
-    before = store.read(KEY).at_hand
+    store.record(KEY, Given([(one.digest, "full") for one in given], "t1", hits=given))
+    store.record(KEY, Given([(A, "full")], "t2", hits=[lesson]))
+    store.note_lines_read(KEY, {"src/x.py": ["1-2:00"]})
+    before = store.read(KEY).mentioned
     store.reset(KEY, "compact")
 
-    assert () == of_records
-    assert tuple(f"{number}.py" for number in range(9, 1, -1)) == before
-    assert () == store.read(KEY).at_hand
+    assert {"src/a.py", "src/b.py", "src/c.py", "src/x.py"} == before
+    assert set() == store.read(KEY).mentioned
