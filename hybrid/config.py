@@ -423,18 +423,6 @@ def _hints(section: str) -> dict[str, Any]:
     return get_type_hints(_SECTIONS[section], include_extras=True) if section in _SECTIONS else {}
 
 
-def choices_of(key: str) -> tuple[str, ...]:
-    """Return the texts that a setting may have, as `hybrid config set` takes them; empty when they are too many."""
-    section, _, name = key.partition(".")
-    hint = _hints(section).get(name)
-    if get_origin(hint) is Annotated:
-        hint = get_args(hint)[0]
-    if hint is bool:
-        return ("true", "false")
-    words = [hint, *get_args(hint)]
-    return tuple(text for word in words if get_origin(word) is Literal for text in get_args(word))
-
-
 _SHOWN_CHARS = 200
 _MAY_BE_EMPTY = ("index.uri", "lore.data_dir", "memory.path", "model.reader")
 

@@ -7,15 +7,19 @@ compare.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from hybrid.cli.main import COMMANDS, command_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 _GENERAL = (("--help", "all commands"), ("--version", "the version"))
+_FILES = ("FILE", "PATH", "GLOB", "GATE.jsonl", "TREE", "PROMPTS", "QUERIES", "SESSIONS")
+_FOLDERS = ("DIR", "REPO")
+_OF_FOLDER = (("init", "path"), ("reindex", "path"), ("project", "path"), ("trust", "path"))
 
 
 class Offer(NamedTuple):
@@ -52,7 +56,6 @@ class _Walk:
 
     def __init__(self, command: str, parser: argparse.ArgumentParser) -> None:
         self.command = command
-        self.taken: dict[str, list[str]] = {}
         self._is_lost = False
         self._enter(parser)
 
@@ -70,7 +73,7 @@ class _Walk:
         """Read one whole word."""
         if self._is_literal or not word.startswith("-") or word == "-":
             if self._waiting is not None:
-                self._give(self._waiting, word)
+                self._give(self._waiting)
                 self._waiting = self._waiting if self._takes_more(self._waiting) else None
             else:
                 self._take_positional(word)
@@ -81,17 +84,17 @@ class _Walk:
 
     def _take_option(self, word: str) -> None:
         self._waiting = None
-        name, has_value, value = word.partition("=")
+        name, has_value, _ = word.partition("=")
         action = self._option(name)
         if action is None:
             action = self._option(word[:2])  # As in -n5.
-            has_value, value = word[2:], word[2:]
+            has_value = word[2:]
         if action is None:
             return
         self._used.add(action)
         self._counts[action] = 0
         if has_value:
-            self._give(action, value)
+            self._give(action)
         elif action.nargs != 0:
             self._waiting = action
 
@@ -100,13 +103,12 @@ class _Walk:
         if action is None:
             self._is_lost = True
             return
-        self._give(action, word)
+        self._give(action)
         if parsers := _parsers(action):
             self._is_lost = word not in parsers
             self._enter(parsers.get(word, self._parser))
 
-    def _give(self, action: argparse.Action, word: str) -> None:
-        self.taken.setdefault(action.dest, []).append(word)
+    def _give(self, action: argparse.Action) -> None:
         self._counts[action] = self._counts.get(action, 0) + 1
 
     def _takes_more(self, action: argparse.Action) -> bool:
@@ -144,17 +146,11 @@ class _Walk:
         return next((offer for offer in offers if offer.paths), offers[0])._replace(values=values)
 
     def _values(self, action: argparse.Action, before: str = "") -> Offer:
-        """Return the values of an argument, each after a text that is put before it."""
-        from hybrid.cli.completing_values import paths_of, values_of
-
+        """Return the choices of an argument, each after a text that is put before it, or the paths that it may be."""
         if _parsers(action):
             return Offer(tuple(_subcommands(action)))
-        if action.choices is not None:
-            found: Iterable[tuple[str, str]] = ((str(choice), "") for choice in action.choices)
-        else:
-            found = values_of(self.command, action, self.taken)
-        values = tuple((before + value, about) for value, about in found if not value.startswith("-"))
-        return Offer(values, paths_of(self.command, action))
+        choices = tuple((f"{before}{choice}", "") for choice in action.choices or ())
+        return Offer(choices, _paths_of(self.command, action))
 
     def _options(self) -> Iterator[tuple[str, str]]:
         """Yield the options that may still be given, with what they do."""
@@ -172,6 +168,15 @@ class _Walk:
             if members & self._used:
                 barred |= members
         return barred
+
+
+def _paths_of(command: str, action: argparse.Action) -> Literal["", "files", "dirs"]:
+    """Return which paths may stand for an argument."""
+    name = action.metavar if isinstance(action.metavar, str) else ""
+    if name in _FOLDERS or (command, action.dest) in _OF_FOLDER:
+        return "dirs"
+    # `OUT.svg|OUT.png` and `QUERIES.jsonl` are files; `SECTION.KEY` is none.
+    return "files" if name in _FILES or re.search(r"\.[a-z]+$", name) else ""
 
 
 def _actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:

