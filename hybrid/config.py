@@ -180,7 +180,6 @@ class MemoryConfig(Struct, frozen=True):
     budget_chars: Annotated[int, (0, 9_000)]
     threshold: Share
     min_cosine: Cosine
-    reader: Annotated[float, (0, 10)]
     max_false_open_rate: Share
     max_other_task_rate: Share
     session_start: Annotated[int, (0, 100)]
@@ -368,6 +367,7 @@ _NO_SETTINGS = ("HYBRID_HOME", "HYBRID_DISABLE")
 """Variables that begin with `HYBRID_` and are known, but set no `section.key`."""
 REMOVED = {
     "hooks.follow_up": "a prompt that refers back is answered like any other; leave the setting out",
+    "memory.reader": "the order of the memory needs no second model; leave the setting out",
     "hooks.on_need": "an agent that did not ask is given nothing; leave the setting out",
 }
 """Setting that is gone → what to do instead."""

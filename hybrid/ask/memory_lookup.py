@@ -255,7 +255,7 @@ def parts_line(parts: Parts) -> str:
     signed = [
         f"{'-' if value < 0 else '+'} {name} {abs(value):.3f}"
         for name, value in parts.as_json().items()
-        if value or name not in ("reader", "repetition")
+        if value or name != "repetition"
     ]
     return f"{parts.score:.3f} = {' '.join(signed).removeprefix('+ ')}"
 

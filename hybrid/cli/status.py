@@ -69,7 +69,7 @@ def rows(figures: dict[str, Any]) -> list[tuple[str, str]]:
         ("Gate", _gate(gate) if is_searched else "closed: nothing is indexed"),
         ("Injections", f"{hooks['injection_count']}, last {local_time(hooks['last_injection_time'] or 'never')}"),
         ("Records", _records(figures["records"])),
-        ("Memory", _memory(figures["memory"], figures["records"]["reader"])),
+        ("Memory", _memory(figures["memory"])),
         ("Last decision", f"{decided}, median {latency:.0f} ms" if latency else "none"),
         *(("Paused", _paused(pause)) for pause in figures["paused"]),
         *(("Not watched", problem) for problem in _unwatched(figures["daemon"], project["root"])),
@@ -139,8 +139,8 @@ def _records(records: dict[str, Any]) -> str:
     return "; ".join(parts)
 
 
-def _memory(memory: dict[str, Any], reader: dict[str, Any]) -> str:
-    """Return in words the counts and size of the memory, whether the reader read it, and its problems."""
+def _memory(memory: dict[str, Any]) -> str:
+    """Return in words the counts and size of the memory, and its problems."""
     from hybrid.health.memory_figures import rows_in_words
 
     n = memory["sessions"]
@@ -152,8 +152,6 @@ def _memory(memory: dict[str, Any], reader: dict[str, Any]) -> str:
         parts.append("switched off")
     elif not memory["capture"]:
         parts.append("nothing new is kept")
-    if "memory" in reader["read"]:
-        parts.append("read by the reader")
     return "; ".join([*parts, *memory["problems"]])
 
 

@@ -237,14 +237,13 @@ def _of_reader(workspace: Workspace) -> Iterator[Finding]:
     from hybrid.models.registry import load_embedder, verify
 
     name = workspace.config.model.reader
-    config = workspace.config
-    if not name or not (config.gate.reader or config.memory.reader):
+    if not name or not workspace.config.gate.reader:
         return
     try:
         verify(name)
         load_embedder(name, home=workspace.home)
     except HybridError as error:
-        what = f"lessons, lore and memory are judged without a reader (model.reader): {error}"
+        what = f"lessons and lore are judged without a reader (model.reader): {error}"
         yield Finding("warning", _AREA, what, "install hybrid again, or hybrid config set model.reader '' --user")
 
 

@@ -184,7 +184,7 @@ class MemoryCollection(Collection):
         told = [hit for hit in hits if self._is_told(hit)]
         fitting = sorted(self.code.fitting) if self.code else ()
         present = replace(self._present, files=(*self._present.files, *fitting))
-        found = [_read(hit, parts) for hit, parts in ranked(told, self._view, present, query)]
+        found = [hit for hit, _ in ranked(told, self._view, present, query)]
         self._gone = {hit.row for hit in found[:_CHECKED] if self._names_gone(hit, query)}
         return [hit for hit in found if hit.row not in self._gone]
 
@@ -324,22 +324,18 @@ def ranked(hits: Sequence[Hit], view: MemoryView, present: Present, query: Query
     """Return hits with the parts of their scores, best first, without those that are gone or repeat a better one.
 
     The relevance in a score is a mean of the hit's relevance in the whole collection and of its share of the query's
-    words; half of the first is the reader's, for a row that it read. An observation with nearly the same title as a
+    words. An observation with nearly the same title as a
     better one moves back.
     """
     rows = view.rows
     found = [(hit, row) for hit in hits if (row := rows.get(hit.path)) is not None]
-    plain = [hit.relevance for hit, _ in found], [0.0] * len(found)
-    asked_in = view.searcher.english(query) or query.text  # A reader knows English.
-    relevances, read = view.reader.shared(asked_in, [hit for hit, _ in found]) if view.reader else plain
     texts = [sorted(set(tokens(rows.text(hit.path)))) for hit, _ in found]
     matches = word_match(terms_of(content_words(query.focus)).words, texts, view.searcher.embedder)
     asked = asked_concepts(query.text)
     scored: list[tuple[Hit, Row, Parts]] = []
-    for (hit, row), match, share, more in zip(found, matches, relevances, read, strict=True):
-        relevance = (share + WORDS_WEIGHT * match) / (1 + WORDS_WEIGHT)
-        reader = more / (1 + WORDS_WEIGHT)
-        scored.append((hit, row, parts_of(row, present, relevance=relevance, reader=reader, asked=asked)))
+    for (hit, row), match in zip(found, matches, strict=True):
+        relevance = (hit.relevance + WORDS_WEIGHT * match) / (1 + WORDS_WEIGHT)
+        scored.append((hit, row, parts_of(row, present, relevance=relevance, asked=asked)))
     scored.sort(key=lambda one: (-one[2].score, one[0].rank))
     best: dict[object, tuple[Hit, Row, Parts]] = {}
     for one in scored:
@@ -348,11 +344,6 @@ def ranked(hits: Sequence[Hit], view: MemoryView, present: Present, query: Query
     # Summaries are called by what was asked for, and asked alike they say different things.
     titled = [(parts, title_of(row) if isinstance(row, Observation) else "") for _, row, parts in kept]
     return [(kept[place][0], parts) for place, parts in spread(titled)]
-
-
-def _read(hit: Hit, parts: Parts) -> Hit:
-    """Return a hit with what the reader adds beside its evidence, for the log."""
-    return replace(hit, evidence={**hit.evidence, "reader": parts.reader}) if parts.reader else hit
 
 
 def _said(row: Row) -> object:

@@ -159,12 +159,7 @@ def keep_small(workspace: Workspace, store: MemoryStore, now_ms: int) -> int:
     is_large = store.exists and store.path.stat().st_size > most
     if not is_large and before_ms is None:
         return 0
-    n = store.prune(now_ms=now_ms, before_ms=before_ms, max_bytes=int(most * _LEFT) if is_large else None)
-    if n:
-        from hybrid.knowledge.memory_views import forget_gone  # Brings numpy.
-
-        forget_gone(workspace.home, store)
-    return n
+    return store.prune(now_ms=now_ms, before_ms=before_ms, max_bytes=int(most * _LEFT) if is_large else None)
 
 
 def maker(workspace: Workspace) -> Callable[[Sequence[PendingEvent], str], Extracted | None]:

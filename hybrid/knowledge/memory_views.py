@@ -17,20 +17,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.base.atomic import make_private_folder, write_atomic
+from hybrid.base.atomic import write_atomic
 from hybrid.base.errors import BusyError, HybridError, IndexMismatchError, IndexUnavailableError
 from hybrid.index.manifest import has_other_model
-from hybrid.knowledge.reading import (
-    FEW_ROWS,
-    MOST_ROWS,
-    MemoryReader,
-    change_read,
-    keep_rows,
-    open_rows,
-    read_rows,
-    reader_of,
-    stamp_of,
-)
 from hybrid.knowledge.record_files import memory_name
 from hybrid.knowledge.views import FOLDER, WAIT_S, WHOLE, gate_settings, place_of
 from hybrid.models.registry import LazyEmbedder, embedder_key, gone_models
@@ -100,13 +89,11 @@ class MemoryView(Struct, frozen=True):
         searcher: The searcher of the index of the memory.
         rows: Path in the index → row as it is now.
         store: The store that holds the rows.
-        reader: What a sentence transformer read of them; None without one, and until it did.
     """
 
     searcher: Searcher
     rows: RowsAt
     store: MemoryStore
-    reader: MemoryReader | None = None
 
 
 class _Open(Struct, frozen=True):
@@ -139,7 +126,6 @@ class MemoryViews:
         self._load = load
         self._most_new = most_new
         self._open: OrderedDict[Hashable, _Open] = OrderedDict()
-        self._readings: dict[Hashable, tuple[tuple[int, int], MemoryReader | None]] = {}
         self._lock = threading.Lock()
 
     def open(self, workspace: Workspace, *, waits: bool = False) -> MemoryView | None:
@@ -186,33 +172,7 @@ class MemoryViews:
                 self._lock.release()
         if not found.searcher.backend.n_chunks:
             return None
-        return MemoryView(found.searcher, RowsAt(store), store, self._reading(workspace, place))
-
-    def read(self, workspace: Workspace) -> bool:
-        """Have the reader of the settings read the newest rows; False when there is nothing, or nothing new, to read.
-
-        Raises:
-            HybridError: The memory, or the model that reads, cannot be used.
-            OSError: A disk is full or read-only.
-        """
-        if self.is_read(workspace) or (reader := self._reader(workspace)) is None:
-            return False
-        store, place, own = self._place(workspace)
-        change = store.last_change()
-        make_private_folder(place.folder)
-        read_rows(place.folder, reader, _newest_texts(store, own), change)
-        keep_rows(place.folder, _newest_texts(store, own))  # Some may have been forgotten while they were read.
-        return True
-
-    def is_read(self, workspace: Workspace) -> bool:
-        """Return whether the newest rows were read, but for a few, or there is nothing that reads them."""
-        reader = self._reader(workspace)
-        if reader is None or not workspace.config.memory.enabled:
-            return True
-        store, place, own = self._place(workspace)
-        if not store.exists or not store.newest(RowFilter(key=own), 1):
-            return True
-        return 0 <= store.last_change() - change_read(place.folder, reader) < FEW_ROWS  # Below 0: of another file.
+        return MemoryView(found.searcher, RowsAt(store), store)
 
     def _place(self, workspace: Workspace) -> tuple[MemoryStore, Place, str]:
         """Return the store, the place of its index, and the key of the one project that it holds, if it is one."""
@@ -220,21 +180,6 @@ class MemoryViews:
         project = workspace.project
         own = "" if workspace.config.memory.cross_project or project is None else project.key
         return store, place_of(workspace.home, memory_name(store.path, own)), own
-
-    def _reader(self, workspace: Workspace) -> LazyEmbedder | None:
-        return reader_of(workspace, workspace.config.memory.reader, self._load) if self._most_new is None else None
-
-    def _reading(self, workspace: Workspace, place: Place) -> MemoryReader | None:
-        """Return what was read of a memory, opened again when the file is another one."""
-        stamp = stamp_of(place.folder)
-        reader = self._reader(workspace) if any(stamp) else None
-        if reader is None:
-            return None
-        key = place.tree, workspace.config.memory.reader, reader.info.key
-        known = self._readings.get(key)
-        if known is None or known[0] != stamp:
-            known = self._readings[key] = stamp, open_rows(place.folder, reader, workspace.config.memory.reader)
-        return known[1]
 
     def _as_it_is(self, key: Hashable, index: MemoryIndex) -> _Open | None:
         """Return an index of another model than that of the settings as it is, where no new one can be made or awaited.
@@ -386,22 +331,6 @@ def places_of_store(home: Path, store: MemoryStore) -> list[tuple[Place, str]]:
     name = memory_name(store.path, "")
     found = sorted(folder.name for folder in (home / FOLDER / "views").glob(f"{name}*"))
     return [(place_of(home, one), one.removeprefix(name).removeprefix("-")) for one in found]
-
-
-def forget_gone(home: Path, store: MemoryStore) -> None:
-    """Take the rows that a memory does not hold any more out of what was read of it.
-
-    Raises:
-        HybridError: The memory cannot be read.
-        OSError: A folder cannot be written.
-    """
-    for place, key in places_of_store(home, store):
-        keep_rows(place.folder, _newest_texts(store, key))
-
-
-def _newest_texts(store: MemoryStore, key: str) -> list[str]:
-    """Return the texts of the rows that are read, as they are searched; those of all projects with an empty key."""
-    return [record_text(record_of(row)) for row in store.newest(RowFilter(key=key), MOST_ROWS)]
 
 
 def n_behind(place: Place, store: MemoryStore) -> int | None:

@@ -298,16 +298,12 @@ class OpenKinds:
         return self._record_views().open_all(workspace)
 
     def read(self, workspace: Workspace) -> Sequence[str]:
-        """Have a sentence transformer read records and memory of a workspace; returns the kinds that were new.
-
-        See `RecordViews.read` and `MemoryViews.read`.
-        """
-        records = self._record_views().read(workspace)
-        return [*records, "memory"] if self._memory_views().read(workspace) else records
+        """Have a sentence transformer read lessons and lore; returns the new kinds. See `RecordViews.read`."""
+        return self._record_views().read(workspace)
 
     def is_read(self, workspace: Workspace) -> bool:
-        """Return whether records and memory of a workspace were read, as far as they are to be."""
-        return self._record_views().is_read(workspace) and self._memory_views().is_read(workspace)
+        """Return whether the lessons and lore of a workspace were read, as far as they are to be."""
+        return self._record_views().is_read(workspace)
 
     def warm_reader(self, workspace: Workspace) -> None:
         """Load what reads a prompt beside the records, before the first prompt pays for it.
@@ -315,11 +311,9 @@ class OpenKinds:
         Raises:
             ModelError: It cannot be loaded.
         """
-        memory = self.memory(workspace)[0]
-        gates = [view.searcher.gate for view in self.views(workspace)[0]]
-        for reader in (memory.reader if memory else None, *(gate.reader for gate in gates if gate)):
-            if reader is not None:
-                reader.embedder.embed_query("warm up")
+        for view in self.views(workspace)[0]:
+            if view.searcher.gate and view.searcher.gate.reader:
+                view.searcher.gate.reader.embedder.embed_query("warm up")
 
     def _record_views(self) -> RecordViews:
         from hybrid.knowledge.views import RecordViews  # Brings numpy: a session's start has no need of it.

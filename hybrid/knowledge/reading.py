@@ -1,8 +1,7 @@
-"""Has a sentence transformer read records and the memory, in the background, and opens what it read beside their index.
+"""Has a sentence transformer read lessons and lore in the background, and opens what it read beside their index.
 
-`reading.safetensors` lies in the folder of an index. That of lessons or lore is used only when it holds every record;
-until then the view answers without it. Of the memory it holds the newest rows, and the others rank as without it.
-`views` and `memory_views` open it, the service's process for reading and `hybrid eval` write it.
+`reading.safetensors` is in the folder of an index. It is used only when it contains every record; until then the view
+answers without it. `views` opens it, the service's process for reading and `hybrid eval` write it.
 """
 
 from __future__ import annotations
@@ -11,13 +10,10 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from msgspec import Struct
 
 from hybrid.base.arrays import encode_arrays, read_arrays
 from hybrid.base.atomic import write_atomic
-from hybrid.base.digest import chunk_digest
-from hybrid.base.errors import BusyError, HybridError, ModelError
-from hybrid.index.vectors import quantise
+from hybrid.base.errors import HybridError
 from hybrid.models.registry import LazyEmbedder
 from hybrid.redact import redact
 from hybrid.search.gate.background import load_background
@@ -29,13 +25,12 @@ from hybrid.search.gate.reader import (
     RecordReader,
     load_read_background,
     read_records,
-    read_text,
 )
 from hybrid.sources.records import record_text
 from hybrid.types import EmbedInput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -44,61 +39,11 @@ if TYPE_CHECKING:
     from hybrid.config import Config
     from hybrid.records.types import Record
     from hybrid.search.searcher import Searcher
-    from hybrid.types import Embedder, Hit
+    from hybrid.types import Embedder
     from hybrid.workspace import Workspace
 
 NAME = "reading.safetensors"
 """Name of the file in the folder of a view, as `record_files.reading_of` has it."""
-
-
-MOST_ROWS = 2000
-"""Rows of the memory that are read, the newest: a row takes about 30 ms, once, and a kilobyte."""
-FEW_ROWS = 20
-"""Changes of the memory that are not worth the start of a process."""
-_MOST_CHARS = 250
-"""Characters of a row that are read: its title, and the beginning of what was done. 600 find less."""
-
-
-class MemoryReader(Struct, frozen=True):
-    """A sentence transformer and what it read of the memory.
-
-    Attributes:
-        embedder: It is loaded with the first prompt.
-        weight: Of its part in the relevance of a row.
-        places: Digest of a row's text → its vector's place.
-        vectors: int8, shape (n_rows, dim).
-        scales: Shape (n_rows,).
-    """
-
-    embedder: Embedder
-    weight: float
-    places: Mapping[bytes, int]
-    vectors: NDArray[np.int8]
-    scales: NDArray[np.float32]
-
-    def shared(self, text: str, hits: Sequence[Hit]) -> tuple[list[float], list[float]]:
-        """Return the parts of each hit's relevance for a query: its own one, and its share of the largest cosine.
-
-        Each is weighted, so that their sum is at most 1. A row that was not read counts as the mean of those that were.
-        When the model cannot be loaded, or not yet, all keep their own relevance.
-        """
-        plain, read = [hit.relevance for hit in hits], [0.0] * len(hits)
-        places = [self.places.get(hit.digest) for hit in hits]
-        known = [(number, place) for number, place in enumerate(places) if place is not None]
-        if not known:
-            return plain, read
-        try:
-            vector = self.embedder.embed_query(read_text(text))
-        except (BusyError, ModelError):
-            return plain, read
-        taken = [place for _, place in known]
-        cosines = np.maximum((self.vectors[taken].astype(np.float32) @ vector) * self.scales[taken], 0)
-        own = [relevance / (1 + self.weight) for relevance in plain]
-        shares = self.weight / (1 + self.weight) * cosines / (float(cosines.max()) or 1.0)
-        for (number, _), share in zip(known, shares.tolist(), strict=True):
-            read[number] = share
-        usual = float(shares.mean())
-        return [one if place is not None else one + usual for one, place in zip(own, places, strict=True)], read
 
 
 def reader_of(
@@ -184,79 +129,6 @@ def read_view(
     metadata = {"key": _key(searcher, embedder, config), "model": embedder.info.key}
     write_atomic(folder / NAME, encode_arrays(arrays, metadata), durable=False)
     return True
-
-
-def open_rows(folder: Path, embedder: Embedder, weight: float) -> MemoryReader | None:
-    """Return what a reader read of the memory whose index lies in a folder; None when it read nothing yet."""
-    with contextlib.suppress(OSError, ValueError, KeyError):
-        kept = read_arrays(folder / NAME)
-        if kept.metadata.get("key") == _rows_key(embedder):
-            places = {digest.tobytes(): place for place, digest in enumerate(kept["digest"])}
-            # Copies: a mapped file could not be replaced on Windows as long as the service runs.
-            vectors, scales = np.array(kept["vector"], np.int8), np.array(kept["scale"], np.float32)
-            return MemoryReader(embedder, weight, places, vectors, scales)
-    return None
-
-
-def change_read(folder: Path, embedder: Embedder) -> int:
-    """Return the number of the memory's last change when it was read last; 0 when it never was."""
-    with contextlib.suppress(OSError, ValueError, KeyError):
-        kept = read_arrays(folder / NAME)
-        if kept.metadata.get("key") == _rows_key(embedder):
-            return int(kept.metadata["change"])
-    return 0
-
-
-def read_rows(folder: Path, embedder: Embedder, texts: Sequence[str], change: int) -> None:
-    """Read the rows of a memory that were not read before, and write what is known of all of them.
-
-    Args:
-        folder: Of the memory's index.
-        embedder: The reader.
-        texts: Of the rows, as they are searched.
-        change: Number of the last change in them.
-
-    Raises:
-        ModelError: The model that reads cannot be loaded.
-        OSError: The folder cannot be written.
-    """
-    wanted = {chunk_digest(text): text for text in texts}
-    known = _known(folder, embedder)
-    missing = [digest for digest in wanted if digest not in known]
-    vectors = embedder.embed_documents([EmbedInput("", wanted[digest][:_MOST_CHARS]) for digest in missing])
-    known |= dict(zip(missing, vectors, strict=True))
-    rows = np.array([known[digest] for digest in wanted], np.float32).reshape(len(wanted), embedder.info.dim)
-    stored = quantise(rows, np.zeros(len(rows), np.bool_))
-    digests = np.array([list(digest) for digest in wanted], np.uint8).reshape(len(wanted), -1)
-    arrays = {"digest": digests, "vector": stored.data, "scale": stored.scale}
-    metadata = {"key": _rows_key(embedder), "model": embedder.info.key, "change": str(change)}
-    write_atomic(folder / NAME, encode_arrays(arrays, metadata), durable=False)
-
-
-def keep_rows(folder: Path, texts: Sequence[str]) -> None:
-    """Take the rows that are not among these out of what was read of a memory; a damaged file is deleted.
-
-    Raises:
-        OSError: The folder cannot be written.
-    """
-    try:
-        kept = read_arrays(folder / NAME)
-        wanted = {chunk_digest(text) for text in texts}
-        rows = [place for place, digest in enumerate(kept["digest"]) if digest.tobytes() in wanted]
-        arrays = {name: kept[name][rows] for name in ("digest", "vector", "scale")}
-        n_before, metadata = len(kept["digest"]), kept.metadata
-        del kept  # A mapped file cannot be replaced on Windows.
-    except FileNotFoundError:
-        return
-    except (ValueError, KeyError, IndexError):
-        (folder / NAME).unlink(missing_ok=True)
-        return
-    if len(rows) < n_before:
-        write_atomic(folder / NAME, encode_arrays(arrays, metadata), durable=False)
-
-
-def _rows_key(embedder: Embedder) -> str:
-    return f"rows {VERSION} {embedder.info.key}"
 
 
 def _background(workspace: Workspace, searcher: Searcher, part: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from hybrid.base.errors import HybridError
-from hybrid.knowledge.record_files import COUNTERS, memory_name, open_stores, reading_of, tree_files
+from hybrid.knowledge.record_files import COUNTERS, open_stores, reading_of, tree_files
 from hybrid.knowledge.stores import RecordStores
 from hybrid.models.registry import embedder_info, verify
 from hybrid.project.places import project_folder
@@ -129,7 +129,7 @@ def records_status(workspace: Workspace) -> dict[str, Any]:
 def _reader_status(workspace: Workspace) -> dict[str, Any]:
     """Return the name of the reader, None without one; why it cannot be used; and the kinds that it has read."""
     config, project = workspace.config, workspace.require_project()
-    name = config.model.reader if config.gate.reader or config.memory.reader else ""
+    name = config.model.reader if config.gate.reader else ""
     problem = None
     if name:
         try:
@@ -137,12 +137,9 @@ def _reader_status(workspace: Workspace) -> dict[str, Any]:
             verify(name)
         except HybridError as error:
             problem = str(error)
-    own = "" if config.memory.cross_project else project.key
-    records = {kind: f"{kind}-{project.tree}" for kind in ("lessons", "lore") if config.gate.reader}
-    memory = {"memory": memory_name(RecordStores().memory(workspace).path, own)} if config.memory.reader else {}
-    names = {**records, **memory}
-    read = [kind for kind, index in names.items() if reading_of(workspace.home, index).exists()]
-    return {"model": name or None, "problem": problem, "read": read if name and not problem else []}
+    kinds = ("lessons", "lore") if name and not problem else ()
+    read = [kind for kind in kinds if reading_of(workspace.home, f"{kind}-{project.tree}").exists()]
+    return {"model": name or None, "problem": problem, "read": read}
 
 
 def _lesson_files(project: Project, home: Path) -> list[RecordFile]:

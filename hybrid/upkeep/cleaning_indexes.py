@@ -20,7 +20,7 @@ from hybrid.base.errors import BusyError, HybridError, RefusedError
 from hybrid.index.analysis import REDACT_RULES
 from hybrid.index.catalog import Catalog
 from hybrid.index.plan import silent
-from hybrid.knowledge.memory_views import MemoryIndex, changed_part, forget_gone, places_of_store
+from hybrid.knowledge.memory_views import MemoryIndex, changed_part, places_of_store
 from hybrid.knowledge.reading import NAME as READING
 from hybrid.knowledge.views import FOLDER
 from hybrid.sources.memory import MemorySource
@@ -203,12 +203,9 @@ def purge_index(workspace: Workspace, store: MemoryStore, *, progress: Progress 
             part = changed_part(place, store, source)
             index = MemoryIndex(workspace, place, source)
             index.write(part=part, wait_s=_WAIT_S, progress=progress, is_purged=True)
+            (place.folder / READING).unlink(missing_ok=True)  # Vectors of rows, which versions before 0.3 wrote.
         except (HybridError, OSError, sqlite3.DatabaseError) as error:
             problems.append(str(error))
-    try:
-        forget_gone(workspace.home, store)
-    except (HybridError, OSError, sqlite3.DatabaseError) as error:
-        problems.append(str(error))
     if places and not problems:
         problems += _compacted(places[0][0])
     return tuple(problems)

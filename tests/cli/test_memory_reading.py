@@ -72,9 +72,7 @@ def test_the_machine_form_has_every_key_and_null_for_what_is_absent(known: Shop)
     )
     assert (["attempts 10 → 5"], ["src/payments/client.py"]) == (first["facts"], first["files_modified"])
     assert ("2026-01-10T12:00:00.000Z", 0) == (first["created_at"], first["repeat_count"])
-    assert ["recency", "type", "similarity", "file_overlap", "same_project", "reader", "repetition"] == list(
-        first["parts"]
-    )
+    assert ["recency", "type", "similarity", "file_overlap", "same_project", "repetition"] == list(first["parts"])
     assert first["score"] == pytest.approx(sum(first["parts"].values()), abs=0.001)
     assert (0.7, 0.1, 0.0) == tuple(first["parts"][name] for name in ("type", "same_project", "similarity"))
     assert ("summary", None, None) == tuple(by_id["s1"][name] for name in ("type", "narrative", "repeat_count"))

@@ -1,11 +1,10 @@
 """Ranks what the memory keeps: a sum of named parts, `hybrid memory … --explain` shows them.
 
-    score = recency + type + similarity + reader + file_overlap + same_project + repetition
+    score = recency + type + similarity + file_overlap + same_project + repetition
 
-Without a query the newest are ranked by the plain sum. With one, its hits are: similarity leads, by words and as a
-reader understands both, and the other parts together are scaled down to at most `OTHERS_AT_MOST`, so that what is
-merely recent never overrules what fits. What repeats a better hit steps back: ten runs of one test would otherwise hide
-the edit that made it pass.
+Without a query the newest are ranked by the plain sum. With one, its hits are: similarity leads, and the other parts together
+are scaled down to at most `OTHERS_AT_MOST`, so that what is merely recent never overrules what fits. What repeats a
+better hit steps back: ten runs of one test would otherwise hide the edit that made it pass.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ SAME_PROJECT = 0.1
 """Beside it, rows of the present project get places of their own where a query finds few of them (decision 42)."""
 
 OTHERS_AT_MOST = 0.3
-"""Largest sum of all parts but similarity and reader, in a score with a query."""
+"""Largest sum of all parts but similarity, in a score with a query."""
 # Divided by the largest sum that these parts can have: recency 1, the best type, all files, the same project.
 _OTHERS = OTHERS_AT_MOST / (1.0 + max(TYPE_WORTH.values()) + 1.0 + SAME_PROJECT)
 
@@ -69,13 +68,12 @@ class Parts(Struct, frozen=True):
     """The parts of a score, which is their sum.
 
     Attributes:
-        recency: In (0, 1]; scaled with a query, as are all but `similarity` and `reader`.
+        recency: In (0, 1]; scaled with a query, as are all but `similarity`.
         type: By `TYPE_WORTH`.
-        similarity: In [0, 1.5], with `reader`; 0 without a query.
+        similarity: In [0, 1.5]; 0 without a query.
         file_overlap: In [0, 1].
         same_project: `SAME_PROJECT` or 0.
-        reader: What a sentence transformer adds to the similarity; 0 for a row that it did not read.
-        repetition: 0 or less, at most `REPETITION` of similarity and reader; 0 without a query.
+        repetition: 0 or less, at most `REPETITION` of the similarity; 0 without a query.
     """
 
     recency: float
@@ -83,14 +81,13 @@ class Parts(Struct, frozen=True):
     similarity: float
     file_overlap: float
     same_project: float
-    reader: float = 0.0
     repetition: float = 0.0
 
     @property
     def score(self) -> float:
         """The sum of the parts."""
         worth = self.recency + self.type + self.similarity + self.file_overlap + self.same_project
-        return worth + self.reader + self.repetition
+        return worth + self.repetition
 
     def as_json(self) -> dict[str, float]:
         """Return name → value of each part, rounded to four digits."""
@@ -144,16 +141,13 @@ class Present(Struct, frozen=True):
     half_life_days: float
 
 
-def parts_of(
-    row: Row, present: Present, *, relevance: float | None = None, reader: float = 0.0, asked: Collection[str] = ()
-) -> Parts:
+def parts_of(row: Row, present: Present, *, relevance: float | None = None, asked: Collection[str] = ()) -> Parts:
     """Return the parts of a row's score, without repetition; a summary has neither files nor concepts.
 
     Args:
         row: The row to be ranked.
         present: The point from which the memory is looked at.
         relevance: Relevance of the row for a query, in [0, 1]; None without a query.
-        reader: What a sentence transformer adds to it.
         asked: Concepts that the query asks for.
     """
     kind, files, concepts = "summary", (), ()
@@ -167,7 +161,6 @@ def parts_of(
         similarity,
         scale * file_overlap(files, present.files),
         scale * (SAME_PROJECT if row.owner.key == present.key and present.key else 0.0),
-        reader,
     )
 
 
@@ -186,7 +179,7 @@ def spread(ordered: Sequence[tuple[Parts, str]]) -> list[tuple[int, Parts]]:
     """
     words = _word_sets([title for _, title in ordered])
     scores = [parts.score for parts, _ in ordered]
-    most = [REPETITION * (parts.similarity + parts.reader) for parts, _ in ordered]
+    most = [REPETITION * parts.similarity for parts, _ in ordered]
     loss = [0.0] * len(ordered)
     left, found = list(range(len(ordered))), list[int]()
     while left and len(found) < SPREAD:

@@ -141,9 +141,7 @@ def test_the_parts_add_up_in_the_machine_form() -> None:
     """What `--json` shows of a row sums up to its score."""
     found = parts_of(_row(NOW_MS - DAY_MS, "bugfix", HERE, ("README.md",)), PRESENT, relevance=0.5)
 
-    assert ["recency", "type", "similarity", "file_overlap", "same_project", "reader", "repetition"] == list(
-        found.as_json()
-    )
+    assert ["recency", "type", "similarity", "file_overlap", "same_project", "repetition"] == list(found.as_json())
     assert pytest.approx(found.score, abs=3e-4) == sum(found.as_json().values())
 
 
