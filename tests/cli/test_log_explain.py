@@ -311,27 +311,6 @@ def test_explain_names_what_else_the_topic_had(own_shop: Shop) -> None:
     assert re.search(r"1 seen, 1 topic\n {13}\S+:\d+:\d+\n", shown)
 
 
-def test_explain_names_help_that_nobody_asked_for(own_shop: Shop) -> None:
-    """After two searches in vain the last event is the help, with its cause and the form of its items."""
-    command = ("hook", "run", "--client", "claude", "--event", "PostToolUse")
-    for pattern in ("resend_charge", "repeatPayment.*timeout"):
-        event = {
-            "session_id": "s1",
-            "cwd": str(own_shop.root),
-            "tool_name": "Grep",
-            "tool_input": {"pattern": pattern},
-            "tool_response": {"filenames": [], "numFiles": 0},
-        }
-        settings = {"HYBRID_HOOKS_ON_NEED": "true", "HYBRID_HOOKS_GATE_THRESHOLD": "0"}
-        given = own_shop.out(*command, stdin=json.dumps(event).encode(), HYBRID_DAEMON_ENABLED="false", **settings)
-
-    shown = own_shop.out("explain", "--last")
-
-    assert "src/payments/client.py" in json.loads(given)["hookSpecificOutput"]["additionalContext"]
-    assert re.search(r"  client     claude \(session s1\), searches in vain\n", shown)
-    assert re.search(r"  pointer    src/payments/client.py:\S+ .*\(a place is enough\)\n", shown)
-
-
 def test_explain_names_what_the_agent_read_itself(own_shop: Shop) -> None:
     """A part that the agent's own tool showed it is named with its lines, marked as read, and with the setting."""
     path = "src/payments/client.py"

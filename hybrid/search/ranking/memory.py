@@ -2,9 +2,9 @@
 
     score = recency + type + similarity + file_overlap + same_project + repetition
 
-Without a query the newest are ranked by the plain sum. With one, its hits are: similarity leads, and the other parts together
-are scaled down to at most `OTHERS_AT_MOST`, so that what is merely recent never overrules what fits. What repeats a
-better hit steps back: ten runs of one test would otherwise hide the edit that made it pass.
+Without a query the newest are ranked by the plain sum. With one, its hits are: similarity leads, and the other parts
+together are scaled down to at most `OTHERS_AT_MOST`, so that what is merely recent never overrules what fits. What
+repeats a better hit steps back: ten runs of one test would otherwise hide the edit that made it pass.
 """
 
 from __future__ import annotations
