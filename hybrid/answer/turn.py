@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 class Withheld(Struct, frozen=True):
     """A candidate that was not given, and the reason.
 
-    The reasons are `bar`, `floor`, `far` (see `Selection.drop_far`), `seen`, `read` (the agent's own tools showed it),
-    `topic` (further hits of a topic that the session was given), `duplicate`, `stale`, `budget`, `adds_nothing` (see
+    The reasons are `bar`, `floor`, `seen`, `read` (the agent's own tools showed it), `topic` (further hits of a topic that the session was given), `duplicate`, `stale`, `budget`, `adds_nothing` (see
     `pack.plan`), and those of `Collection.left_out`.
     """
 

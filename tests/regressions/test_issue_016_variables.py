@@ -57,6 +57,8 @@ def test_what_has_a_meaning_is_not_named() -> None:
 
     assert () == unknown_variables(known)
     assert ("HYBRID_QQ is set in the environment and is no setting",) == unknown_variables({"HYBRID_QQ": "1"})
+    (removed,) = unknown_variables({"HYBRID_HOOKS_ON_NEED": "1"})
+    assert "hooks.on_need was removed: " in removed
 
 
 def test_json_of_config_holds_the_sentence(tmp_path: Path) -> None:

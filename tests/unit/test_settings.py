@@ -136,6 +136,7 @@ def test_a_flag_that_was_not_given_changes_nothing(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("[hooks]\nbudjet = 3", "unknown setting hooks.budjet"),
+        ("[hooks]\non_need = true", "hooks.on_need was removed: "),
         ("[hocks]\nbudget = 3", "unknown setting hocks.budget"),
         ("budget = 3", "unknown setting budget"),
         ("[hooks.deep]\nbudget = 3", "unknown setting hooks.deep"),
