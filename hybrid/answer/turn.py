@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 class Withheld(Struct, frozen=True):
     """A candidate that was not given, and the reason.
 
-    The reasons are `bar`, `floor`, `seen`, `read` (the agent's own tools showed it), `topic` (further hits of a topic that the session was given), `duplicate`, `stale`, `budget`, `adds_nothing` (see
-    `pack.plan`), and those of `Collection.left_out`.
+    The reasons are `bar`, `floor`, `seen`, `read` (the agent's own tools showed it), `topic` (further hits of a
+    topic that the session was given), `duplicate`, `stale`, `budget`, `adds_nothing` (see `pack.plan`), and those
+    of `Collection.left_out`.
     """
 
     hit: Hit
