@@ -13,11 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from hybrid.base.arrays import read_arrays
 from hybrid.index.analysis import REDACT_RULES, head_line, input_key
 from hybrid.index.catalog import Catalog
 from hybrid.index.vectors import quantise
-from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.models.registry import load_embedder
 from hybrid.redact import mask
 from hybrid.types import EmbedInput
@@ -27,7 +25,6 @@ from hybrid.workspace import open_workspace
 from tests.support.agent import Agent, kill, until
 from tests.support.builders import PAYMENTS, new_shop, python_process
 from tests.support.memories import fill_memory
-from tests.support.records import shop_with_records
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -333,24 +330,6 @@ def test_a_vector_of_a_text_with_its_secret_is_not_used_again(tmp_path: Path) ->
         rows = dict(db.execute("SELECT input, data FROM vectors").fetchall())
     assert expected == rows[new]
     assert old not in rows
-
-
-def test_vectors_of_the_reader_are_cleaned_too(tmp_path: Path) -> None:
-    """Those of lessons and lore are made again; of the memory's go the ones whose row holds another text now (#19)."""
-    shop = shop_with_records(tmp_path, is_indexed=False)
-    fill_memory(shop).close()
-    _sql(shop.home / "memory.db", f"UPDATE observations SET narrative = 'password: {SECRET} again' WHERE id = 1")
-    environ = {"HYBRID_HOME": str(shop.home), "HYBRID_MODEL_READER": "hashing-128"}
-    read = OpenKinds(environ).read(open_workspace(shop.root, environ=environ))
-    _older_index(shop.home)
-    _sql(shop.home / "memory.db", "DELETE FROM cleaned")
-
-    shop.json("doctor", "--no-trial", "--fix")
-
-    (left,) = (shop.home / "records").rglob("reading.safetensors")
-    assert ["lessons", "lore", "memory"] == read
-    assert left.parent.name.startswith("memory-")
-    assert 2 == len(read_arrays(left)["digest"])  # Not the row of another project.
 
 
 def test_a_vector_stays_when_the_text_it_was_made_for_goes(tmp_path: Path) -> None:
