@@ -14,7 +14,7 @@ from hybrid.base.lasting import how_to_add
 from hybrid.cli.common import add_common, directory_of, print_json, say, workspace_of
 
 if TYPE_CHECKING:
-    from hybrid.dashboard.serving import Dashboard
+    from hybrid.dashboard.app import Dashboard
     from hybrid.workspace import Workspace
 
 _MISSING = "the page needs packages that are not installed ({name}), those of the extra `dashboard`: {command}"
@@ -41,8 +41,8 @@ def run(args: argparse.Namespace) -> int:
         HybridError: The extra is not installed, or the port is taken.
     """
     try:
+        from hybrid.dashboard.app import Dashboard
         from hybrid.dashboard.desk import Desk
-        from hybrid.dashboard.serving import Dashboard
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] == "hybrid":
             raise
@@ -81,7 +81,7 @@ def _serve(args: argparse.Namespace, workspace: Workspace, dashboard: Dashboard)
         return
     import webbrowser
 
-    from hybrid.dashboard.serving import in_browser
+    from hybrid.dashboard.app import in_browser
 
     with in_browser(Path(workspace.home), address, webbrowser.open):
         dashboard.run()

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from hybrid.daemon.http import HttpInterface
+from hybrid.dashboard.app import Dashboard
 from hybrid.dashboard.desk import Desk
-from hybrid.dashboard.serving import Dashboard
 from hybrid.ipc.loopback import (
     MOST_BEGUN,
     MOST_SILENT,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.dashboard.serving import in_browser
+from hybrid.dashboard.app import in_browser
 from hybrid.ipc.control import daemon_status
 from tests.support.agent import Agent, until
 from tests.support.builders import Shop, command_environment, new_shop
