@@ -80,7 +80,6 @@ class GateConfig(Struct, frozen=True):
     max_other_task_rate: Share
     pieces: Annotated[int, (0, 12)]
     null: bool
-    hub: bool
     chat: Annotated[float, (0, 10)]
     chat_without_probe: Annotated[float, (0, 10)]
     probe: Share
@@ -368,6 +367,7 @@ _NO_SETTINGS = ("HYBRID_HOME", "HYBRID_DISABLE")
 REMOVED = {
     "hooks.follow_up": "a prompt that refers back is answered like any other; leave the setting out",
     "memory.reader": "the order of the memory needs no second model; leave the setting out",
+    "gate.hub": "it only moved the bars; leave the setting out",
     "hooks.on_need": "an agent that did not ask is given nothing; leave the setting out",
 }
 """Setting that is gone → what to do instead."""

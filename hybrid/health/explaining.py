@@ -51,7 +51,7 @@ def _uncalibrated(event: Event) -> list[str]:
     if not is_plain or not has_chunks:
         return []
     return [
-        "The index was not calibrated (an older version built it, or `gate.hub` was switched), so the raw top cosine "
+        "The index was not calibrated (an older version built it), so the raw top cosine "
         "alone decided: run `hybrid reindex`."
     ]
 

@@ -298,7 +298,7 @@ class RecordViews:
         """Bring the index up to date with the records of a source; nothing happens if it holds just these."""
         gate = workspace.config.gate
         embedder = LazyEmbedder(workspace.config.model.name, workspace.home, load=self._load)
-        annotator = GateAnnotator(embedder, workspace.home, with_hub=gate.hub, records=gate)
+        annotator = GateAnnotator(embedder, workspace.home, records=gate)
         stamps = [f"{found.path} {found.stamp.size_bytes} {found.stamp.mtime_ns}" for found in source.scan()]
         versions = [str(FORMAT_VERSION), recipe(RECORDS_VERSION, WHOLE), embedder.info.key, annotator.key]
         wanted = "\n".join([*versions, *stamps])

@@ -295,7 +295,7 @@ def tools_of(workspace: Workspace, source: FileSource, embedder: Embedder) -> Bu
         source,
         embedder,
         recipe_of(workspace.config.index),
-        annotator=GateAnnotator(embedder, workspace.home, with_hub=workspace.config.gate.hub),
+        annotator=GateAnnotator(embedder, workspace.home),
         is_gone=gone_models(workspace.home),
     )
 

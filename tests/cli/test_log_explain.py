@@ -138,7 +138,7 @@ def test_explain_tells_the_last_decision_in_full(own_shop: Shop) -> None:
     } <= set(form)
 
 
-PARTS = {"cosine": 0.422, "hub": 0.0, "null": -0.051, "lexical": 0.06, "names": 0.0, "chat": -0.2, "probe": 0.03}
+PARTS = {"cosine": 0.422, "null": -0.051, "lexical": 0.06, "names": 0.0, "chat": -0.2, "probe": 0.03}
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ PARTS = {"cosine": 0.422, "hub": 0.0, "null": -0.051, "lexical": 0.06, "names": 
             [("gate", "score −0.0249, opens above −0.0213 (talk, auto)"), ("parts", "cosine −0.02 (best piece to closest chunk)")],
         ),
         (
-            {"threshold_source": "auto", "threshold": -9.0, "score": -0.004, "bar": "talk", "parts": {"hub": -0.004, "chat": None}},
+            {"threshold_source": "auto", "threshold": -9.0, "score": -0.004, "bar": "talk", "parts": {"null": -0.004, "chat": None}},
             [("gate", "score 0.00, opens always (talk, auto)")],
         ),
     ],

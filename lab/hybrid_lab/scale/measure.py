@@ -136,7 +136,7 @@ class _Corpus:
 
     def _tools(self) -> BuildTools:
         config = self._loaded.config
-        annotator = GateAnnotator(self._embedder, self._home, with_hub=config.gate.hub)
+        annotator = GateAnnotator(self._embedder, self._home)
         source = file_source(self._root, config.index, self._home)
         return BuildTools(source, self._embedder, recipe_of(config.index), annotator)
 

@@ -137,7 +137,7 @@ def test_the_same_tree_has_the_same_bars(workspace: Workspace, tmp_path: Path) -
 
 
 def test_settings_of_the_parts_need_no_new_index(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A weight that its owner changes moves the bars at once; only hubs stand in the index itself."""
+    """A weight that its owner changes moves the bars at once."""
     _, before = _bars(workspace)
     root, home = workspace.require_project().root, workspace.home
     monkeypatch.setenv("HYBRID_HOME", str(home))
@@ -146,7 +146,3 @@ def test_settings_of_the_parts_need_no_new_index(workspace: Workspace, monkeypat
     changed = open_workspace(root, environ=settings, user_home=home / "user")
 
     assert _bars(changed)[1].tasks < before.tasks
-    with_hub = open_workspace(root, environ=settings | {"HYBRID_GATE_HUB": "true"}, user_home=home / "user")
-    assert open_searcher(with_hub).gate is None
-    reindex(with_hub)
-    assert open_searcher(with_hub).gate is not None
