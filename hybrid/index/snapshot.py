@@ -35,7 +35,7 @@ _OPEN_ATTEMPTS = 3
 """Times that opening is tried, since a build may replace the generation meanwhile; a second try nearly always works."""
 _NAMES_SHOWN = 3
 N_COMPARED = 4_000
-"""The default of the setting `search.compared`."""
+"""The value of `search.compared`."""
 
 
 def open_snapshot(

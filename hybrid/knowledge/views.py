@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
     from pathlib import Path
 
-    from hybrid.config import GateConfig, LessonsConfig, LoreConfig, MemoryConfig
+    from hybrid.config import LessonsConfig, LoreConfig, MemoryConfig
+    from hybrid.constants import GateConfig
     from hybrid.knowledge.stores import ActiveLessons, RecordStores
     from hybrid.records.types import Record
     from hybrid.types import Embedder

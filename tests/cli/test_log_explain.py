@@ -417,7 +417,7 @@ def test_advice_names_what_decides(tmp_path: Path, event: dict[str, Any], expect
 
 
 @pytest.mark.parametrize(
-    ("parts", "said"), [({"reader": 0.1}, " times `gate.reader_rate` (0.4)"), ({"cosine": 0.1}, "")]
+    ("parts", "said"), [({"reader": 0.1}, " times 0.4, since the reader judges too,"), ({"cosine": 0.1}, "")]
 )
 def test_the_bar_of_records_that_were_read_is_a_share(tmp_path: Path, parts: dict[str, float], said: str) -> None:
     """A reader takes a share of the rate of its kind; without one the rate alone sets the bar."""

@@ -29,9 +29,7 @@ subagent_reports = false
 [gate]
 max_false_open_rate = 0.0
 max_other_task_rate = 0.0
-pieces = 0
 [search]
-depth = 1
 min_cosine = 1.0
 [lessons]
 enabled = false
@@ -165,7 +163,7 @@ def test_settings_of_a_clone_silence_nothing(tmp_path: Path) -> None:
     silent = clone.hook(PROMPT, session="s2")
 
     assert plain == given != ""
-    assert 21 == len(waiting)
+    assert 19 == len(waiting)
     assert 1 == len(finding)
     assert "Settings of .hybrid/config.toml that count now: hooks.skip_prefixes, hooks.min_prompt_length" in trusted
     assert "" == silent

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hybrid.base.arrays import pack_strings, write_arrays
-from hybrid.config import GateConfig
+from hybrid.constants import GateConfig
 from hybrid.index.analysis import CHUNK_FIELDS, ChunkRecord
 from hybrid.index.drafting import SegmentDocument, encode_segment
 from hybrid.index.manifest import FORMAT_VERSION, Manifest

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.config import GateConfig
+    from hybrid.constants import GateConfig
     from hybrid.search.gate.background import Background
     from hybrid.search.gate.meant import MeantPieces
     from hybrid.types import Embedder

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hybrid.base.arrays import Arrays
-    from hybrid.config import GateConfig
+    from hybrid.constants import GateConfig
     from hybrid.models.probe import Probe
     from hybrid.types import Embedder, EmbedderInfo
 

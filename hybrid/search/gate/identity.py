@@ -9,7 +9,7 @@ from hybrid.base.resources import shipped
 from hybrid.models.probe import probe_digest
 
 if TYPE_CHECKING:
-    from hybrid.config import GateConfig
+    from hybrid.constants import GateConfig
     from hybrid.types import EmbedderInfo
 
 PROMPTS = ("models", "background", "prompts.jsonl")

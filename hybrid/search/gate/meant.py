@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.config import GateConfig
+    from hybrid.constants import GateConfig
     from hybrid.index.backend import RecordBlock
     from hybrid.search.gate.background import Background
     from hybrid.types import Embedder

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.config import GateConfig
+    from hybrid.constants import GateConfig
     from hybrid.index.backend import BackgroundFigures, Closest, SearchBackend
     from hybrid.index.pruning import Wanted
     from hybrid.search.gate.background import Background

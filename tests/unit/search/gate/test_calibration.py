@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from hybrid.config import GateConfig
+    from hybrid.constants import GateConfig
     from hybrid.index.backend import BackgroundFigures
 
 TERMS = ("alpha", "beta", "gamma", "delta", "eps_one", "eps_two", "zeta", "eta")

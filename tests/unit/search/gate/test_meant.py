@@ -23,7 +23,7 @@ from tests.support.worlds import SETTINGS, Weighing
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hybrid.config import GateConfig
+    from hybrid.constants import GateConfig
     from hybrid.index.segment import Segment
     from hybrid.index.snapshot import Snapshot
     from hybrid.search.gate.threshold import Verdict

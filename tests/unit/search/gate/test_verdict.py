@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from hybrid.config import GateConfig
+    from hybrid.constants import GateConfig
     from hybrid.index.snapshot import Snapshot
     from hybrid.search.gate.background import Background
     from hybrid.types import Embedder
