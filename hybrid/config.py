@@ -43,13 +43,16 @@ class HooksConfig(Struct, frozen=True):
     skip_prefixes: tuple[str, ...]
     deadline_ms: Annotated[int, (50, 60_000)]
     ledger_days: Annotated[int, (1, 3650)]
-    known_best: Annotated[int, (0, 100)]
     skip_read: bool
     check_names: bool
     session_start: bool
     subagent_reports: bool
     subagent_brief: bool
     notice: bool
+
+    # Give nothing when the session was given this many of the best results before, the first of them in full: the rest
+    # would be second choice, and an old question asked again would bring ever worse records. 0 gives the rest.
+    known_best: Annotated[int, (0, 100)] = 3
 
 
 class LessonsConfig(Struct, frozen=True):
@@ -65,10 +68,12 @@ class LessonsConfig(Struct, frozen=True):
     max_other_task_rate: Share
     session_start: Annotated[int, (0, 100)]
     remind_every: Annotated[int, (0, 10_000)]
-    after_report: Annotated[int, (0, 100)]
     capture: bool
     use_haiku_scoring: bool
     haiku_model: str
+
+    # Lessons for the report of a subagent.
+    after_report: Annotated[int, (0, 100)] = 3
 
 
 class LoreConfig(Struct, frozen=True):
@@ -115,20 +120,26 @@ class IndexConfig(Struct, frozen=True):
     max_file_bytes: Annotated[int, (1, 1_000_000_000)]
     follow_gitignore: bool
     inner_max_files: Annotated[int, (0, 10_000_000)]
-    chunk_max_chars: Annotated[int, (100, 100_000)]
-    chunk_merge_chars: Annotated[int, (1, 100_000)]
-    chunk_cut_chars: Annotated[int, (100, 100_000)]
-    max_segments: Annotated[int, (1, 1_000)]
     workers: Annotated[int, (0, 64)]
     quota_mb: Annotated[int, (1, 100_000_000)]
     auto: bool
     auto_max_files: Annotated[int, (0, 10_000_000)]
     watch: bool
-    debounce_ms: Annotated[int, (50, 60_000)]
     backend: Literal["embedded", "milvus"]
     uri: str
     collection: str
     store_text: bool
+
+    # Characters up to which a definition stays one chunk; measured best for ranking between 1,200 and 1,800.
+    chunk_max_chars: Annotated[int, (100, 100_000)] = 1500
+    # Neighbouring small definitions of one scope are merged up to this many characters.
+    chunk_merge_chars: Annotated[int, (1, 100_000)] = 750
+    # Longer text is cut near this many characters, at a statement border or a blank line.
+    chunk_cut_chars: Annotated[int, (100, 100_000)] = 1000
+    # Segments of a snapshot beyond which small ones are merged. Each costs a query about 0.1 ms.
+    max_segments: Annotated[int, (1, 1_000)] = 8
+    # Milliseconds without a change before the changed files are indexed: editors and branch switches write many files.
+    debounce_ms: Annotated[int, (50, 60_000)] = 300
 
 
 class McpConfig(Struct, frozen=True):
@@ -142,10 +153,12 @@ class DaemonConfig(Struct, frozen=True):
 
     enabled: bool
     idle_minutes: Annotated[float, (0.01, 100_000)]
-    max_projects: Annotated[int, (1, 1_000)]
     max_index_mb: Annotated[int, (10, 1_000_000)]
     http: bool
     http_port: Annotated[int, (0, 65_535)]
+
+    # Projects whose index is kept open; the least recently used is closed.
+    max_projects: Annotated[int, (1, 1_000)] = 8
 
 
 class DashboardConfig(Struct, frozen=True):

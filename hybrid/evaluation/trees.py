@@ -387,6 +387,6 @@ def _load_embedder(name: str, home: Path) -> Embedder:
 def _index_key(loaded: Loaded) -> str:
     """Return a digest of the settings that determine the content of an index."""
     config = loaded.config
-    index = replace(config.index, workers=0, auto=True, auto_max_files=0, watch=True, debounce_ms=50, quota_mb=1)
+    index = replace(config.index, workers=0, auto=True, auto_max_files=0, watch=True, quota_mb=1)
     content = replace(index, roots=())  # They order hits.
     return hashlib.sha256(repr((content, config.model)).encode()).hexdigest()[:16]

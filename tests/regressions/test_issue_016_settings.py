@@ -40,7 +40,6 @@ auto = false
 watch = false
 follow_gitignore = false
 include = ["private/"]
-chunk_max_chars = 100
 [model]
 name = "hashing"
 """
@@ -163,7 +162,7 @@ def test_settings_of_a_clone_silence_nothing(tmp_path: Path) -> None:
     silent = clone.hook(PROMPT, session="s2")
 
     assert plain == given != ""
-    assert 19 == len(waiting)
+    assert 18 == len(waiting)
     assert 1 == len(finding)
     assert "Settings of .hybrid/config.toml that count now: hooks.skip_prefixes, hooks.min_prompt_length" in trusted
     assert "" == silent
