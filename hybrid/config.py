@@ -9,7 +9,6 @@ strangers, is only a warning.
 # Annotations are no strings here: the checks read them, and to compile each from a string costs a hook a millisecond.
 
 import os
-import re
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -384,13 +383,13 @@ def _checked_text(key: str, value: object) -> str:
 
 
 def _checked_texts(key: str, value: object) -> tuple[str, ...]:
-    """Return a list of texts as a tuple, mended where an earlier version wrote it cut at its commas; see `check`."""
+    """Return a list of texts as a tuple; see `check`."""
     if not isinstance(value, (list, tuple)):
         raise ConfigError(f"{key} = {_shown(value)}: must be a list of texts")
     parts = list(cast("list[object]", value))
     if not all(isinstance(part, str) for part in parts):
         raise ConfigError(f"{key} = {_shown(parts)}: must be a list of texts")
-    return tuple(_storable(key, part) for part in _mended(cast("list[str]", parts)))
+    return tuple(_storable(key, part) for part in cast("list[str]", parts))
 
 
 def _storable(key: str, text: str) -> str:
@@ -413,19 +412,6 @@ def _shown(value: object) -> str:
     except ValueError:  # Python refuses to write more than 4,300 digits; TOML reads them in base 16.
         return "a number of thousands of digits"
     return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
-
-
-def _mended(parts: list[str]) -> list[str]:
-    """Return the list that was meant where an earlier version cut TOML text at its commas (#16), else `parts`."""
-    whole = ",".join(parts)
-    if not re.fullmatch(r"""\[\s*["'].*["']\s*(?:,\s*)?\]""", whole, re.DOTALL):
-        return parts
-    try:
-        meant = _toml_value(whole)
-    except tomli.TOMLDecodeError:
-        return parts
-    is_list = isinstance(meant, list) and all(isinstance(part, str) for part in cast("list[object]", meant))
-    return cast("list[str]", meant) if is_list else parts
 
 
 def _checked_number(key: str, value: object, kind: object, limits: tuple[float, float]) -> object:

@@ -94,16 +94,6 @@ def test_a_broken_list_is_an_error(new_project: Shop, text: str) -> None:
     assert problems[0].startswith("HYBRID_INDEX_EXCLUDE: index.exclude")
 
 
-def test_a_list_that_an_earlier_version_broke_is_read_as_it_was_meant(new_project: Shop) -> None:
-    """The two broken texts that `config set` stored are put together again."""
-    new_project.home.mkdir(parents=True)
-    (new_project.home / "config.toml").write_text("""[index]\nexclude = ['["a/"', '"b/"]']\n""")
-
-    found = new_project.json("config", "get", "index.exclude")["settings"]["index.exclude"]["value"]
-
-    assert ["a/", "b/"] == found[-2:]
-
-
 def test_a_list_of_patterns_adds_to_the_default(new_project: Shop) -> None:
     """Setting `index.exclude` dropped the folders of installed packages; `!` takes one out on purpose."""
     (new_project.root / "node_modules").mkdir()
