@@ -1,6 +1,7 @@
 """Settings: reads the layers, checks types and ranges, and gives one frozen `Config`; the rims read it once.
 
-Defaults stand in the shipped `config.toml` only. A layer with a mistake never stops a hook: the wrong value is left
+Defaults stand in the shipped `config.toml` only; a field of a section that has one here, or in `constants`, is no
+setting but a constant, which only a flag overrides. A layer with a mistake never stops a hook: the wrong value is left
 out and named. Commands turn what the user can mend into an error; a mistake in a project's file, which may come from
 strangers, is only a warning.
 """
@@ -8,7 +9,6 @@ strangers, is only a warning.
 # Annotations are no strings here: the checks read them, and to compile each from a string costs a hook a millisecond.
 
 import os
-import re
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -22,13 +22,10 @@ from msgspec import Struct, field
 from hybrid.base.atomic import read_regular
 from hybrid.base.errors import ConfigError
 from hybrid.base.resources import shipped
+from hybrid.constants import Cosine, GateConfig, RankingConfig, SearchConfig, Share
 
 ContentMode = Literal["adaptive", "full", "preview", "none"]
 Format = Literal["text", "xml", "json"]
-# The range of a number stands with its type: the least and the largest value.
-Share = Annotated[float, (0, 1)]
-Cosine = Annotated[float, (-1, 1)]
-Weight = Annotated[float, (-10, 10)]
 
 
 class HooksConfig(Struct, frozen=True):
@@ -45,7 +42,6 @@ class HooksConfig(Struct, frozen=True):
     skip_prefixes: tuple[str, ...]
     deadline_ms: Annotated[int, (50, 60_000)]
     ledger_days: Annotated[int, (1, 3650)]
-    known_best: Annotated[int, (0, 100)]
     skip_read: bool
     check_names: bool
     session_start: bool
@@ -53,84 +49,9 @@ class HooksConfig(Struct, frozen=True):
     subagent_brief: bool
     notice: bool
 
-
-class SearchConfig(Struct, frozen=True):
-    """The `[search]` section."""
-
-    ranker: Literal["evidence", "rrf"]
-    depth: Annotated[int, (1, 10_000)]
-    compared: Annotated[int, (0, 1_000_000)]
-    rrf_k: Annotated[int, (1, 10_000)]
-    dense_weight: Annotated[float, (0, 100)]
-    lexical_weight: Annotated[float, (0, 100)]
-    symbol_dense_weight: Annotated[float, (0, 100)]
-    symbol_lexical_weight: Annotated[float, (0, 100)]
-    bm25_k1: Annotated[float, (0, 10)]
-    bm25_b: Share
-    lexical_engine: Literal["postings", "rank_bm25"]
-    min_cosine: Cosine
-    titles: bool
-    languages: bool
-
-
-class GateConfig(Struct, frozen=True):
-    """The `[gate]` section: the rates allowed, and the parts of the statistic with their weights."""
-
-    max_false_open_rate: Share
-    max_other_task_rate: Share
-    pieces: Annotated[int, (0, 12)]
-    null: bool
-    hub: bool
-    chat: Annotated[float, (0, 10)]
-    chat_without_probe: Annotated[float, (0, 10)]
-    probe: Share
-    lexical: Share
-    together: Share
-    names: Share
-    absent: Share
-    length: Annotated[float, (0, 10)]
-    words: Share
-    hinge: Share
-    trigger: Share
-    file: Share
-    reader: Annotated[float, (0, 10)]
-    reader_rate: Share
-    least: Share
-
-
-class RankingConfig(Struct, frozen=True):
-    """The `[ranking]` section: the weight of each piece of `hybrid.search.ranking.evidence`, in their order.
-
-    `stand_in` is no weight: it is the evidence that `hybrid.search.ranking.evidence` lets a file be ahead by.
-    """
-
-    best_words: Weight
-    best_sense: Weight
-    sum_words: Weight
-    sum_sense: Weight
-    file_words: Weight
-    file_sense: Weight
-    file_name: Weight
-    path: Weight
-    reported_path: Weight
-    path_words: Weight
-    defines: Weight
-    definition_fit: Weight
-    definition_words: Weight
-    remarks: Weight
-    opening: Weight
-    feedback: Weight
-    history: Weight
-    test: Weight
-    example: Weight
-    generated: Weight
-    vendored: Weight
-    legacy: Weight
-    interface: Weight
-    version: Weight
-    aside: Weight
-    changes_with: Weight
-    stand_in: Annotated[float, (0, 10)]
+    # Give nothing when the session was given this many of the best results before, the first of them in full: the rest
+    # would be second choice, and an old question asked again would bring ever worse records. 0 gives the rest.
+    known_best: Annotated[int, (0, 100)] = 3
 
 
 class LessonsConfig(Struct, frozen=True):
@@ -146,10 +67,12 @@ class LessonsConfig(Struct, frozen=True):
     max_other_task_rate: Share
     session_start: Annotated[int, (0, 100)]
     remind_every: Annotated[int, (0, 10_000)]
-    after_report: Annotated[int, (0, 100)]
     capture: bool
     use_haiku_scoring: bool
     haiku_model: str
+
+    # Lessons for the report of a subagent.
+    after_report: Annotated[int, (0, 100)] = 3
 
 
 class LoreConfig(Struct, frozen=True):
@@ -196,20 +119,26 @@ class IndexConfig(Struct, frozen=True):
     max_file_bytes: Annotated[int, (1, 1_000_000_000)]
     follow_gitignore: bool
     inner_max_files: Annotated[int, (0, 10_000_000)]
-    chunk_max_chars: Annotated[int, (100, 100_000)]
-    chunk_merge_chars: Annotated[int, (1, 100_000)]
-    chunk_cut_chars: Annotated[int, (100, 100_000)]
-    max_segments: Annotated[int, (1, 1_000)]
     workers: Annotated[int, (0, 64)]
     quota_mb: Annotated[int, (1, 100_000_000)]
     auto: bool
     auto_max_files: Annotated[int, (0, 10_000_000)]
     watch: bool
-    debounce_ms: Annotated[int, (50, 60_000)]
     backend: Literal["embedded", "milvus"]
     uri: str
     collection: str
     store_text: bool
+
+    # Characters up to which a definition stays one chunk; measured best for ranking between 1,200 and 1,800.
+    chunk_max_chars: Annotated[int, (100, 100_000)] = 1500
+    # Neighbouring small definitions of one scope are merged up to this many characters.
+    chunk_merge_chars: Annotated[int, (1, 100_000)] = 750
+    # Longer text is cut near this many characters, at a statement border or a blank line.
+    chunk_cut_chars: Annotated[int, (100, 100_000)] = 1000
+    # Segments of a snapshot beyond which small ones are merged. Each costs a query about 0.1 ms.
+    max_segments: Annotated[int, (1, 1_000)] = 8
+    # Milliseconds without a change before the changed files are indexed: editors and branch switches write many files.
+    debounce_ms: Annotated[int, (50, 60_000)] = 300
 
 
 class McpConfig(Struct, frozen=True):
@@ -223,10 +152,12 @@ class DaemonConfig(Struct, frozen=True):
 
     enabled: bool
     idle_minutes: Annotated[float, (0.01, 100_000)]
-    max_projects: Annotated[int, (1, 1_000)]
     max_index_mb: Annotated[int, (10, 1_000_000)]
     http: bool
     http_port: Annotated[int, (0, 65_535)]
+
+    # Projects whose index is kept open; the least recently used is closed.
+    max_projects: Annotated[int, (1, 1_000)] = 8
 
 
 class DashboardConfig(Struct, frozen=True):
@@ -290,10 +221,11 @@ class Loaded(Struct, frozen=True):
 
     Attributes:
         config: The settings in force.
-        origins: `section.key` → `default`, a file path, an environment variable, or `flag`.
+        origins: `section.key` → `default`, a file path, an environment variable, or `flag`; of a constant only when a
+            flag overrides it.
         own_problems: Mistakes in the user's file, the environment and the command line, one sentence each; wrong values
             were left out.
-        project_problems: Mistakes in the project's file, one sentence each, at most ten.
+        warnings: Removed settings in the user's file, then mistakes in the project's file, at most ten of these.
         waiting: `section.key` → value of the project's file that does not count yet: its owner has not accepted the
             working tree.
     """
@@ -301,13 +233,13 @@ class Loaded(Struct, frozen=True):
     config: Config
     origins: Mapping[str, str]
     own_problems: tuple[str, ...] = ()
-    project_problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     waiting: Mapping[str, object] = field(default_factory=dict[str, object])
 
     @property
     def problems(self) -> tuple[str, ...]:
         """The mistakes of the user, then those in the project's file."""
-        return self.own_problems + self.project_problems
+        return self.own_problems + self.warnings
 
 
 _SECTIONS: dict[str, type[Any]] = Config.__annotations__
@@ -365,9 +297,17 @@ _OTHER_VARIABLES = {
 """Setting → a second variable for it, known from other memory systems; the setting's own variable goes first."""
 _NO_SETTINGS = ("HYBRID_HOME", "HYBRID_DISABLE")
 """Variables that begin with `HYBRID_` and are known, but set no `section.key`."""
+CONSTANTS = {
+    f"{name}.{key}": default
+    for name, section in _SECTIONS.items()
+    for key, default in zip(reversed(section.__struct_fields__), reversed(section.__struct_defaults__), strict=False)
+}
+"""`section.key` of every constant → its value."""
 REMOVED = {
+    **dict.fromkeys(CONSTANTS, "the value that served best is built in; leave the setting out"),
     "hooks.follow_up": "a prompt that refers back is answered like any other; leave the setting out",
     "memory.reader": "the order of the memory needs no second model; leave the setting out",
+    "gate.hub": "it only moved the bars; leave the setting out",
     "hooks.on_need": "an agent that did not ask is given nothing; leave the setting out",
 }
 """Setting that is gone → what to do instead."""
@@ -379,14 +319,15 @@ _MOST_PROJECT_PROBLEMS = 10
 _PROBLEM_CHARS = 500
 _PRIVACY_ORDER = ("text", "hash", "none")
 
-KEYS = tuple(f"{name}.{key}" for name, section in _SECTIONS.items() for key in section.__struct_fields__)
+_FIELDS = tuple(f"{name}.{key}" for name, section in _SECTIONS.items() for key in section.__struct_fields__)
+KEYS = tuple(key for key in _FIELDS if key not in CONSTANTS)
 """Every setting as `section.key`, in the order of `config.toml`."""
 _VARIABLES = {key: "HYBRID_" + key.replace(".", "_").upper() for key in KEYS}
 """Setting → its environment variable."""
 
 
 def check(key: str, value: object) -> object:
-    """Return the value of a setting in its proper type.
+    """Return the value of a setting or a constant in its proper type.
 
     Args:
         key: `section.key`.
@@ -397,10 +338,8 @@ def check(key: str, value: object) -> object:
     """
     section, _, name = key.partition(".")
     hints = _hints(section)
-    if key in REMOVED:
-        raise ConfigError(f"{key} was removed: {REMOVED[key]}")
     if name not in hints:
-        raise ConfigError(f"unknown setting {key}; `hybrid config` lists all")
+        raise ConfigError(no_setting(key))
     hint = hints[name]
     if get_origin(hint) is Annotated:
         return _checked_number(key, value, *get_args(hint))
@@ -415,6 +354,13 @@ def check(key: str, value: object) -> object:
     if not isinstance(value, bool):
         raise ConfigError(f"{key} = {_shown(value)}: must be true or false")
     return value
+
+
+def no_setting(key: str) -> str:
+    """Return a sentence on a `section.key` that is no setting: what to do instead of one that was removed."""
+    if key in REMOVED:
+        return f"{key} was removed: {REMOVED[key]}"
+    return f"unknown setting {key}; `hybrid config` lists all"
 
 
 @cache
@@ -437,13 +383,13 @@ def _checked_text(key: str, value: object) -> str:
 
 
 def _checked_texts(key: str, value: object) -> tuple[str, ...]:
-    """Return a list of texts as a tuple, mended where an earlier version wrote it cut at its commas; see `check`."""
+    """Return a list of texts as a tuple; see `check`."""
     if not isinstance(value, (list, tuple)):
         raise ConfigError(f"{key} = {_shown(value)}: must be a list of texts")
     parts = list(cast("list[object]", value))
     if not all(isinstance(part, str) for part in parts):
         raise ConfigError(f"{key} = {_shown(parts)}: must be a list of texts")
-    return tuple(_storable(key, part) for part in _mended(cast("list[str]", parts)))
+    return tuple(_storable(key, part) for part in cast("list[str]", parts))
 
 
 def _storable(key: str, text: str) -> str:
@@ -466,19 +412,6 @@ def _shown(value: object) -> str:
     except ValueError:  # Python refuses to write more than 4,300 digits; TOML reads them in base 16.
         return "a number of thousands of digits"
     return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
-
-
-def _mended(parts: list[str]) -> list[str]:
-    """Return the list that was meant where an earlier version cut TOML text at its commas (#16), else `parts`."""
-    whole = ",".join(parts)
-    if not re.fullmatch(r"""\[\s*["'].*["']\s*(?:,\s*)?\]""", whole, re.DOTALL):
-        return parts
-    try:
-        meant = _toml_value(whole)
-    except tomli.TOMLDecodeError:
-        return parts
-    is_list = isinstance(meant, list) and all(isinstance(part, str) for part in cast("list[object]", meant))
-    return cast("list[str]", meant) if is_list else parts
 
 
 def _checked_number(key: str, value: object, kind: object, limits: tuple[float, float]) -> object:
@@ -546,13 +479,16 @@ def _toml_value(text: str) -> object:
     return found["value"]
 
 
-def read_layer(path: Path, problems: list[str], *, is_project: bool = False) -> dict[str, object]:
+def read_layer(
+    path: Path, problems: list[str], *, is_project: bool = False, removed: list[str] | None = None
+) -> dict[str, object]:
     """Return the valid settings of one TOML file, `section.key` → value; empty when it is missing or cannot be read.
 
     Args:
         path: Path of the file.
         problems: Takes a sentence for each mistake, whose setting is left out.
         is_project: The file may come from strangers: it counts only if it is a file of at most 256 KB and no link.
+        removed: Takes a sentence for the settings that were removed; by default `problems` does.
     """
     try:
         data = tomli.loads(_project_text(path) if is_project else path.read_text(encoding="utf-8-sig"))
@@ -563,13 +499,22 @@ def read_layer(path: Path, problems: list[str], *, is_project: bool = False) -> 
         problems.append(f"{path}: cannot be read: {error}")
         return {}
     found: dict[str, object] = {}
+    gone: dict[str, list[str]] = {}
     for section, entries in data.items():
         if not isinstance(entries, dict):
             problems.append(f"{path}: unknown setting {section}; settings stand in sections such as [hooks]")
             continue
         for name, value in cast("dict[str, object]", entries).items():
+            key = f"{section}.{name}"
+            if key in REMOVED:
+                gone.setdefault(REMOVED[key], []).append(key)
+                continue
             with _noted(path, problems):
-                found[f"{section}.{name}"] = check(f"{section}.{name}", value)
+                found[key] = check(key, value)
+    # One sentence for all that went for the same reason: a file of an earlier version may set all the weights.
+    removed = problems if removed is None else removed
+    for advice, keys in gone.items():
+        removed.append(f"{path}: {', '.join(keys)} {'was' if len(keys) == 1 else 'were'} removed: {advice}")
     return found
 
 
@@ -631,8 +576,6 @@ def _reason_against(key: str, value: Any, below: Any) -> str:
         return "a project may only name a model that ships with hybrid"
     if key == "model.reader" and value not in _READERS_A_PROJECT_MAY_USE:
         return "a project may only name a reader that ships with hybrid, or none"
-    if key == "search.depth" and value > below:
-        return f"a project may search less deep, not deeper than {below}"
     if key == "privacy.redact":
         is_lowered = not value
     elif key == "privacy.log_prompts":
@@ -705,12 +648,13 @@ def load(
         is_accepted: The owner accepted the project's working tree: all of its layer counts, not only what raises
             privacy or leaves files out.
         environ: Environment variables.
-        flags: `section.key` → value from the command line; None values are not given.
+        flags: `section.key` → value from the command line, of constants too; None values are not given.
 
     Raises:
         ConfigError: The shipped `config.toml` itself is damaged.
     """
     problems: list[str] = []
+    warnings: list[str] = []
     values = dict(_defaults(shipped("config.toml")))
     origins = dict.fromkeys(KEYS, "default")
 
@@ -719,12 +663,12 @@ def load(
             values[key] = added(values[key], value) if key in ADDING else value
             origins[key] = origin
 
-    lay(read_layer(home / "config.toml", problems), str(home / "config.toml"))
-    project_problems: tuple[str, ...] = ()
+    lay(read_layer(home / "config.toml", problems, removed=warnings), str(home / "config.toml"))
     waiting: dict[str, object] = {}
     if project_folder is not None:
         path = project_folder / "config.toml"
-        layer, waiting, project_problems = _project_layer(path, values, is_accepted=is_accepted)
+        layer, waiting, mistakes = _project_layer(path, values, is_accepted=is_accepted)
+        warnings += mistakes
         lay(layer, str(path))
     for key, variable in _set_variables(environ):
         with _noted(variable, problems):
@@ -734,10 +678,10 @@ def load(
             with _noted("command line", problems):
                 values[key], origins[key] = check(key, value), "flag"
     sections = {
-        name: section(**{key: values[f"{name}.{key}"] for key in section.__struct_fields__})
+        name: section(**{key: values[at] for key in section.__struct_fields__ if (at := f"{name}.{key}") in values})
         for name, section in _SECTIONS.items()
     }
-    return Loaded(Config(**sections), origins, tuple(problems), project_problems, waiting)
+    return Loaded(Config(**sections), origins, tuple(problems), tuple(warnings), waiting)
 
 
 def _set_variables(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:

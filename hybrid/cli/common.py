@@ -96,7 +96,8 @@ def workspace_of(
     """Return the workspace that the command line names.
 
     The settings that hooks read without opening a project are kept in the home folder, when that exists. A strict call
-    warns on standard error, unless `--quiet` is given, of mistakes in the project's file and of settings that wait.
+    warns on standard error, unless `--quiet` is given, of removed settings, of mistakes in the project's file and of
+    settings that wait.
 
     Args:
         args: Arguments of the command line, with `project`.
@@ -120,7 +121,7 @@ def workspace_of(
     if workspace.home.is_dir():
         keep_hook_settings(workspace.home)
     if is_strict and not args.quiet:
-        problems = [*workspace.loaded.project_problems, *waiting_lines(workspace)]
+        problems = [*workspace.loaded.warnings, *waiting_lines(workspace)]
         if problems:
             warn("; ".join(problems))
     return workspace

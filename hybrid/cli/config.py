@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from hybrid.base.atomic import read_regular, write_atomic
 from hybrid.base.errors import ConfigError
 from hybrid.cli.common import add_common, print_json, say, waiting_lines, warn, workspace_of
-from hybrid.config import ADDING, KEYS, parse_text, unknown_variables, value_of
+from hybrid.config import ADDING, KEYS, REMOVED, no_setting, parse_text, unknown_variables, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,6 +41,9 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         ConfigError: A setting is not known or not named, its value does not count, or the file cannot be changed.
     """
+    # A removed setting may still be in a file, and has to get out of it.
+    if args.key and args.key not in KEYS and not (args.action == "unset" and args.key in REMOVED):
+        raise ConfigError(no_setting(args.key))
     if args.action in ("set", "unset"):
         return _write(args)
     workspace = workspace_of(args, is_strict=False)
@@ -50,8 +53,6 @@ def run(args: argparse.Namespace) -> int:
         return _check(args, workspace)
     if args.action == "get" and not args.key:
         raise ConfigError("`hybrid config get` needs a SECTION.KEY; `hybrid config` lists all")
-    if args.key and args.key not in KEYS:
-        raise ConfigError(f"unknown setting {args.key}; `hybrid config` lists all")
     keys = [args.key] if args.key else KEYS
     shown = {key: {"value": value_of(loaded.config, key), "origin": loaded.origins[key]} for key in keys}
     if args.json:
@@ -106,8 +107,6 @@ def _write(args: argparse.Namespace) -> int:
     if not args.key or (args.action == "set" and args.value is None):
         needed = "SECTION.KEY and a VALUE" if args.action == "set" else "SECTION.KEY"
         raise ConfigError(f"`hybrid config {args.action}` needs a {needed}")
-    if args.action == "unset" and args.key not in KEYS:
-        raise ConfigError(f"unknown setting {args.key}; `hybrid config` lists all")
     value = parse_text(args.key, args.value) if args.action == "set" else None
     workspace = workspace_of(args, is_strict=False)
     path = _layer_file(args, workspace)
@@ -120,7 +119,7 @@ def _write(args: argparse.Namespace) -> int:
     after = workspace_of(args, is_strict=False)
     problems = after.loaded.problems
     refused = [problem for problem in problems if problem not in known]
-    if refused:
+    if refused and value is not None:
         # The layer may not choose this value. Left in place every command would stop or warn.
         if before is None:
             path.unlink(missing_ok=True)
@@ -131,7 +130,8 @@ def _write(args: argparse.Namespace) -> int:
         say(f"problem: {problem}")
     if not args.quiet:
         say(f"{args.key} = {_plain(value)} in {path}" if value is not None else f"removed {args.key} from {path}")
-        _say_what_counts(args.key, value, path, after)
+        if args.key in KEYS:
+            _say_what_counts(args.key, value, path, after)
     return 2 if problems else 0
 
 

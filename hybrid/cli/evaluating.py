@@ -29,7 +29,7 @@ def add_shared(parser: argparse.ArgumentParser, *, needs_repos: bool = True) -> 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """Add `--set`."""
-    about = "a setting for this run, for example search.rrf_k=20; may be repeated"
+    about = "a setting or constant for this run, for example search.rrf_k=20; may be repeated"
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help=about)
 
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from hybrid.base.errors import HybridError
-from hybrid.config import KEYS, value_of
+from hybrid.base.errors import ConfigError, HybridError
+from hybrid.config import CONSTANTS, KEYS, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -144,11 +144,13 @@ class Runner(Struct, frozen=True):
         environ: Environment of the processes.
         cwd: Working directory of the processes; never a project, whose files could be imported instead of ours.
         python: Interpreter of the processes; by default that of this process.
+        constants: Assignments `section.key=value` of constants for this run; no environment carries them.
     """
 
     environ: Mapping[str, str]
     cwd: Path
     python: str = sys.executable
+    constants: tuple[str, ...] = ()
 
     def run(self, *arguments: str, text: str = "") -> str:
         """Run the interpreter with arguments and return its standard output.
@@ -185,14 +187,23 @@ def _checked(code: int, arguments: Sequence[str], output: str, errors: str) -> s
     return output
 
 
-def runner(home: Path, loaded: Loaded, environ: Mapping[str, str] = os.environ) -> Runner:
+def runner(
+    home: Path, loaded: Loaded, environ: Mapping[str, str] = os.environ, *, takes_constants: bool = False
+) -> Runner:
     """Return a runner of processes that use this very package, a scratch home, and the settings in force.
 
     Args:
         home: Folder that stands for `$HYBRID_HOME`.
         loaded: Settings; those that differ from the defaults are passed on through the environment.
         environ: Environment of this process.
+        takes_constants: The caller hands on the constants of the run itself.
+
+    Raises:
+        ConfigError: Constants are overridden, and nothing would hand them on.
     """
+    constants = tuple(f"{key}={_as_text(value_of(loaded.config, key))}" for key in CONSTANTS if key in loaded.origins)
+    if constants and not takes_constants:
+        raise ConfigError(f"{', '.join(constants)}: hooks and services of their own take settings, but no constants")
     package = Path(__file__).resolve().parents[2]
     settings = {
         "HYBRID_" + key.replace(".", "_").upper(): _as_text(value_of(loaded.config, key))
@@ -200,7 +211,7 @@ def runner(home: Path, loaded: Loaded, environ: Mapping[str, str] = os.environ) 
         if loaded.origins[key] != "default"
     }
     known = {"HYBRID_HOME": str(home), "HYBRID_DISABLE": "", "PYTHONPATH": str(package)}
-    return Runner({**environ, **settings, **known}, cwd=home)
+    return Runner({**environ, **settings, **known}, cwd=home, constants=constants)
 
 
 def _as_text(value: object) -> str:

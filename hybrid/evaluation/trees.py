@@ -172,7 +172,7 @@ def build_index(workspace: Workspace, scope: IndexScope = WHOLE, *, embedder: Em
     if scope != WHOLE:
         source = ScopedSource(source, scope)
     embedder = embedder or load_embedder(workspace.config.model.name, home=workspace.home)
-    annotator = GateAnnotator(embedder, workspace.home, with_hub=workspace.config.gate.hub)
+    annotator = GateAnnotator(embedder, workspace.home)
     tools = BuildTools(source, embedder, recipe_of(settings), annotator, settings.workers)
     return build(workspace.place, tools, BuildTask(max_segments=settings.max_segments))
 
@@ -387,6 +387,6 @@ def _load_embedder(name: str, home: Path) -> Embedder:
 def _index_key(loaded: Loaded) -> str:
     """Return a digest of the settings that determine the content of an index."""
     config = loaded.config
-    index = replace(config.index, workers=0, auto=True, auto_max_files=0, watch=True, debounce_ms=50, quota_mb=1)
+    index = replace(config.index, workers=0, auto=True, auto_max_files=0, watch=True, quota_mb=1)
     content = replace(index, roots=())  # They order hits.
-    return hashlib.sha256(repr((content, config.model, config.gate.hub)).encode()).hexdigest()[:16]
+    return hashlib.sha256(repr((content, config.model)).encode()).hexdigest()[:16]

@@ -206,8 +206,8 @@ def _settings(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Find
     unknown = unknown_variables(environ)
     for problem in loaded.own_problems:
         yield Finding("problem", "settings", f"{problem}; the default is used", "hybrid config")
-    for problem in loaded.project_problems:
-        yield Finding("warning", "settings", problem, "mend the project's .hybrid/config.toml")
+    for problem in loaded.warnings:
+        yield Finding("warning", "settings", problem, "mend the file, or `hybrid config unset` what was removed")
     for sentence in unknown:
         yield Finding("warning", "settings", sentence, f"unset {sentence.partition(' ')[0]}, or mend its name")
     if loaded.waiting:

@@ -51,7 +51,7 @@ def _uncalibrated(event: Event) -> list[str]:
     if not is_plain or not has_chunks:
         return []
     return [
-        "The index was not calibrated (an older version built it, or `gate.hub` was switched), so the raw top cosine "
+        "The index was not calibrated (an older version built it), so the raw top cosine "
         "alone decided: run `hybrid reindex`."
     ]
 
@@ -101,7 +101,7 @@ def _of_kinds(event: Event, config: Config) -> list[str]:
         key = _RATES[_bar(compared)]
         setting = f"`{kind}.{key}` ({getattr(getattr(config, kind), key)})"
         if key == _RATES["tasks"] and "reader" in (compared.get("parts") or {}):
-            setting += f" times `gate.reader_rate` ({config.gate.reader_rate})"
+            setting += f" times {config.gate.reader_rate}, since the reader judges too,"
         lines.append(
             f"Of the {kind} it missed by {_by(threshold - score)} what {BARS[_bar(compared)]} may reach "
             f"there by chance: {setting} sets that bar."

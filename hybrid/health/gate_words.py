@@ -14,7 +14,6 @@ BARS = {"talk": "talk", "tasks": "tasks of other projects"}
 
 _EVIDENCE = {
     "cosine": "best piece to closest chunk",
-    "hub": "which is close to anything",
     "null": "vague words",
     "lexical": "telling word",
     "together": "its words in one chunk",

@@ -156,7 +156,7 @@ def hooks_status(workspace: Workspace, *, installed: Mapping[str, Any] | None = 
 def _index(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], Calibration | None]:
     """Return the `index` part of the status, and the calibration of the snapshot, if it has one.
 
-    Without one, since an older version built it or `gate.hub` was switched, it is stale: the next build adds it. Of an
+    Without one, since an older version built it, it is stale: the next build adds it. Of an
     index that waits to be embedded with another model, `reembedding` tells the state; its counts are those of what
     answers meanwhile. `stands_in` is true when there is none, and that of another working tree, or of a project around
     this one, answers. `progress` is the `Holder` of a build that runs.

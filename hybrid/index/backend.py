@@ -156,17 +156,15 @@ class DenseLeg(Leg):
 
 
 class Closest(Struct, frozen=True):
-    """For each piece of a query, the chunk with the largest cosine − hub.
+    """For each piece of a query, the chunk with the largest cosine.
 
     Attributes:
         rows: Row of that chunk, shape (n_pieces,); −1 for a piece without a vector, or when nothing can be compared.
         cosines: Cosine of the piece to that chunk, shape (n_pieces,).
-        hubs: Hub of that chunk, shape (n_pieces,); 0 where none was found.
     """
 
     rows: NDArray[np.int64]
     cosines: NDArray[np.float32]
-    hubs: NDArray[np.float32]
 
 
 class ChunkView(Struct, frozen=True):
@@ -382,7 +380,6 @@ class RecordBlock(Struct, frozen=True):
     Attributes:
         vectors: int8, shape (n_records, dim).
         scales: Scale of each vector, 0 where there is none, shape (n_records,).
-        hubs: Shape (n_records,).
         term_vectors: int8, shape (n_terms, dim).
         term_scales: 0 for a term that the model does not know, shape (n_terms,).
         term_starts: Where the postings of each term begin, and where the last end, shape (n_terms + 1,).
@@ -392,7 +389,6 @@ class RecordBlock(Struct, frozen=True):
 
     vectors: NDArray[np.int8]
     scales: NDArray[np.float32]
-    hubs: NDArray[np.float32]
     term_vectors: NDArray[np.int8]
     term_scales: NDArray[np.float32]
     term_starts: NDArray[np.uint32]
@@ -405,7 +401,7 @@ class BackgroundFigures(Struct, frozen=True):
 
     Attributes:
         n_rows: Chunks, removed ones too.
-        top: Largest cosine − hub of each calibration piece, shape (n_pieces,); None without anything to compare.
+        top: Largest cosine of each calibration piece, shape (n_pieces,); None without anything to compare.
         frequencies: Chunks that hold each term of the background, shape (n_terms,); a single 0 for an empty index.
         together: Largest sum of the rarities of the words of each calibration piece that stand together in one chunk,
             shape (n_pieces,); None without anything to compare, or before a first build by this version.

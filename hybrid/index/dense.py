@@ -52,7 +52,7 @@ class Scan(Struct, frozen=True):
     Attributes:
         compared: The chunks that the query was compared with, ascending; None for all.
         cosines: Cosine of the query to each of these, `NO_VECTOR` for one without vector or dead.
-        best: Largest cosine − hub of each piece, shape (n_pieces,); below −1 when no chunk can be compared.
+        best: Largest cosine of each piece, shape (n_pieces,); below −1 when no chunk can be compared.
         rows: The chunk that has this value, shape (n_pieces,).
     """
 
@@ -87,9 +87,9 @@ def scan(segment: Segment, query: NDArray[np.float32], pieces: NDArray[np.float3
     found *= scales
     np.clip(found, -1, 1, out=found)
     found[:, is_missing] = NO_VECTOR
-    above = found[len(found) - len(pieces) :] - segment.array("chunk_hub") if len(vectors) else found[:0]
-    rows = above.argmax(axis=1) if len(above) else np.zeros(len(pieces), np.int64)
-    best = above[np.arange(len(rows)), rows] if len(above) else np.full(len(pieces), NO_VECTOR, np.float32)
+    of_pieces = found[len(found) - len(pieces) :] if len(vectors) else found[:0]
+    rows = of_pieces.argmax(axis=1) if len(of_pieces) else np.zeros(len(pieces), np.int64)
+    best = of_pieces[np.arange(len(rows)), rows] if len(of_pieces) else np.full(len(pieces), NO_VECTOR, np.float32)
     return Scan(None, found[0], best, rows)
 
 
@@ -144,7 +144,7 @@ def sift(
         found = compared if is_alike else near(pieces[number], [live])
         for segment, one, rows in zip(segments, scans, found, strict=True):
             if len(rows):
-                values = cosines(segment, pieces[number], rows) - segment.array("chunk_hub")[rows]
+                values = cosines(segment, pieces[number], rows)
                 place = int(values.argmax())
                 one.best[number], one.rows[number] = values[place], rows[place]
     return scans

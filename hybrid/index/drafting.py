@@ -156,7 +156,6 @@ class SegmentEncoder:
             "vector": vectors.data,
             "vector_scale": vectors.scale,
             "chunk_is_cut": vectors.is_cut.astype(np.uint8),
-            "chunk_hub": np.zeros(n_chunks, np.float32),
             **_vector_sums(chunks["chunk_doc"], self._documents.n_rows, vectors),
             **_documents_of_terms(postings, chunks["chunk_doc"]),
         }

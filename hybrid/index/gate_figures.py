@@ -77,7 +77,6 @@ def record_block(array: Callable[[str], NDArray[Any]], is_live: NDArray[np.bool_
     return RecordBlock(
         vectors=array("vector"),
         scales=array("vector_scale"),
-        hubs=array("chunk_hub"),
         term_vectors=array("term_vector"),
         term_scales=array("term_vector_scale"),
         term_starts=array("term_start"),

@@ -72,7 +72,6 @@ _COLUMNS: Layout = {
     "chunk_body_length": ("F32", ("chunks",)),
     "chunk_remark_length": ("F32", ("chunks",)),
     "chunk_is_cut": ("U8", ("chunks",)),
-    "chunk_hub": ("F32", ("chunks",)),
     "vector": ("I8", ("chunks", "numbers of a vector")),
     "vector_scale": ("F32", ("chunks",)),
     "vector_sum": ("F32", ("numbers of a vector",)),

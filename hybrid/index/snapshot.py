@@ -35,7 +35,7 @@ _OPEN_ATTEMPTS = 3
 """Times that opening is tried, since a build may replace the generation meanwhile; a second try nearly always works."""
 _NAMES_SHOWN = 3
 N_COMPARED = 4_000
-"""The default of the setting `search.compared`."""
+"""The value of `search.compared`."""
 
 
 def open_snapshot(
@@ -231,16 +231,13 @@ class Snapshot:
 
     def _closest(self, scans: Sequence[Scan], pieces: NDArray[np.float32]) -> Closest:
         rows = np.full(len(pieces), -1, np.int64)
-        cosines, hubs = np.zeros(len(pieces), np.float32), np.zeros(len(pieces), np.float32)
+        cosines = np.zeros(len(pieces), np.float32)
         best = np.full(len(pieces), -1.5, np.float32)  # A real one lies above, one without a vector below.
-        for segment, start, one in zip(self.segments, self._starts, scans, strict=False):
-            hub = segment.array("chunk_hub")[one.rows] if segment.n_chunks else np.zeros_like(best)
+        for start, one in zip(self._starts, scans, strict=False):
             is_better = (one.best > best) & pieces.any(axis=1)
             rows[is_better] = start + one.rows[is_better]
-            cosines[is_better] = (one.best + hub)[is_better]
-            hubs[is_better] = hub[is_better]
-            best[is_better] = one.best[is_better]
-        return Closest(rows, cosines, hubs)
+            cosines[is_better] = best[is_better] = one.best[is_better]
+        return Closest(rows, cosines)
 
     def _nothing(self) -> ScannedLeg:
         return ScannedLeg(np.zeros(0, np.int64), np.full(self.n_rows, np.nan), self.fields)

@@ -320,7 +320,7 @@ class MemoryIndex(Struct, frozen=True):
         config, home = self.workspace.config, self.workspace.home
         embedder = LazyEmbedder(config.model.name, home, load=load)
         how = Recipe(self.source.chunk, WHOLE, MEMORY_VERSION, MEMORY_VERSION)
-        annotator = GateAnnotator(embedder, home, with_hub=config.gate.hub)
+        annotator = GateAnnotator(embedder, home)
         is_gone = gone_models(home)
         tools = BuildTools(self.source, embedder, how, annotator, progress=progress or silent, is_gone=is_gone)
         build(self.place, tools, BuildTask(part=part, is_purged=is_purged, wait_s=wait_s))

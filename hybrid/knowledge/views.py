@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
     from pathlib import Path
 
-    from hybrid.config import GateConfig, LessonsConfig, LoreConfig, MemoryConfig
+    from hybrid.config import LessonsConfig, LoreConfig, MemoryConfig
+    from hybrid.constants import GateConfig
     from hybrid.knowledge.stores import ActiveLessons, RecordStores
     from hybrid.records.types import Record
     from hybrid.types import Embedder
@@ -298,7 +299,7 @@ class RecordViews:
         """Bring the index up to date with the records of a source; nothing happens if it holds just these."""
         gate = workspace.config.gate
         embedder = LazyEmbedder(workspace.config.model.name, workspace.home, load=self._load)
-        annotator = GateAnnotator(embedder, workspace.home, with_hub=gate.hub, records=gate)
+        annotator = GateAnnotator(embedder, workspace.home, records=gate)
         stamps = [f"{found.path} {found.stamp.size_bytes} {found.stamp.mtime_ns}" for found in source.scan()]
         versions = [str(FORMAT_VERSION), recipe(RECORDS_VERSION, WHOLE), embedder.info.key, annotator.key]
         wanted = "\n".join([*versions, *stamps])

@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.config import Config, GateConfig, RankingConfig, SearchConfig
+    from hybrid.config import Config
+    from hybrid.constants import GateConfig, RankingConfig, SearchConfig
     from hybrid.index.backend import DenseLeg, Leg, SearchBackend
     from hybrid.index.history import History
     from hybrid.index.place import Place
@@ -349,7 +350,7 @@ def open_by_words(workspace: Workspace) -> Searcher:
     backend = open_snapshot(folder, model=None, k1=search.bm25_k1, b=search.bm25_b, n_compared=search.compared)
     gone = EmbedderInfo(backend.manifest.model, backend.dim, "", 0, None, None)
     searcher = Searcher(backend, _NoModel(gone), search, None, workspace.config.ranking)
-    return _told(searcher, folder, workspace.config)
+    return searcher.with_history(open_history(folder))
 
 
 def open_searcher(workspace: Workspace, *, load: Callable[[str, Path], Embedder] | None = None) -> Searcher:
@@ -413,7 +414,8 @@ def open_collection(
         if embedder.info.key != model.key:
             raise HybridError(f"model {model.name} changed while it was loaded; try again")
         opened = open_gate(backend, embedder, home, gate or config.gate)
-        return _told(Searcher(backend, embedder, search, opened, config.ranking), place.folder, config)
+        found = Searcher(backend, embedder, search, opened, config.ranking)
+        return found.with_history(open_history(place.folder))
 
     try:
         return searcher(embedder_info(config.model.name, home=home))
@@ -425,9 +427,3 @@ def open_collection(
             if own is not None:
                 return searcher(own)
         raise
-
-
-def _told(searcher: Searcher, folder: Path, config: Config) -> Searcher:
-    """Return a searcher with what earlier commits tell, if the settings weigh that."""
-    is_told = config.ranking.history or config.ranking.changes_with
-    return searcher.with_history(open_history(folder)) if is_told else searcher

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from hybrid.config import Config, RankingConfig, SearchConfig
+    from hybrid.config import Config
+    from hybrid.constants import RankingConfig, SearchConfig
     from hybrid.index.backend import Filter
     from hybrid.index.history import History
     from hybrid.index.manifest import SegmentEntry

@@ -295,13 +295,13 @@ def tools_of(workspace: Workspace, source: FileSource, embedder: Embedder) -> Bu
         source,
         embedder,
         recipe_of(workspace.config.index),
-        annotator=GateAnnotator(embedder, workspace.home, with_hub=workspace.config.gate.hub),
+        annotator=GateAnnotator(embedder, workspace.home),
         is_gone=gone_models(workspace.home),
     )
 
 
 def _read_history(workspace: Workspace, *, is_anew: bool) -> None:
-    """Bring what earlier commits tell up to date; a history that nothing weighs is deleted.
+    """Bring what earlier commits tell up to date.
 
     A commit or a switch of branches writes git's own index, which asks for a look at everything, so that no build of a
     part needs this.
@@ -309,16 +309,12 @@ def _read_history(workspace: Workspace, *, is_anew: bool) -> None:
     from hybrid.index.history import NAME  # Brings numpy.
     from hybrid.index.reading_history import update_history
 
-    folder, ranking = workspace.place.folder, workspace.config.ranking
-    if ranking.history or ranking.changes_with:
-        if not (folder / NAME).exists():
-            for lender in lenders(workspace.place)[:1]:  # Only the commits since are read then.
-                with contextlib.suppress(OSError):
-                    link_or_copy(lender.folder / NAME, folder / NAME)
-        update_history(folder, str(workspace.require_project().root), is_anew=is_anew)
-    else:
-        with contextlib.suppress(OSError):
-            (folder / NAME).unlink(missing_ok=True)
+    folder = workspace.place.folder
+    if not (folder / NAME).exists():
+        for lender in lenders(workspace.place)[:1]:  # Only the commits since are read then.
+            with contextlib.suppress(OSError):
+                link_or_copy(lender.folder / NAME, folder / NAME)
+    update_history(folder, str(workspace.require_project().root), is_anew=is_anew)
 
 
 def _tidy(workspace: Workspace) -> None:

@@ -207,7 +207,7 @@ def test_a_full_disk_leaves_the_old_index(tmp_path: Path) -> None:
     workspace = _workspace(shop, **OTHER)
     settings, embedder = workspace.config.index, load_embedder("hashing", home=shop.home)
     source = file_source(shop.root, settings, shop.home)
-    annotator = GateAnnotator(embedder, shop.home, with_hub=True)
+    annotator = GateAnnotator(embedder, shop.home)
     tools = BuildTools(source, FullDisk(embedder), recipe_of(settings), annotator)
     with pytest.raises(OSError, match="No space left"):
         build(workspace.place, tools)

@@ -74,15 +74,6 @@ def test_a_new_commit_is_known_at_once(shop: Shop, repository: Repository) -> No
     assert 4 == shop.json("changes-with", USERS)["read"]
 
 
-def test_what_nothing_weighs_is_not_kept(shop: Shop, tmp_path: Path) -> None:
-    """With both weights at 0 git's log is not read, and what was kept goes."""
-    shop.run("reindex")
-    kept = [path.name for path in (tmp_path / "home").rglob("history.safetensors")]
-    shop.run("reindex", HYBRID_RANKING_HISTORY="0", HYBRID_RANKING_CHANGES_WITH="0")
-
-    assert (["history.safetensors"], []) == (kept, [*(tmp_path / "home").rglob("history.safetensors")])
-
-
 def test_without_commits_it_says_so(tmp_path: Path) -> None:
     """A folder that is no repository, and one without a commit."""
     write_files(tmp_path / "plain", {".hybrid/config.toml": "", "a.py": "x = 1\n"})

@@ -55,6 +55,15 @@ def test_wrong_keys_and_values_are_refused(shop: Shop) -> None:
     expected = {
         ("get", "hooks.bugdet"): "unknown setting hooks.bugdet; `hybrid config` lists all",
         ("set", "hooks.bugdet", "1"): "unknown setting hooks.bugdet; `hybrid config` lists all",
+        (
+            "get",
+            "hooks.on_need",
+        ): "hooks.on_need was removed: an agent that did not ask is given nothing; leave the setting out",
+        (
+            "set",
+            "gate.chat",
+            "1",
+        ): "gate.chat was removed: the value that served best is built in; leave the setting out",
         ("set", "hooks.budget", "many"): "hooks.budget = 'many': must be a whole number",
         ("set", "hooks.threshold", "1.5"): "hooks.threshold = 1.5: must lie in 0 to 1",
         ("set", "hooks.gate_threshold", "x"): "hooks.gate_threshold = 'x': must be a number or \"auto\"",
@@ -120,6 +129,28 @@ def test_a_mistake_stops_commands_but_no_hook(own_shop: Shop) -> None:
     assert given
     assert "config.toml: cannot be read: " in own_shop.json("explain")["event"]["config_problems"][0]
     assert "  settings   " in own_shop.out("explain")
+
+
+def test_a_removed_setting_stops_nothing(own_shop: Shop) -> None:
+    """A file of an earlier version that sets weights makes commands warn, and prompts are answered as before."""
+    path = own_shop.home / "config.toml"
+    path.write_text("[gate]\nchat = 9.0\nlexical = 0\n[search]\ndepth = 1\n")
+    sentence = f"{path}: gate.chat, gate.lexical, search.depth were removed: the value that served best is built in"
+
+    searched, quiet = own_shop.run("search", "retry"), own_shop.run("search", "retry", "--quiet")
+    given = own_shop.hook("How does the payment client retry?")
+    findings = [
+        found for found in own_shop.json("doctor", "--no-trial")["findings"] if found["what"].startswith(sentence)
+    ]
+    own_shop.out("config", "unset", "gate.chat", "--user", code=2)
+    own_shop.out("config", "unset", "gate.lexical", "--user", code=2)
+    own_shop.out("config", "unset", "search.depth", "--user")
+
+    assert (0, 0, b"") == (searched.returncode, quiet.returncode, quiet.stderr)
+    assert f"hybrid: warning: {sentence}" in searched.stderr.decode()
+    assert given
+    assert ["warning"] == [found["level"] for found in findings]
+    assert "Every setting is in order.\n" == own_shop.out("config", "check")
 
 
 def test_settings_reach_the_hook(own_shop: Shop) -> None:

@@ -138,7 +138,7 @@ def test_explain_tells_the_last_decision_in_full(own_shop: Shop) -> None:
     } <= set(form)
 
 
-PARTS = {"cosine": 0.422, "hub": 0.0, "null": -0.051, "lexical": 0.06, "names": 0.0, "chat": -0.2, "probe": 0.03}
+PARTS = {"cosine": 0.422, "null": -0.051, "lexical": 0.06, "names": 0.0, "chat": -0.2, "probe": 0.03}
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ PARTS = {"cosine": 0.422, "hub": 0.0, "null": -0.051, "lexical": 0.06, "names": 
             [("gate", "score −0.0249, opens above −0.0213 (talk, auto)"), ("parts", "cosine −0.02 (best piece to closest chunk)")],
         ),
         (
-            {"threshold_source": "auto", "threshold": -9.0, "score": -0.004, "bar": "talk", "parts": {"hub": -0.004, "chat": None}},
+            {"threshold_source": "auto", "threshold": -9.0, "score": -0.004, "bar": "talk", "parts": {"null": -0.004, "chat": None}},
             [("gate", "score 0.00, opens always (talk, auto)")],
         ),
     ],
@@ -417,7 +417,7 @@ def test_advice_names_what_decides(tmp_path: Path, event: dict[str, Any], expect
 
 
 @pytest.mark.parametrize(
-    ("parts", "said"), [({"reader": 0.1}, " times `gate.reader_rate` (0.4)"), ({"cosine": 0.1}, "")]
+    ("parts", "said"), [({"reader": 0.1}, " times 0.4, since the reader judges too,"), ({"cosine": 0.1}, "")]
 )
 def test_the_bar_of_records_that_were_read_is_a_share(tmp_path: Path, parts: dict[str, float], said: str) -> None:
     """A reader takes a share of the rate of its kind; without one the rate alone sets the bar."""

@@ -324,15 +324,6 @@ def test_an_index_without_bars_is_stale_and_says_so(own_shop: Shop) -> None:
     assert "not calibrated: run `hybrid reindex`" in table
 
 
-def test_a_switched_hub_is_told_like_an_older_index(shop: Shop) -> None:
-    """The bars belong to the setting that the segments were written with."""
-    states = [shop.json("status", HYBRID_GATE_HUB=hub) for hub in ("true", "false")]
-
-    assert {("stale", "raw top cosine"), ("ready", "score")} == {
-        (state["index"]["state"], state["gate"]["compares"]) for state in states
-    }
-
-
 def test_an_empty_index_is_not_stale(tmp_path: Path) -> None:
     """Without a chunk there is nothing to calibrate, whatever background it was compared with."""
     shop = new_shop(tmp_path, {"notes.txt": ""})

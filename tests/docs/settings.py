@@ -5,6 +5,7 @@ python -m tests.docs.settings
 
 from __future__ import annotations
 
+import re
 import textwrap
 from pathlib import Path
 
@@ -61,6 +62,13 @@ Three variables are no settings: `HYBRID_HOME` chooses the folder of [all that i
 """
 
 
+_FIRST = """\
+These are turned first:
+
+| setting | for |
+| --- | --- |"""
+
+
 def page() -> str:
     """The page for config.toml as it is."""
     return page_of((CHECKOUT / "config.toml").read_text(encoding="utf-8"))
@@ -68,7 +76,9 @@ def page() -> str:
 
 def page_of(config: str) -> str:
     """The page for the text of config.toml: a chapter for each section, an entry for each comment with its settings."""
+    first = re.findall(r"^#   (\S+) +(.+)$", config.partition("\n[")[0], re.MULTILINE)
     lines = [_HEAD.rstrip("\n")]
+    lines += ["", _FIRST, *(f"| `{key}` | {about} |" for key, about in first)] if first else []
     section, comment, keys = "", "", ""
     for line in [*config.partition("\n[")[2].join(["[", "\n"]).splitlines(), ""]:
         if keys and (line.startswith("#") or not line):

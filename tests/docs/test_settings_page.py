@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hybrid.config import KEYS
 from tests.docs.settings import PAGE, page_of
 from tests.support.builders import CHECKOUT
@@ -13,6 +15,14 @@ def test_the_page_of_settings_is_current() -> None:
 
     assert page_of((CHECKOUT / "config.toml").read_text(encoding="utf-8")) == text, "run `make docs`"
     assert [] == [key for key in KEYS if f"`{key} = " not in text]
+
+
+def test_what_is_turned_first_is_a_setting() -> None:
+    """The head of config.toml names a dozen settings, each once; the page begins with them."""
+    table = page_of((CHECKOUT / "config.toml").read_text(encoding="utf-8")).partition("| --- | --- |\n")[2]
+    first = re.findall(r"^\| `(.+?)` \|", table.partition("\n\n")[0], re.MULTILINE)
+
+    assert (12, 12) == (len(first), len(set(first) & set(KEYS)))
 
 
 def test_a_comment_belongs_to_the_settings_below_it() -> None:

@@ -14,7 +14,7 @@ import pytest
 from hybrid.base.atomic import write_atomic
 from hybrid.base.errors import ConfigError
 from hybrid.base.sqlite import open_database
-from hybrid.config import KEYS, parse_text
+from hybrid.config import CONSTANTS, KEYS, parse_text
 from tests.support.builders import PAYMENTS, Shop, git_project, new_shop
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def test_a_value_beyond_any_setting_is_refused_in_words(new_project: Shop, text:
 def test_no_number_takes_nonsense(text: str) -> None:
     """Every setting that is a number refuses what is none, or lies beyond its range."""
     taken: list[str] = []
-    for key in KEYS:
+    for key in (*KEYS, *CONSTANTS):
         with contextlib.suppress(ConfigError):
             if isinstance(parse_text(key, text), (int, float)):
                 taken.append(key)

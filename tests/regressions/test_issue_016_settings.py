@@ -29,9 +29,7 @@ subagent_reports = false
 [gate]
 max_false_open_rate = 0.0
 max_other_task_rate = 0.0
-pieces = 0
 [search]
-depth = 1
 min_cosine = 1.0
 [lessons]
 enabled = false
@@ -42,7 +40,6 @@ auto = false
 watch = false
 follow_gitignore = false
 include = ["private/"]
-chunk_max_chars = 100
 [model]
 name = "hashing"
 """
@@ -95,16 +92,6 @@ def test_a_broken_list_is_an_error(new_project: Shop, text: str) -> None:
     assert b"write a,b or" in done.stderr or b"must be a list of texts" in done.stderr
     assert not (new_project.home / "config.toml").exists()
     assert problems[0].startswith("HYBRID_INDEX_EXCLUDE: index.exclude")
-
-
-def test_a_list_that_an_earlier_version_broke_is_read_as_it_was_meant(new_project: Shop) -> None:
-    """The two broken texts that `config set` stored are put together again."""
-    new_project.home.mkdir(parents=True)
-    (new_project.home / "config.toml").write_text("""[index]\nexclude = ['["a/"', '"b/"]']\n""")
-
-    found = new_project.json("config", "get", "index.exclude")["settings"]["index.exclude"]["value"]
-
-    assert ["a/", "b/"] == found[-2:]
 
 
 def test_a_list_of_patterns_adds_to_the_default(new_project: Shop) -> None:
@@ -165,7 +152,7 @@ def test_settings_of_a_clone_silence_nothing(tmp_path: Path) -> None:
     silent = clone.hook(PROMPT, session="s2")
 
     assert plain == given != ""
-    assert 21 == len(waiting)
+    assert 18 == len(waiting)
     assert 1 == len(finding)
     assert "Settings of .hybrid/config.toml that count now: hooks.skip_prefixes, hooks.min_prompt_length" in trusted
     assert "" == silent

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hybrid.base.arrays import pack_strings, write_arrays
-from hybrid.config import GateConfig
+from hybrid.constants import GateConfig
 from hybrid.index.analysis import CHUNK_FIELDS, ChunkRecord
 from hybrid.index.drafting import SegmentDocument, encode_segment
 from hybrid.index.manifest import FORMAT_VERSION, Manifest
@@ -19,7 +19,7 @@ from hybrid.index.snapshot import Snapshot
 from hybrid.index.vectors import StoredVectors
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.search.gate.background import Background
-from hybrid.search.gate.hubs import segment_arrays
+from hybrid.search.gate.calibration import segment_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +37,6 @@ SETTINGS = GateConfig(
     max_other_task_rate=0.5,
     pieces=12,
     null=True,
-    hub=False,
     chat=0.5,
     chat_without_probe=0.9,
     probe=0.1,
@@ -91,7 +90,6 @@ class World:
 
     held: tuple[Held, ...]
     generic: Mapping[str, int]
-    hub_bank: tuple[Sequence[float], ...]
     background: Background
 
 
@@ -99,7 +97,6 @@ def make_world(
     held: Sequence[Held],
     *,
     generic: Mapping[str, int] | None = None,
-    hub_bank: Sequence[Sequence[float]] = ((1, 0, 0, 0),),
     chat_bank: Sequence[Sequence[float]] = ((0, 0, 0, 1),),
     probe: Probe | None = None,
 ) -> World:
@@ -111,7 +108,6 @@ def make_world(
     words, words_at = _ragged([[terms.index(word) for word in piece.words] for piece in pieces])
     names, names_at = _ragged([[terms.index(name) for name in piece.names] for piece in pieces])
     arrays: dict[str, NDArray[Any]] = {
-        "hub_bank": np.array(hub_bank, np.float32),
         "chat_bank": np.array(chat_bank, np.float32),
         "piece_vector": np.array([piece.vector for piece in pieces], np.float32).reshape(len(pieces), DIM),
         "piece_null": np.array([piece.null for piece in pieces], np.float32),
@@ -129,10 +125,10 @@ def make_world(
         "piece_names": names,
         "piece_names_at": names_at,
     }
-    return World(tuple(held), generic, tuple(hub_bank), Background("tiny-key", arrays, probe))
+    return World(tuple(held), generic, Background("tiny-key", arrays, probe))
 
 
-def segment_file(path: Path, chunks: Sequence[TinyChunk], background: Background, *, with_hub: bool = False) -> Segment:
+def segment_file(path: Path, chunks: Sequence[TinyChunk], background: Background) -> Segment:
     """The chunks as a segment on disk, one document each, annotated with a background."""
     vector = np.array([chunk.vector or [0] * DIM for chunk in chunks], np.int8).reshape(len(chunks), DIM)
     scale = np.array([SCALE if chunk.vector else 0 for chunk in chunks], np.float32)
@@ -142,7 +138,7 @@ def segment_file(path: Path, chunks: Sequence[TinyChunk], background: Background
     ]
     arrays = encode_segment(documents, StoredVectors(vector, scale, np.zeros(len(chunks), np.bool_)))
     arrays["chunk_length"] = np.ones(len(chunks), np.float32)
-    write_arrays(path, arrays | segment_arrays(arrays, background, with_hub=with_hub))
+    write_arrays(path, arrays | segment_arrays(arrays, background))
     return Segment(path)
 
 
@@ -152,13 +148,12 @@ def _record(terms: dict[str, int]) -> ChunkRecord:
     return ChunkRecord(1, 1, bytes(16), "", "", "", "", terms, fields, (), ())
 
 
-def snapshot_of(folder: Path, world: World, *segments: Sequence[TinyChunk], with_hub: bool = False) -> Snapshot:
+def snapshot_of(folder: Path, world: World, *segments: Sequence[TinyChunk]) -> Snapshot:
     """A snapshot of some segments, which are written to a folder."""
     manifest = Manifest(FORMAT_VERSION, 1, "tiny", DIM, "recipe", (), {}, world.background.key)
     numbers = count(len(list(folder.iterdir())))
     opened = [
-        segment_file(folder / f"segment-{next(numbers)}.safetensors", chunks, world.background, with_hub=with_hub)
-        for chunks in segments
+        segment_file(folder / f"segment-{next(numbers)}.safetensors", chunks, world.background) for chunks in segments
     ]
     return Snapshot(manifest, opened)
 

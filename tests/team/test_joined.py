@@ -30,7 +30,7 @@ MORE = {
 def indexed(folder: Path, texts: dict[str, str]) -> tuple[Snapshot, list[StoredFile]]:
     """An index, and its files as a store keeps them."""
     place = place_in(folder)
-    annotator = GateAnnotator(HashingEmbedder(), folder / "home", with_hub=False)
+    annotator = GateAnnotator(HashingEmbedder(), folder / "home")
     build_index(place, ListSource(dict(texts)), annotator=annotator)
     with Catalog(place.catalog, tree=place.tree, root=place.root) as catalog:
         tree = Tree(catalog, HashingEmbedder().info, b"")

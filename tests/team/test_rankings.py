@@ -54,7 +54,7 @@ def test_rankings_agree_with_the_embedded_index(desk: Desk, tmp_path: Path, text
     """The first result is the same for 95 of 100 questions, nine of ten results are, and the gate decides alike."""
     embedder, config = load_embedder("static-v1", home=tmp_path), default_config(tmp_path)
     place = place_in(tmp_path / "index")
-    annotator = GateAnnotator(embedder, tmp_path, with_hub=False)
+    annotator = GateAnnotator(embedder, tmp_path)
     build_index(place, ListSource(dict(texts)), embedder, annotator=annotator)
     whole = open_index(place, embedder)
     manifest = whole.manifest

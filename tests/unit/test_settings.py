@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hybrid.base.errors import ConfigError
 from hybrid.base.resources import shipped
 from hybrid.cli.config import write_setting
-from hybrid.config import ADDING, KEYS, Config, Loaded, check, load, parse_text, value_of
+from hybrid.config import ADDING, CONSTANTS, KEYS, Loaded, check, load, parse_text, unknown_variables, value_of
 
 
 def _load(
@@ -40,7 +40,6 @@ def test_every_setting_stands_in_the_shipped_file_and_in_the_code() -> None:
     data = tomli.loads("\n".join(_shipped_lines()))
 
     assert list(KEYS) == [f"{section}.{name}" for section, entries in data.items() for name in entries]
-    assert list(Config.__struct_fields__) == list(data)
 
 
 def test_every_setting_has_its_reason_above_it() -> None:
@@ -177,6 +176,52 @@ def test_a_mistake_is_named_and_the_default_stays(tmp_path: Path, text: str, mes
     assert load(home=tmp_path / "none", environ={}).config == loaded.config
 
 
+@pytest.mark.parametrize("of", ["user", "project"])
+def test_a_constant_in_a_file_is_named_and_has_no_effect(tmp_path: Path, of: str) -> None:
+    """One sentence names all of a file; it is a warning, as a mistake in a project's file is, and never an error."""
+    loaded = _load(tmp_path, **{of: "[hooks]\nbudget = 11\n[gate]\nchat = 0.1\n[ranking]\nbest_words = 'x'\n"})
+
+    assert load(home=tmp_path / "none", environ={}).config.gate == loaded.config.gate
+    assert (11, ()) == (loaded.config.hooks.budget, loaded.own_problems)
+    (problem,) = loaded.warnings
+    assert (problem,) == loaded.problems
+    assert "config.toml: gate.chat, ranking.best_words were removed: the value that served best is built in" in problem
+
+
+def test_a_constant_in_the_environment_has_no_effect(tmp_path: Path) -> None:
+    """Commands that show settings name the variable, see `unknown_variables`; no other does."""
+    environ = {"HYBRID_SEARCH_RRF_K": "20"}
+
+    loaded = load(home=tmp_path, environ=environ)
+
+    assert (60, ()) == (loaded.config.search.rrf_k, loaded.problems)
+    (sentence,) = unknown_variables(environ)
+    assert "HYBRID_SEARCH_RRF_K is set in the environment, but search.rrf_k was removed: " in sentence
+
+
+def test_a_flag_overrides_a_constant(tmp_path: Path) -> None:
+    """Evaluations do so by its name; type and range are checked as those of a setting, and the others stay."""
+    loaded = load(home=tmp_path, environ={}, flags={"search.rrf_k": 20, "ranking.history": 0, "gate.probe": 2})
+
+    assert (20, 0.0, 0.04) == (
+        loaded.config.search.rrf_k,
+        loaded.config.ranking.history,
+        loaded.config.gate.probe,
+    )
+    assert ("flag", "flag") == (loaded.origins["search.rrf_k"], loaded.origins["ranking.history"])
+    assert ("command line: gate.probe = 2: must lie in 0 to 1",) == loaded.problems
+
+
+def test_constants_are_of_their_type_and_range() -> None:
+    """What the code gives as a constant is what its check would take, and none is a setting too."""
+    checked = {key: check(key, value) for key, value in CONSTANTS.items()}
+
+    assert {key: (type(value), value) for key, value in CONSTANTS.items()} == {
+        key: (type(value), value) for key, value in checked.items()
+    }
+    assert set() == set(KEYS) & set(CONSTANTS)
+
+
 def test_one_mistake_does_not_take_the_rest_of_the_file(tmp_path: Path) -> None:
     """What is right in a file with a mistake is in force."""
     loaded = _load(tmp_path, user="[hooks]\nbudget = 'x'\nbudget_chars = 900\n")
@@ -221,7 +266,6 @@ def test_a_folder_in_place_of_the_file_is_a_problem(tmp_path: Path) -> None:
         ("[index]\nstore_text = true", "index.store_text"),
         ("[hooks]\ndeadline_ms = 60000", "hooks.deadline_ms"),
         ("[privacy]\nredact = false", "privacy.redact"),
-        ("[search]\ndepth = 257", "search.depth"),
         ("[search]\nlexical_engine = 'rank_bm25'", "search.lexical_engine"),
     ],
 )
@@ -231,15 +275,8 @@ def test_a_project_may_not_choose(tmp_path: Path, text: str, key: str) -> None:
 
     assert "default" == loaded.origins[key]
     assert () == loaded.own_problems
-    assert 1 == len(loaded.project_problems)
+    assert 1 == len(loaded.warnings)
     assert key in loaded.problems[0]
-
-
-def test_a_project_may_search_less_deep_than_its_user(tmp_path: Path) -> None:
-    """The depth of a project counts up to that of the user, whatever the default is."""
-    loaded = _load(tmp_path, user="[search]\ndepth = 300", project="[search]\ndepth = 200")
-
-    assert (200, ()) == (loaded.config.search.depth, loaded.problems)
 
 
 def test_mistakes_of_a_project_are_few_short_and_plain(tmp_path: Path) -> None:
@@ -247,9 +284,9 @@ def test_mistakes_of_a_project_are_few_short_and_plain(tmp_path: Path) -> None:
     keys = [f'"\\u001b[31m{"x" * 600}{number}" = 1' for number in range(50)]
     loaded = _load(tmp_path, project="\n".join(["[hooks]", *keys]))
 
-    assert 10 == len(loaded.project_problems)
-    assert [500] * 10 == [len(problem) for problem in loaded.project_problems]
-    assert all(problem.isprintable() for problem in loaded.project_problems)
+    assert 10 == len(loaded.warnings)
+    assert [500] * 10 == [len(problem) for problem in loaded.warnings]
+    assert all(problem.isprintable() for problem in loaded.warnings)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights, and there are no named pipes")
@@ -268,8 +305,8 @@ def test_a_project_file_is_a_plain_file(tmp_path: Path, kind: str) -> None:
         path.write_text("[hooks]\nbudget = 11\n" + "#" * 256_000)
     loaded = load(home=tmp_path, project_folder=folder, environ={})
 
-    assert (150, 1) == (loaded.config.hooks.budget, len(loaded.project_problems))
-    assert loaded.project_problems[0].startswith(f"{path}: cannot be read: ")
+    assert (150, 1) == (loaded.config.hooks.budget, len(loaded.warnings))
+    assert loaded.warnings[0].startswith(f"{path}: cannot be read: ")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs the rights to make links")
@@ -405,7 +442,7 @@ budget = 80  # lines
 content_mode = "full"
 
 [search]
-depth = 50
+min_cosine = 0.3
 """
 
 
@@ -447,10 +484,10 @@ def test_removing_a_setting(tmp_path: Path) -> None:
     write_setting(path, "log.keep", None)
 
     loaded = load(home=tmp_path, environ={})
-    assert (150, "full", 50) == (
+    assert (150, "full", 0.3) == (
         loaded.config.hooks.budget,
         loaded.config.hooks.content_mode,
-        loaded.config.search.depth,
+        loaded.config.search.min_cosine,
     )
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.config import GateConfig
+    from hybrid.constants import GateConfig
     from hybrid.search.gate.background import Background
     from hybrid.search.gate.meant import MeantPieces
     from hybrid.types import Embedder
@@ -25,20 +25,18 @@ class GateAnnotator:
     Args:
         embedder: The embedder of the chunks.
         home: `$HYBRID_HOME`, which keeps the background's vectors.
-        with_hub: Find the hub of every chunk, too.
         records: The weights of the evidence for a record, for a collection that is judged record by record.
     """
 
-    def __init__(self, embedder: Embedder, home: Path, *, with_hub: bool, records: GateConfig | None = None) -> None:
+    def __init__(self, embedder: Embedder, home: Path, *, records: GateConfig | None = None) -> None:
         self._embedder = embedder
         self._home = home
-        self._with_hub = with_hub
         self._records = records
 
     @property
     def key(self) -> str:
         """The key of what `annotate` adds."""
-        return annotation_key(self._background_key, with_hub=self._with_hub, records=self._records)
+        return annotation_key(self._background_key, records=self._records)
 
     @cached_property
     def _background_key(self) -> str:
@@ -61,10 +59,10 @@ class GateAnnotator:
         _ = self._background
 
     def annotate(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Return the arrays to add to a segment: those of `gate.hubs`, and for records those of `gate.meant` too."""
-        from hybrid.search.gate.hubs import segment_arrays
+        """Return the arrays to add to a segment: those of `calibration`, and for records those of `meant` too."""
+        from hybrid.search.gate.calibration import segment_arrays
 
-        found = segment_arrays(arrays, self._background, with_hub=self._with_hub)
+        found = segment_arrays(arrays, self._background)
         if self._records is None or self._pieces is None:
             return found
         from hybrid.search.gate.meant import record_arrays

@@ -22,7 +22,7 @@ from hybrid.base.atomic import make_private_folder, write_atomic
 from hybrid.base.resources import shipped
 from hybrid.models.probe import read_probe
 from hybrid.prompting.clean import clean
-from hybrid.prompting.content import MAX_PIECES, content_words
+from hybrid.prompting.content import MAX_PIECES
 from hybrid.prompting.rules import prompt_verdict
 from hybrid.search.gate.identity import PROMPTS, background_key
 from hybrid.search.gate.parts import chat_closeness, code_logit, null_factors
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hybrid.base.arrays import Arrays
-    from hybrid.config import GateConfig
+    from hybrid.constants import GateConfig
     from hybrid.models.probe import Probe
     from hybrid.types import Embedder, EmbedderInfo
 
@@ -48,7 +48,7 @@ _TALK = frozenset({"session", "ack", "chat", "life", "facts", "assist"})
 
 _NAMES = tuple(
     """
-    hub_bank chat_bank piece_vector piece_null piece_chat piece_probe piece_prompt prompt_is_talk prompt_words
+    chat_bank piece_vector piece_null piece_chat piece_probe piece_prompt prompt_is_talk prompt_words
     term_text term_at term_generic generic_documents piece_words piece_words_at piece_names piece_names_at
     group_text group_at piece_groups piece_groups_at
     """.split()
@@ -89,7 +89,6 @@ class Background:
 
     Attributes:
         key: Identity of prompts, model and version; segments annotated with another one do not fit.
-        hub_bank: Tasks of other projects, unit vectors, shape (n_tasks, dim).
         chat_bank: Pieces of talk, unit vectors, shape (n_talk, dim).
         piece_vectors: Calibration pieces, unit vectors, shape (n_pieces, dim).
         terms: Every term that calibration pieces ask for.
@@ -99,7 +98,6 @@ class Background:
         self.key = key
         self.probe = probe
         self._arrays = arrays
-        self.hub_bank: NDArray[np.float32] = arrays["hub_bank"]
         self.chat_bank: NDArray[np.float32] = arrays["chat_bank"]
         self.piece_vectors: NDArray[np.float32] = arrays["piece_vector"]
 
@@ -222,9 +220,7 @@ def embed_background(embedder: Embedder, probe: Probe | None) -> dict[str, NDArr
     """Embed the shipped prompts and return the arrays of the background, those in `_NAMES`, by name."""
     prompts = shipped_prompts()
     bank = [prompt for prompt in prompts if prompt.is_bank]
-    # Two banks for two questions. Hubs are chunks that tasks of other projects come near to, so whole tasks are asked.
     # Talk is told from work piece by piece of a prompt, so it is kept in pieces that are cut in the same way.
-    tasks = [content_words(prompt.text) for prompt in bank if not prompt.is_talk]
     talk = dict.fromkeys(piece for prompt in bank if prompt.is_talk for piece in gate_pieces(prompt.text, MAX_PIECES))
     held = [prompt for prompt in prompts if not prompt.is_bank]
     parts = [searched_pieces(prompt.text) for prompt in held]
@@ -233,7 +229,6 @@ def embed_background(embedder: Embedder, probe: Probe | None) -> dict[str, NDArr
     null = null_factors(lengths, len(texts))
     chat_bank = _without_zeros(embedder.embed_queries(list(talk))[0])
     return {
-        "hub_bank": _without_zeros(embedder.embed_queries(tasks)[0]),
         "chat_bank": chat_bank,
         "piece_vector": vectors,
         "piece_null": null,

@@ -1,29 +1,46 @@
 """The thresholds of one corpus, from the figures that its index keeps: no labels, no search, under a millisecond.
 
 The calibration part of the background is scored against the corpus; a threshold is the score that a wanted share of
-these prompts would exceed by chance.
+these prompts would exceed by chance. The figures are made here too, for each segment as it is written; they follow from
+the segment's own chunks, so that an edit costs the chunks that it changed.
 """
 
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
 
-from hybrid.search.gate.hubs import NOTHING
-from hybrid.search.gate.parts import MAX_ABSENT, MAX_NAMES, MAX_TOGETHER, gain, length_penalty
+from hybrid.search.gate.parts import (
+    MAX_ABSENT,
+    MAX_NAMES,
+    MAX_TOGETHER,
+    gain,
+    length_penalty,
+    rarest,
+    rarity,
+    together,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
-    from hybrid.config import GateConfig
+    from hybrid.constants import GateConfig
     from hybrid.index.backend import BackgroundFigures
     from hybrid.search.gate.background import Background
 
 SILENT = -9.0
 """Score of a background prompt that a rule silences, or that no chunk can be compared with; it never opens."""
+_BLOCK_ROWS = 1024
+"""Rows compared at a time, into buffers of 5 MB: fresh memory for every product takes twice as long."""
+
+NOTHING = -2.0
+"""Value below every cosine: the top of a piece in a segment without a chunk."""
 
 
 class Calibration(Struct, frozen=True):
@@ -143,3 +160,71 @@ def _quantile(scores: NDArray[np.float64], rate: float) -> float:
     if not len(ordered):
         return math.inf
     return float(ordered[min(int(rate * len(ordered)), len(ordered) - 1)])
+
+
+# --- the figures of a segment ------------------------------------------------------------------------------
+
+
+def segment_arrays(arrays: Mapping[str, NDArray[Any]], background: Background) -> dict[str, NDArray[Any]]:
+    """Return the arrays that a segment gets for the gate.
+
+    Args:
+        arrays: Arrays of the segment: `vector`, `vector_scale`, and the terms with their postings.
+        background: The background of the segment's model.
+
+    Returns:
+        `background_top` float32 (n_pieces,), the largest cosine of each calibration piece to a chunk; `background_df`
+        uint32 (n_terms,), chunks that hold each term of the background; `background_together` float32 (n_pieces,),
+        `parts.together` of each calibration piece.
+    """
+    holders = _holders(arrays, background.terms)
+    return {
+        "background_top": closest_background(arrays["vector"], arrays["vector_scale"], background),
+        "background_df": np.array([len(rows) for rows in holders], np.uint32),
+        "background_together": _together(holders, background),
+    }
+
+
+def closest_background(
+    vectors: NDArray[np.int8], scales: NDArray[np.float32], background: Background
+) -> NDArray[np.float32]:
+    """Return the largest cosine of every calibration piece to a chunk, shape (n_pieces,).
+
+    Args:
+        vectors: int8, shape (n_chunks, dim).
+        scales: Scale of each vector, shape (n_chunks,); 0 where there is none.
+        background: The background of the same model.
+    """
+    queries = np.ascontiguousarray(np.swapaxes(background.piece_vectors, 0, 1))
+    top = np.full(len(background.piece_vectors), NOTHING, np.float32)
+    rows = np.empty((min(_BLOCK_ROWS, len(vectors)), vectors.shape[1]), np.float32)
+    found = np.empty((len(rows), queries.shape[1]), np.float32)
+    for at in range(0, len(vectors), _BLOCK_ROWS):
+        block = slice(at, min(at + _BLOCK_ROWS, len(vectors)))
+        n_rows = block.stop - at
+        np.multiply(vectors[block], scales[block, np.newaxis], out=rows[:n_rows])
+        cosines = np.matmul(rows[:n_rows], queries, out=found[:n_rows])
+        cosines[scales[block] == 0] = NOTHING
+        np.maximum(top, cosines.max(axis=0), out=top)
+    return top
+
+
+def _holders(arrays: Mapping[str, NDArray[Any]], terms: list[str]) -> list[NDArray[np.int32]]:
+    """Return the rows of the chunks that hold each term."""
+    data, ends = arrays["term_text"].tobytes(), arrays["term_at"].tolist()
+    texts = (data[start:end] for start, end in pairwise(ends))
+    spans = dict(zip(texts, pairwise(arrays["term_start"].tolist()), strict=True))
+    rows: NDArray[np.int32] = arrays["post_row"]
+    return [rows[slice(*spans.get(term.encode(), (0, 0)))] for term in terms]
+
+
+def _together(holders: Sequence[NDArray[np.int32]], background: Background) -> NDArray[np.float32]:
+    """Return `parts.together` of each calibration piece, shape (n_pieces,), from the chunks that hold each term."""
+    rarities = rarity(background.array("term_generic").astype(np.float64), background.n_generic_documents)
+    words, starts = background.array("piece_words"), background.array("piece_words_at").tolist()
+    found = np.zeros(len(starts) - 1, np.float32)
+    for piece, (start, end) in enumerate(pairwise(starts)):
+        terms = words[start:end]
+        kept: list[int] = terms[rarest(rarities[terms])].tolist()
+        found[piece] = together(rarities[kept], [holders[term] for term in kept])
+    return found

@@ -9,7 +9,7 @@ from hybrid.base.resources import shipped
 from hybrid.models.probe import probe_digest
 
 if TYPE_CHECKING:
-    from hybrid.config import GateConfig
+    from hybrid.constants import GateConfig
     from hybrid.types import EmbedderInfo
 
 PROMPTS = ("models", "background", "prompts.jsonl")
@@ -42,19 +42,15 @@ EARLIER_SEGMENTS = ("",)
 """Versions before, of which the arrays are enough to judge by, without the parts that they lack."""
 
 
-def annotation_key(
-    background: str, *, with_hub: bool, records: GateConfig | None = None, version: str = SEGMENTS_VERSION
-) -> str:
+def annotation_key(background: str, *, records: GateConfig | None = None, version: str = SEGMENTS_VERSION) -> str:
     """Return the identity of what segments keep for the gate: segments with another one are written anew.
 
     Args:
         background: The key of the background.
-        with_hub: Hubs are subtracted.
         records: The weights of the evidence for a record; None for other segments.
         version: `SEGMENTS_VERSION`, or one of `EARLIER_SEGMENTS`.
     """
-    hub = "+hub" if with_hub else ""
-    key = f"{background}.{version}{hub}" if version else f"{background}{hub}"
+    key = f"{background}.{version}" if version else background
     if records is None:
         return key
     return f"{key}+records{RECORDS_VERSION}:{records.words:g}:{records.hinge:g}:{int(records.null)}"

@@ -1,8 +1,8 @@
 """The evidence that a piece of a prompt means one record: each record of a collection must have enough of it by itself.
 
-    evidence = null · (cosine − hub) + words − hinge + names + trigger − length
+    evidence = null · cosine + words − hinge + names + trigger − length
 
-This module finds `null`, `cosine`, `hub`, `words` and `hinge`; `verdict` adds the others. `words` is how far the record
+This module finds `null`, `cosine`, `words` and `hinge`; `verdict` adds the others. `words` is how far the record
 holds the words of the piece (see below). `hinge` takes away a share of what the damped cosine loses when the one word
 that it hangs on most is left out: a name that the whole project is about, or one word in another sense, brings any
 record near, while a record that is meant stays near without that word.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.config import GateConfig
+    from hybrid.constants import GateConfig
     from hybrid.index.backend import RecordBlock
     from hybrid.search.gate.background import Background
     from hybrid.types import Embedder
@@ -295,11 +295,10 @@ class RecordEvidence:
         squares = _squares(sums)
         lengths, damping = np.sqrt(squares), _damped_lengths(squares, settings)
         dots = sums @ np.swapaxes(self._rows(np.arange(len(self))), 0, 1)
-        hub = np.broadcast_to(self._block.hubs, dots.shape)
         cosine = _divided(dots, lengths)
-        null = _divided(dots - lengths[:, np.newaxis] * hub, damping) - (cosine - hub)
+        null = _divided(dots, damping) - cosine
         null[:, ~self._is_there] = -np.inf
-        return {"cosine": cosine, "hub": -hub, "null": null, "words": words * settings.words}
+        return {"cosine": cosine, "null": null, "words": words * settings.words}
 
     def _rows(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         vectors = self._block.vectors
@@ -310,10 +309,10 @@ class RecordEvidence:
 def record_arrays(
     arrays: Mapping[str, NDArray[Any]], pieces: MeantPieces, embedder: Embedder, settings: GateConfig
 ) -> dict[str, NDArray[Any]]:
-    """Return the arrays that a segment of records gets besides those of `hubs`.
+    """Return the arrays that a segment of records gets besides those of `calibration`.
 
     Args:
-        arrays: Arrays of the segment, with those of `hubs`.
+        arrays: Arrays of the segment, with those of `calibration`.
         pieces: The calibration pieces of the background.
         embedder: The embedder of the segment's model.
         settings: Weights of the parts.

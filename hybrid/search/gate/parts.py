@@ -2,7 +2,7 @@
 
 The statistic of a piece of a prompt is what raises its top cosine above what any prompt reaches in this corpus:
 
-    evidence = null · (cosine − hub) + lexical + together + names − absent − length
+    evidence = null · cosine + lexical + together + names − absent − length
     talk     = probe − chat
 
 `verdict` compares evidence with what tasks of other projects reach here, and evidence + talk with what talk reaches.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 HUB_NEIGHBOURS = 10
-"""Number of nearest background prompts whose mean cosine to a chunk is the chunk's hub."""
+"""Number of nearest tasks of the background whose mean cosine to a record is the record's hub; see `reader`."""
 
 CHAT_NEIGHBOURS = 3
 """Background pieces of talk whose mean cosine to a piece is its closeness to chat.
@@ -74,7 +74,7 @@ def null_factors(lengths: NDArray[np.float32] | None, n_queries: int) -> NDArray
 
 
 def hubness(cosines: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Mean of the `HUB_NEIGHBOURS` largest cosines of each row, shape (n_chunks, n_prompts) → (n_chunks,).
+    """Mean of the `HUB_NEIGHBOURS` largest cosines of each row, shape (n_records, n_tasks) → (n_records,).
 
     Source: Radovanović et al., Hubs in space (JMLR 2010); corrected as in CSLS, Conneau et al. (ICLR 2018).
     """

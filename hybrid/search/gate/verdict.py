@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.config import GateConfig
+    from hybrid.constants import GateConfig
     from hybrid.index.backend import BackgroundFigures, Closest, SearchBackend
     from hybrid.index.pruning import Wanted
     from hybrid.search.gate.background import Background
@@ -215,8 +215,7 @@ class Gate:
         length = settings.length * parts.length_penalty(asked.n_words)
         columns = {
             "cosine": closest.cosines,
-            "hub": -closest.hubs,
-            "null": (null - 1) * (closest.cosines - closest.hubs),
+            "null": (null - 1) * closest.cosines,
             "lexical": settings.lexical * lexical,
             "together": settings.together * together,
             "names": settings.names * np.minimum(n_known, parts.MAX_NAMES),
@@ -414,7 +413,7 @@ def open_gate(backend: SearchBackend, embedder: Embedder, home: Path, settings: 
     """
     background = background_key(embedder.info)
     fitting = [
-        annotation_key(background, with_hub=settings.hub, records=records, version=version)
+        annotation_key(background, records=records, version=version)
         for records in (None, settings)
         for version in (SEGMENTS_VERSION, *EARLIER_SEGMENTS)
     ]

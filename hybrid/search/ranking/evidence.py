@@ -1,7 +1,7 @@
 """The pieces of evidence that a file is what is asked for: each a small function of what was measured, each in 0 to 1.
 
-A piece has a name, which is its key in `[ranking]` of `config.toml`, where its reason and its weight stand. `ranker`
-measures once what they share. At last a file yields to one that it stands for (an older version, a
+A piece has a name, which is its field in `RankingConfig` of `constants`, where its reason and its weight stand.
+`ranker` measures once what they share. At last a file yields to one that it stands for (an older version, a
 stub, a file that only passes names on), where that holds what is asked and the query does not speak of the file.
 """
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.config import RankingConfig
+    from hybrid.constants import RankingConfig
     from hybrid.index.backend import DenseLeg, Filter, Leg, SearchBackend
     from hybrid.index.history import History
     from hybrid.prompting.query import Query

@@ -126,7 +126,7 @@ def _variants(settings: Sequence[str]) -> tuple[Variant, ...]:
     config = settings_in_force(settings).config
     if config.hooks.gate_threshold != "auto":
         raise HybridError("--ablation compares the parts of the gate; hooks.gate_threshold must be auto")
-    return variants(has_hub=config.gate.hub)
+    return variants()
 
 
 def _write(args: argparse.Namespace, reports: Mapping[str, GateReport], rows: Sequence[AblationRow]) -> None:

@@ -49,7 +49,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run it; the exit code is 1 when no question is left to ask."""
-    from hybrid.evaluation.trees import scratch_home
+    from hybrid.evaluation.trees import scratch_home, settings_by_key
+    from hybrid.workspace import open_workspace
     from hybrid_lab.memory.judged import read_memory_prompts, read_memory_questions
     from hybrid_lab.memory.questions import evaluate_memory
     from hybrid_lab.memory.replay import read_recordings, replay
@@ -59,9 +60,15 @@ def run(args: argparse.Namespace) -> int:
     prompts = read_memory_prompts(args.prompts, args.only) if args.prompts else []
     recordings = read_recordings(args.sessions, args.only)
     with scratch_home(args.home) as scratch:
-        environ = _runner(args, scratch).environ
+        runner = _runner(args, scratch)
+        environ, constants = runner.environ, settings_by_key(runner.constants)
         tell, now_ms = teller(args), time.time_ns() // 1_000_000
         replayed = replay(recordings, scratch, environ, now_ms=now_ms, report_file=tell)
+        opened = {
+            name: open_workspace(one.require_project().root, environ=environ, flags=constants)
+            for name, one in replayed.workspaces.items()
+        }
+        replayed = replace(replayed, workspaces=opened)
         report = evaluate_memory(replayed, questions, prompts, environ, report_id=tell)
     form = report.as_json(is_explained=args.explain)
     if args.json:
@@ -91,7 +98,7 @@ def _runner(args: argparse.Namespace, scratch: Path) -> Runner:
 
     home = scratch / "home"
     home.mkdir(parents=True, exist_ok=True)
-    found = runner(home, settings_in_force([*ALONE, "memory.path=", *args.settings]))
+    found = runner(home, settings_in_force([*ALONE, "memory.path=", *args.settings]), takes_constants=True)
     return replace(found, environ={**found.environ, "LORE_DATA_DIR": "", "HYBRID_MEMORY_DB": ""})
 
 

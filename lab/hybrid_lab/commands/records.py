@@ -99,13 +99,15 @@ def _asked(
     args: argparse.Namespace, sets: Sequence[RecordSet], roots: Sequence[Path], runner: Runner
 ) -> list[RecordsReport]:
     """Ask the prompts of every set; return a report for each."""
+    from hybrid.evaluation.trees import settings_by_key
     from hybrid.workspace import open_workspace
     from hybrid_lab.records.prompts import evaluate_records
 
+    constants = settings_by_key(runner.constants)
     return [
         evaluate_records(
             one.prompts,
-            open_workspace(root, environ=runner.environ),
+            open_workspace(root, environ=runner.environ, flags=constants),
             runner,
             through_hook=args.through == "hook",
             report_prompt=teller(args),
@@ -159,7 +161,8 @@ def _runner(args: argparse.Namespace, scratch: Path, settings: Sequence[str] = (
 
     home = scratch / "home"
     home.mkdir(parents=True, exist_ok=True)
-    found = runner(home, settings_in_force([*ALONE, *args.settings, *settings]))
+    in_force = settings_in_force([*ALONE, *args.settings, *settings])
+    found = runner(home, in_force, takes_constants=args.through != "hook")
     return replace(found, environ={**found.environ, "LORE_DATA_DIR": ""})
 
 

@@ -75,28 +75,20 @@ class AblationRow(Struct, frozen=True):
         }
 
 
-def variants(*, has_hub: bool) -> tuple[Variant, ...]:
-    """All parts, and one part off each.
-
-    The one with the other hub comes first, since its index is another one: the index of the settings in force stays.
-
-    Args:
-        has_hub: Chunks have hubs with the settings in force.
-    """
-    hub = Variant("no hub", ("gate.hub=false",)) if has_hub else Variant("hub on", ("gate.hub=true",))
-    return hub, IN_FORCE, _NO_RULES, *(Variant(f"no {part}", off) for part, off in _OFF.items())
+def variants() -> tuple[Variant, ...]:
+    """All parts, and one part off each."""
+    return IN_FORCE, _NO_RULES, *(Variant(f"no {part}", off) for part, off in _OFF.items())
 
 
 def ablation(reports: Mapping[str, Mapping[str, GateReport]], *, prompts: str, chatty: str) -> list[AblationRow]:
-    """A row for each variant, all parts first and the hub last, then the raw top cosine with and without the rules.
+    """A row for each variant, all parts first, then the raw top cosine with and without the rules.
 
     Args:
         reports: From `evaluate_gate` with `variants`.
         prompts: Name of the set that is counted.
         chatty: Name of the one in chatty wording; it may be missing.
     """
-    hub, *others = reports
-    rows = [_row(label, reports[label][prompts], reports[label].get(chatty)) for label in (*others, hub)]
+    rows = [_row(label, found[prompts], found.get(chatty)) for label, found in reports.items()]
     for label, variant in (("raw top cosine", IN_FORCE), ("raw top cosine, no rules", _NO_RULES)):
         found = reports[variant.label]
         rows.append(_raw_row(label, found[prompts], found.get(chatty)))

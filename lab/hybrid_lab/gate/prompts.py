@@ -325,12 +325,10 @@ class _Tally:
 def _opened(
     plan: GatePlan, root: Path, home: Path, load: Callable[[str, Path], Embedder]
 ) -> Iterator[tuple[Variant, Workspace, Searcher]]:
-    """The searcher of a repository for each variant; its index is looked at again only where it must be another one."""
-    has_hub: bool | None = None
-    for variant in plan.variants:
+    """The searcher of a repository for each variant, all of the same index."""
+    for number, variant in enumerate(plan.variants):
         workspace = workspace_at(root, home, _settings_at(root, (*plan.settings, *variant.settings)))
-        if workspace.config.gate.hub is not has_hub:
-            has_hub = workspace.config.gate.hub
+        if not number:
             build_index(workspace, embedder=load(workspace.config.model.name, home))
         yield variant, workspace, open_searcher(workspace, load=load)
 

@@ -149,6 +149,7 @@ def evaluate_peer(
             "queries": [query.text for query in queries],
             "warm_up": WARM_UP,
             "top_k": DEPTH,
+            "constants": ours.runner.constants,
         }
         figures[name] = _compare(ours, theirs, job, queries, scratch, plan.rounds)
     return PeerReport(
@@ -201,7 +202,7 @@ def _scores(asked: Round, queries: Sequence[JudgedQuery], name: str) -> dict[str
 def _our_side(scratch: Path, loaded: Loaded) -> Side:
     home = scratch / "settings"
     home.mkdir(exist_ok=True)
-    own = runner(home, loaded, {**os.environ, **_THREADS})
+    own = runner(home, loaded, {**os.environ, **_THREADS}, takes_constants=True)
     return _introduced(own, ("-m", "hybrid_lab.peer.hybrid_side"), scratch)
 
 

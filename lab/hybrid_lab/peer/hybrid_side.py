@@ -1,6 +1,6 @@
 """Answers the jobs of `peer` with hybrid, in a process of its own: `python -m hybrid_lab.peer.hybrid_side JOB.json`.
 
-Settings come from the environment, so that they are those in force where `peer` runs.
+Settings come from the environment and constants from the job, so that they are those in force where `peer` runs.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def query(job: dict[str, Any]) -> dict[str, Any]:
 
 def _workspace(job: dict[str, Any]) -> tuple[Workspace, IndexScope]:
     scope = IndexScope(job["folder"], code_only=True)
-    return workspace_at(Path(job["root"]), Path(job["home"]), settings_in_force(), scope), scope
+    return workspace_at(Path(job["root"]), Path(job["home"]), settings_in_force(job["constants"]), scope), scope
 
 
 def _main(path: str) -> None:

@@ -14,16 +14,20 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Open the snapshot in the folder of the first argument, and answer until the input ends."""
+    """Open the snapshot in the folder of the first argument, and answer until the input ends.
+
+    The second argument is `$HYBRID_HOME`, those behind it are constants for this run, `section.key=value` each.
+    """
     folder, home = map(Path, sys.argv[1:3])
-    from hybrid.config import load
+    from hybrid.config import load, parse_text
     from hybrid.index.snapshot import open_snapshot
     from hybrid.models.registry import load_embedder
     from hybrid.prompting.query import make_query
     from hybrid.search.gate.verdict import open_gate
     from hybrid.search.searcher import Judging, Searcher
 
-    config = load(home=home, environ=os.environ).config
+    flags = {key: parse_text(key, text) for key, _, text in (each.partition("=") for each in sys.argv[3:])}
+    config = load(home=home, environ=os.environ, flags=flags).config
     embedder = load_embedder(config.model.name, home=home)
     resident = _resident_bytes()
     started = time.perf_counter()

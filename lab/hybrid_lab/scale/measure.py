@@ -14,7 +14,6 @@ import sys
 import time
 from pathlib import Path
 from statistics import median
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -136,7 +135,7 @@ class _Corpus:
 
     def _tools(self) -> BuildTools:
         config = self._loaded.config
-        annotator = GateAnnotator(self._embedder, self._home, with_hub=config.gate.hub)
+        annotator = GateAnnotator(self._embedder, self._home)
         source = file_source(self._root, config.index, self._home)
         return BuildTools(source, self._embedder, recipe_of(config.index), annotator)
 
@@ -178,11 +177,13 @@ class _Corpus:
             found["per_before"] = round(found["search"]["cpu_median_ms"] / found["before"]["cpu_median_ms"], 3)
         return found
 
-    def _asker(self, search_path: str, more: Mapping[str, str] = MappingProxyType({})) -> _Asker:
-        """Return a process that searches the corpus, with more settings; BLAS has one thread, as in the service."""
+    def _asker(self, search_path: str, more: Sequence[str] = ()) -> _Asker:
+        """Return a process that searches the corpus, with more constants; BLAS has one thread, as in the service."""
         one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        environ = {**runner(self._home, self._loaded).environ, **one_thread, **more, "PYTHONPATH": search_path}
+        own = runner(self._home, self._loaded, takes_constants=True)
+        environ = {**own.environ, **one_thread, "PYTHONPATH": search_path}
         command = [sys.executable, asking.__file__, str(self._workspace.place.folder), str(self._home)]
+        command += [*own.constants, *more]
         return _Asker(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environ))
 
     def _summed(
@@ -205,7 +206,7 @@ class _Corpus:
     def decisions(self, prompts: Sequence[str]) -> dict[str, Any]:
         """Return for how many prompts the gate decides as it does when every chunk is compared, and the others."""
         opens: list[list[bool | None]] = []
-        for more in ({}, {"HYBRID_SEARCH_COMPARED": "0"}):
+        for more in ((), ("search.compared=0",)):
             with self._asker(_here(), more) as asker:
                 asker.read()
                 opens.append([asker.ask(prompt)["opens"] for prompt in prompts])

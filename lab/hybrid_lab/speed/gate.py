@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hybrid.evaluation.timing import sum_up, time_each, time_ms
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.search.gate.background import load_background
-from hybrid.search.gate.calibration import calibrate
-from hybrid.search.gate.hubs import segment_arrays
+from hybrid.search.gate.calibration import calibrate, segment_arrays
 from hybrid.search.gate.verdict import Gate
 from hybrid_lab.speed.search import open_folder
 from hybrid_lab.synthetic import Words, write_snapshot
@@ -43,7 +42,7 @@ def gate_figures(
         bare_ms: Median of a bare interpreter start in the same run.
     """
     words = Words()
-    write_snapshot(folder, words.bags(n_chunks), embedder.info, GateAnnotator(embedder, home, with_hub=False))
+    write_snapshot(folder, words.bags(n_chunks), embedder.info, GateAnnotator(embedder, home))
     background = load_background(embedder, home)
     snapshot = open_folder(folder, embedder, config.search)
     gate = Gate(snapshot, embedder, lambda: background, config.gate)
@@ -53,8 +52,7 @@ def gate_figures(
     return {
         "chunks": n_chunks,
         "background_pieces": len(background.piece_vectors),
-        "annotate": _annotating(snapshot, background, bare_ms, with_hub=False),
-        "annotate_with_hub": _annotating(snapshot, background, bare_ms, with_hub=True),
+        "annotate": _annotating(snapshot, background, bare_ms),
         "calibrate": sum_up(opening).as_json(per_bare_start=bare_ms),
         "prompts": {
             f"{n} clauses": _prompting(gate, snapshot, embedder, _prompts(words, n, n_queries), bare_ms)
@@ -68,12 +66,12 @@ def _prompts(words: Words, n_clauses: int, n: int) -> list[str]:
     return [", ".join(f"{next(clauses)} {i}" for i in range(n_clauses)) for _ in range(n)]
 
 
-def _annotating(snapshot: Snapshot, background: Background, bare_ms: float, *, with_hub: bool) -> dict[str, Any]:
+def _annotating(snapshot: Snapshot, background: Background, bare_ms: float) -> dict[str, Any]:
     arrays = [{name: segment.array(name) for name in _ARRAYS} for segment in snapshot.segments]
 
     def annotate() -> None:
         for found in arrays:
-            segment_arrays(found, background, with_hub=with_hub)
+            segment_arrays(found, background)
 
     return sum_up([time_ms(annotate) for _ in range(_ROUNDS)]).as_json(per_bare_start=bare_ms)
 

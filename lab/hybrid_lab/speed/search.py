@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from hybrid.config import Config, RankingConfig, SearchConfig
+    from hybrid.config import Config
+    from hybrid.constants import RankingConfig, SearchConfig
     from hybrid.index.snapshot import Snapshot
     from hybrid.types import Embedder
 

@@ -18,7 +18,7 @@ from hybrid_lab.synthetic import Words, write_snapshot
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hybrid.config import RankingConfig, SearchConfig
+    from hybrid.constants import RankingConfig, SearchConfig
     from hybrid.index.snapshot import Snapshot
 
 

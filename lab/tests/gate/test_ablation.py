@@ -3,9 +3,7 @@ from __future__ import annotations
 import json
 import math
 
-import pytest
-
-from hybrid.config import KEYS
+from hybrid.config import CONSTANTS
 from hybrid_lab.gate.ablation import ablation, variants
 from lab.tests.gate.reports import asked, report, wanted
 
@@ -20,28 +18,27 @@ PLAIN = report(
 CHATTY = report(wanted(0.5, top_cosine=0.25), wanted(0.125, top_cosine=0.75))
 
 
-@pytest.mark.parametrize(("has_hub", "first"), [(False, "hub on"), (True, "no hub")], ids=["off", "on"])
-def test_every_part_is_switched_off_once(has_hub: bool, first: str) -> None:
-    """Each weight of the gate has a variant; the hub, whose index is another one, is tried first and the other way."""
-    found = variants(has_hub=has_hub)
+def test_every_part_is_switched_off_once() -> None:
+    """Each weight of the gate has a variant."""
+    found = variants()
     changed = {setting.partition("=")[0] for variant in found for setting in variant.settings}
 
-    assert (first, "all parts") == (found[0].label, found[1].label)
+    assert "all parts" == found[0].label
     names = ("words", "hinge", "trigger", "file", "least", "reader", "reader_rate")
     of_records = {f"gate.{name}" for name in names}  # Files have no such parts.
-    weights = {key for key in KEYS if key.startswith("gate.") and not key.startswith("gate.max_")}
+    weights = {key for key in CONSTANTS if key.startswith("gate.")}
     assert weights - of_records == changed
     assert len(found) == len({variant.label for variant in found})
 
 
 def test_rows_count_as_the_report_does() -> None:
-    """All parts come first, the hub after the other parts, raw cosines last."""
-    reports = {variant.label: {"prompts": PLAIN, "chatty": CHATTY} for variant in variants(has_hub=False)}
+    """All parts come first, raw cosines last."""
+    reports = {variant.label: {"prompts": PLAIN, "chatty": CHATTY} for variant in variants()}
     rows = ablation(reports, prompts="prompts", chatty="chatty")
     form = rows[0].as_json()
 
     assert ["all parts", "no rules"] == [row.label for row in rows[:2]]
-    assert ["hub on", "raw top cosine", "raw top cosine, no rules"] == [row.label for row in rows[-3:]]
+    assert ["raw top cosine", "raw top cosine, no rules"] == [row.label for row in rows[-2:]]
     assert {"label": "all parts", "auc": 5 / 6, "chatty_rate": 0.5} == {
         k: form[k] for k in ("label", "auc", "chatty_rate")
     }
@@ -53,7 +50,7 @@ def test_rows_count_as_the_report_does() -> None:
 
 def test_the_raw_cosine_is_compared_and_nothing_else() -> None:
     """Its margin is that over the model's default; no bar is found for it without labels, so no decision is counted."""
-    reports = {variant.label: {"prompts": PLAIN} for variant in variants(has_hub=False)}
+    reports = {variant.label: {"prompts": PLAIN} for variant in variants()}
     raw = ablation(reports, prompts="prompts", chatty="chatty")[-2]
     form = raw.as_json()
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from hybrid.base.errors import ConfigError
-from hybrid.index.manifest import read_manifest
 from hybrid.search.gate.calibration import Calibration
 from hybrid_lab.gate.prompts import IN_FORCE, Asked, GatePlan, GateReport, Variant, evaluate_gate, write_run
 from hybrid_lab.judged_prompts import JudgedPrompt, read_prompts
@@ -123,18 +122,6 @@ def test_without_the_rules_the_gate_alone_decides(repos: Path, tmp_path: Path) -
     assert math.isfinite(judged.score)
     assert judged.top_cosine is not None
     assert judged.is_injected == judged.is_open == (judged.score > 0)
-
-
-def test_the_index_of_the_last_variant_stays(repos: Path, prompts_file: Path, tmp_path: Path) -> None:
-    """A variant that needs other numbers of each chunk has the segments rewritten, from the vectors that are kept."""
-    judged, home = {"prompts": read_prompts(prompts_file)}, tmp_path / "home"
-    hub = Variant("hub on", ("gate.hub=true",))
-    before = evaluate_gate(GatePlan(judged, repos, settings=(MODEL,), variants=(hub, IN_FORCE)), home)
-    manifests = [read_manifest(path.parent) for path in home.rglob("manifest.json")]
-
-    assert 2 == len(manifests)
-    assert not [manifest for manifest in manifests if manifest.background.endswith("+hub")]
-    assert before["hub on"]["prompts"].asked != before["all parts"]["prompts"].asked
 
 
 def test_each_set_has_a_report(repos: Path, prompts_file: Path, tmp_path: Path) -> None:

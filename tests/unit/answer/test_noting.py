@@ -34,13 +34,13 @@ def test_a_number_of_the_log(value: float | None, expected: float | None) -> Non
 def test_the_gate_in_the_log_is_json() -> None:
     """A bar that nothing reaches, and parts that are no numbers, are null: another reader's JSON has no Infinity."""
     said = Verdict(
-        False, math.nan, math.inf, "auto", score=-math.inf, bar="talk", parts={"cosine": math.nan, "hub": 0.1}
+        False, math.nan, math.inf, "auto", score=-math.inf, bar="talk", parts={"cosine": math.nan, "names": 0.1}
     )
 
     line = json.dumps(gate_part(said), allow_nan=False)
 
     expected = {"top_cosine": None, "threshold": None, "threshold_source": "auto", "score": None, "bar": "talk"}
-    assert expected | {"parts": {"cosine": None, "hub": 0.1}} == json.loads(line)
+    assert expected | {"parts": {"cosine": None, "names": 0.1}} == json.loads(line)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hybrid.base.errors import HybridError
+from hybrid.base.errors import ConfigError, HybridError
 from hybrid.cli.main import run
 from hybrid.evaluation.timing import runner
 from hybrid.evaluation.trees import settings_in_force
@@ -295,11 +295,22 @@ def test_every_help_has_an_example(action: str, capsys: pytest.CaptureFixture[st
 
 def test_processes_get_the_settings_in_force(tmp_path: Path) -> None:
     """A setting of this run reaches a child through its environment, and the home is the scratch one."""
-    loaded = settings_in_force(["hooks.skip_prefixes=a,b", "search.depth=7"], environ={"HYBRID_HOME": str(tmp_path)})
+    loaded = settings_in_force(["hooks.skip_prefixes=a,b", "hooks.budget=7"], environ={"HYBRID_HOME": str(tmp_path)})
     program = "import json; from hybrid.config import load; from pathlib import Path; import os; "
-    program += "c = load(home=Path(os.environ['HYBRID_HOME'])).config; print(json.dumps([c.search.depth, c.hooks.skip_prefixes]))"
+    program += "c = load(home=Path(os.environ['HYBRID_HOME'])).config; print(json.dumps([c.hooks.budget, c.hooks.skip_prefixes]))"
 
     assert [7, ["a", "b"]] == json.loads(runner(tmp_path, loaded).run("-c", program))
+
+
+def test_processes_take_no_constants(tmp_path: Path) -> None:
+    """No environment carries one: it is an error, but for who hands them on."""
+    loaded = settings_in_force(["search.depth=7", "gate.null=false"], environ={"HYBRID_HOME": str(tmp_path)})
+
+    assert ("gate.null=false", "search.depth=7") == tuple(
+        sorted(runner(tmp_path, loaded, takes_constants=True).constants)
+    )
+    with pytest.raises(ConfigError, match="take settings, but no constants"):
+        runner(tmp_path, loaded)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the system does not tell")

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from hybrid.config import Loaded, RankingConfig
+from hybrid.config import Loaded
+from hybrid.constants import RankingConfig
 from hybrid.evaluation.measures import TOKENS, FilePassage, score
 from hybrid.evaluation.qrels import JudgedQuery, QrelsError, read_queries
 from hybrid.evaluation.results import Answered

@@ -24,7 +24,7 @@ EVENT: dict[str, Any] = {
     "top_cosine": 0.41,
     "threshold": 0.29,
     "threshold_source": "auto",
-    "gate": {"score": 0.2, "parts": {"hub": -0.01}},
+    "gate": {"score": 0.2, "parts": {"null": -0.01}},
     "prompt": "How does the client retry?",
     "items": [{"path": "src/a.py"}],
 }

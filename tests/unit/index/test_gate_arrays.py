@@ -35,18 +35,18 @@ TERMS = ("alpha", "beta", "gamma", "delta")
 
 
 @dataclass
-class Hubs:
-    """An annotator: gives every chunk the hub 0.1 · (row + 1), and counts the chunks of each segment it is asked for."""
+class Counting:
+    """An annotator: counts the chunks of each segment it is asked for."""
 
-    key: str = "hubs-1"
+    key: str = "background-1"
     annotated: list[int] = field(default_factory=list)
 
     def annotate(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Hubs in the place of the zeros, and an array of our own."""
+        """Lengths in the place of ours, and an array of its own."""
         n_chunks = len(arrays["vector"])
         self.annotated.append(n_chunks)
-        hubs = 0.1 * np.arange(1, n_chunks + 1, dtype=np.float32)
-        return {"chunk_hub": hubs, "background_top": np.full(2, n_chunks, np.float32)}
+        lengths = 0.1 * np.arange(1, n_chunks + 1, dtype=np.float32)
+        return {"chunk_remark_length": lengths, "background_top": np.full(2, n_chunks, np.float32)}
 
 
 @pytest.fixture
@@ -60,46 +60,45 @@ def source() -> ListSource:
 
 def test_an_annotator_adds_to_every_segment_that_is_written(tmp_path: Path, source: ListSource) -> None:
     """Its arrays stand in the segment, in the place of ours where they have the same name; the manifest holds its key."""
-    hubs = Hubs()
-    build_index(place_in(tmp_path), source, annotator=hubs)
+    annotator = Counting()
+    build_index(place_in(tmp_path), source, annotator=annotator)
     index = open_index(place_in(tmp_path))
 
-    assert [5] == hubs.annotated
-    assert "hubs-1" == index.manifest.background
-    assert pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5]) == index.segments[0].array("chunk_hub").tolist()
+    assert [5] == annotator.annotated
+    assert "background-1" == index.manifest.background
+    assert pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5]) == index.segments[0].array("chunk_remark_length").tolist()
     assert [5, 5] == index.segments[0].array("background_top").tolist()
 
 
-def test_without_an_annotator_hubs_are_zeros(tmp_path: Path, source: ListSource) -> None:
+def test_without_an_annotator_nothing_is_added(tmp_path: Path, source: ListSource) -> None:
     """The manifest names no background then."""
     build_index(place_in(tmp_path), source)
     index = open_index(place_in(tmp_path))
 
     assert "" == index.manifest.background
-    assert [0] * 5 == index.segments[0].array("chunk_hub").tolist()
     with pytest.raises(KeyError):
         index.segments[0].array("background_top")
 
 
 def test_an_edit_annotates_the_new_segment_only(tmp_path: Path, source: ListSource) -> None:
     """What the other segments keep stays as it is."""
-    hubs = Hubs()
-    build_index(place_in(tmp_path), source, annotator=hubs)
+    annotator = Counting()
+    build_index(place_in(tmp_path), source, annotator=annotator)
     source.put("a.txt", "alpha changed\n")
 
-    build_index(place_in(tmp_path), source, annotator=hubs)
-    build_index(place_in(tmp_path), source, annotator=hubs)
+    build_index(place_in(tmp_path), source, annotator=annotator)
+    build_index(place_in(tmp_path), source, annotator=annotator)
 
-    assert [5, 1] == hubs.annotated
+    assert [5, 1] == annotator.annotated
 
 
-@pytest.mark.parametrize("later", [Hubs("hubs-2"), None], ids=["another key", "no annotator"])
+@pytest.mark.parametrize("later", [Counting("background-2"), None], ids=["another key", "no annotator"])
 def test_segments_of_another_background_are_written_anew(
-    tmp_path: Path, source: ListSource, later: Hubs | None
+    tmp_path: Path, source: ListSource, later: Counting | None
 ) -> None:
     """Nothing is read or embedded again for that; the generation grows."""
     place = place_in(tmp_path)
-    build_index(place, source, annotator=Hubs())
+    build_index(place, source, annotator=Counting())
     source.reads.clear()
     before = open_index(place).generation
 
@@ -113,11 +112,11 @@ def test_segments_of_another_background_are_written_anew(
 
 def test_a_full_build_keeps_the_annotation(tmp_path: Path, source: ListSource) -> None:
     """A build from the start is annotated like the first one."""
-    build_index(place_in(tmp_path), source, annotator=Hubs())
+    build_index(place_in(tmp_path), source, annotator=Counting())
 
-    build_index(place_in(tmp_path), source, annotator=Hubs(), full=True)
+    build_index(place_in(tmp_path), source, annotator=Counting(), full=True)
 
-    assert "hubs-1" == open_index(place_in(tmp_path)).manifest.background
+    assert "background-1" == open_index(place_in(tmp_path)).manifest.background
 
 
 def test_a_manifest_of_an_older_version_has_no_background(tmp_path: Path, source: ListSource) -> None:
@@ -132,28 +131,28 @@ def test_a_manifest_of_an_older_version_has_no_background(tmp_path: Path, source
 
     assert "" == read_manifest(place.folder).background
     assert 5 == open_index(place).n_chunks
-    summary = build_index(place, source, annotator=Hubs())
-    assert ([], 0, "hubs-1") == (source.reads, summary.embedded, open_index(place).manifest.background)
+    summary = build_index(place, source, annotator=Counting())
+    assert ([], 0, "background-1") == (source.reads, summary.embedded, open_index(place).manifest.background)
 
 
 def test_a_manifest_of_a_newer_version_may_say_more(tmp_path: Path, source: ListSource) -> None:
     """What this version does not know is passed over: the index opens as it is and is built upon."""
     place = place_in(tmp_path)
-    build_index(place, source, annotator=Hubs())
+    build_index(place, source, annotator=Counting())
     before = read_manifest(place.folder)
     path = place.folder / NAME
     path.write_text(json.dumps({**json.loads(path.read_bytes()), "later": {"on": [1]}, "zeal": 2}), encoding="utf-8")
     source.reads.clear()
 
     assert before == read_manifest(place.folder)
-    summary = build_index(place, source, annotator=Hubs())
+    summary = build_index(place, source, annotator=Counting())
     assert ([], 0, 5) == (source.reads, summary.embedded, open_index(place).n_chunks)
 
 
 # --- pieces of a query -----------------------------------------------------------------------------------------
 
 
-def _grown(folder: Path, *, annotator: Hubs | None = None) -> Snapshot:
+def _grown(folder: Path, *, annotator: Counting | None = None) -> Snapshot:
     """Three segments: of four texts, one without a vector, one dead; of one text; of one text and the new `b.txt`."""
     place = place_in(folder)
     source = ListSource({path: TEXTS[path] for path in ("a.txt", "b.txt", "_")} | {"f.txt": "filler words here\n"})
@@ -173,32 +172,29 @@ def _vectors(*texts: str) -> NDArray[np.float32]:
     return HashingEmbedder().embed_queries(texts)[0]
 
 
-def _slow_closest(index: Snapshot, piece: NDArray[np.float32]) -> tuple[int, float, float]:
-    """Row, cosine and hub of the live chunk with the largest cosine − hub, in a plain loop; the first of equal ones."""
-    best = (-1, 0.0, 0.0)
+def _slow_closest(index: Snapshot, piece: NDArray[np.float32]) -> tuple[int, float]:
+    """Row and cosine of the live chunk with the largest cosine, in a plain loop; the first of equal ones."""
+    best = (-1, 0.0)
     largest = -math.inf
     live, start = set(index.live_rows()), 0
     for segment in index.segments:
         for local in range(segment.n_chunks):
-            scale, hub = float(segment.vector_scale[local]), float(segment.array("chunk_hub")[local])
+            scale = float(segment.vector_scale[local])
             if start + local not in live or not scale or not piece.any():
                 continue
             vector = segment.vector[local].tolist()
             cosine = sum(v * scale * p for v, p in zip(vector, piece.tolist(), strict=True))
-            if cosine - hub > largest + 1e-7:
-                best, largest = (start + local, cosine, hub), cosine - hub
+            if cosine > largest + 1e-7:
+                best, largest = (start + local, cosine), cosine
         start += segment.n_chunks
     return best
 
 
-@pytest.mark.parametrize("hubs", [None, Hubs()], ids=["without hubs", "with hubs"])
 @pytest.mark.parametrize("block_rows", [1, 2, 4096])
-def test_the_closest_chunk_of_each_piece(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hubs: Hubs | None, block_rows: int
-) -> None:
-    """As a plain loop over live chunks finds them: by cosine − hub, over all segments, never a tombstoned one."""
+def test_the_closest_chunk_of_each_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block_rows: int) -> None:
+    """As a plain loop over live chunks finds them: by cosine, over all segments, never a tombstoned one."""
     monkeypatch.setattr("hybrid.index.dense._BLOCK_ROWS", block_rows)
-    index = _grown(tmp_path, annotator=hubs)
+    index = _grown(tmp_path)
     texts = (
         "alpha one shared",
         "beta two shared",
@@ -214,12 +210,8 @@ def test_the_closest_chunk_of_each_piece(
     _, found = index.dense_with_pieces(vectors[0], vectors, 10)
 
     for i, vector in enumerate(vectors):
-        row, cosine, hub = _slow_closest(index, vector)
-        assert (row, pytest.approx(cosine, abs=1e-5), pytest.approx(hub)) == (
-            int(found.rows[i]),
-            float(found.cosines[i]),
-            float(found.hubs[i]),
-        )
+        row, cosine = _slow_closest(index, vector)
+        assert (row, pytest.approx(cosine, abs=1e-5)) == (int(found.rows[i]), float(found.cosines[i]))
     assert -1 == found.rows[6]
 
 
@@ -235,7 +227,7 @@ def test_a_replaced_text_is_closest_to_nothing(tmp_path: Path) -> None:
 
 def test_the_leg_is_the_same_with_pieces_and_without(tmp_path: Path) -> None:
     """Pieces ride along: they change no score and no rank of the query itself."""
-    index = _grown(tmp_path, annotator=Hubs())
+    index = _grown(tmp_path, annotator=Counting())
     query = _vectors("gamma shared")[0]
     alone = index.dense(query, 10)
 
@@ -270,20 +262,20 @@ def test_pieces_count_where_the_whole_has_no_vector(tmp_path: Path) -> None:
 @pytest.mark.parametrize("texts", [{}, {"_": "+++\n"}], ids=["no segment", "no vector"])
 def test_an_index_without_a_vector(tmp_path: Path, texts: dict[str, str]) -> None:
     """No piece is close to anything."""
-    build_index(place_in(tmp_path), ListSource(texts), annotator=Hubs())
+    build_index(place_in(tmp_path), ListSource(texts), annotator=Counting())
     vectors = _vectors("alpha", "?!")
 
     leg, found = open_index(place_in(tmp_path)).dense_with_pieces(vectors[0], vectors, 10)
 
     assert () == leg.ranking
-    assert ([-1, -1], [0, 0], [0, 0]) == (found.rows.tolist(), found.cosines.tolist(), found.hubs.tolist())
+    assert ([-1, -1], [0, 0]) == (found.rows.tolist(), found.cosines.tolist())
 
 
 def test_no_pieces(tmp_path: Path) -> None:
     """A query without pieces gives empty arrays."""
     _, found = _grown(tmp_path).dense_with_pieces(_vectors("alpha")[0], np.zeros((0, 64), np.float32), 10)
 
-    assert (0, 0, 0) == (len(found.rows), len(found.cosines), len(found.hubs))
+    assert (0, 0) == (len(found.rows), len(found.cosines))
 
 
 def test_a_scan_of_one_segment(tmp_path: Path) -> None:

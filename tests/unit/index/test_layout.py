@@ -206,10 +206,10 @@ def test_shape_and_bytes_disagree(place: Place) -> None:
     """A header whose shape asks for more bytes than the array has is found on opening, not in a search."""
     (path,) = place.folder.glob("segment-*")
     before = path.stat()
-    path.write_bytes(path.read_bytes().replace(b'"chunk_hub":{"dtype":"F32"', b'"chunk_hub":{"dtype":"F64"'))
+    path.write_bytes(path.read_bytes().replace(b'"chunk_length":{"dtype":"F32"', b'"chunk_length":{"dtype":"F64"'))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
-    _fails_over(place, "chunk_hub")
+    _fails_over(place, "chunk_length")
 
 
 def test_no_view_is_made(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -234,4 +234,4 @@ def test_a_project_cannot_switch_it_on(tmp_path: Path) -> None:
     loaded = load(home=tmp_path, project_folder=folder, environ={})
 
     assert not loaded.config.lessons.use_haiku_scoring
-    assert "lessons.use_haiku_scoring" in loaded.project_problems[0]
+    assert "lessons.use_haiku_scoring" in loaded.warnings[0]

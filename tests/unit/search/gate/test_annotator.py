@@ -9,8 +9,7 @@ from hybrid.base.arrays import read_arrays
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.search.gate.background import FOLDER, load_background
-from hybrid.search.gate.calibration import calibrate
-from hybrid.search.gate.hubs import segment_arrays
+from hybrid.search.gate.calibration import calibrate, segment_arrays
 from hybrid.search.gate.identity import annotation_key, background_key
 from tests.support.builders import CHECKOUT, PAYMENTS, ListSource, build_index, open_index, place_in
 from tests.support.worlds import SETTINGS
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from hybrid.index.segment import Segment
     from hybrid.types import Embedder
 
-ADDED = ("chunk_hub", "background_top", "background_df", "background_together")
+ADDED = ("background_top", "background_df", "background_together")
 READ = ("vector", "vector_scale", "term_text", "term_at", "term_start", "post_row")
 
 
@@ -33,19 +32,18 @@ def _arrays(segment: Segment) -> dict[str, np.ndarray]:
 
 def test_an_index_is_annotated_as_it_is_built(tmp_path: Path, hashing_home: Path) -> None:
     """The manifest names the background, and every segment holds what it says of the segment's chunks."""
-    annotator = GateAnnotator(HashingEmbedder(), hashing_home, with_hub=True)
+    annotator = GateAnnotator(HashingEmbedder(), hashing_home)
     build_index(place_in(tmp_path), ListSource(dict(PAYMENTS)), annotator=annotator)
     index = open_index(place_in(tmp_path))
     (segment,) = index.segments
 
     background = load_background(HashingEmbedder(), hashing_home)
-    expected = segment_arrays(_arrays(segment), background, with_hub=True)
-    key = annotation_key(background_key(HashingEmbedder().info), with_hub=True)
+    expected = segment_arrays(_arrays(segment), background)
+    key = annotation_key(background_key(HashingEmbedder().info))
     assert key == annotator.key == index.manifest.background
     assert set(ADDED) == set(expected)
     for name in ADDED:
         np.testing.assert_array_equal(expected[name], segment.array(name))
-    assert segment.array("chunk_hub").all()
 
 
 def test_every_array_of_a_segment_is_specified(
@@ -53,7 +51,7 @@ def test_every_array_of_a_segment_is_specified(
 ) -> None:
     """The specification of the index names each array that a segment of records written today holds, and no other."""
     monkeypatch.setattr("hybrid.index.drafting.LEAST_ROWS", 1)
-    annotator = GateAnnotator(static_embedder, static_home, with_hub=False, records=SETTINGS)
+    annotator = GateAnnotator(static_embedder, static_home, records=SETTINGS)
     build_index(place_in(tmp_path), ListSource(dict(PAYMENTS)), static_embedder, annotator=annotator)
     (path,) = place_in(tmp_path).folder.glob("segment-*.safetensors")
     table = (CHECKOUT / "index" / "README.md").read_text(encoding="utf-8").split("## Format ", 1)[1].split("\n## ")[0]
@@ -65,7 +63,7 @@ def test_every_array_of_a_segment_is_specified(
 
 def test_terms_of_the_background_are_counted_in_the_index(tmp_path: Path, hashing_home: Path) -> None:
     """What a segment keeps of a term is what a prompt that asks for it would find."""
-    annotator = GateAnnotator(HashingEmbedder(), hashing_home, with_hub=False)
+    annotator = GateAnnotator(HashingEmbedder(), hashing_home)
     build_index(place_in(tmp_path), ListSource(dict(PAYMENTS)), annotator=annotator)
     index = open_index(place_in(tmp_path))
     terms = load_background(HashingEmbedder(), hashing_home).terms
@@ -79,14 +77,14 @@ def test_terms_of_the_background_are_counted_in_the_index(tmp_path: Path, hashin
 def test_the_background_is_loaded_when_a_segment_is_written(tmp_path: Path) -> None:
     """A build that finds nothing to do asks for the key only: no background is embedded."""
     place, source, home = place_in(tmp_path), ListSource(dict(PAYMENTS)), tmp_path / "home"
-    build_index(place, source, annotator=GateAnnotator(HashingEmbedder(), home, with_hub=False))
+    build_index(place, source, annotator=GateAnnotator(HashingEmbedder(), home))
     (kept,) = (home / FOLDER).iterdir()
     kept.unlink()
 
-    build_index(place, source, annotator=GateAnnotator(HashingEmbedder(), home, with_hub=False))
+    build_index(place, source, annotator=GateAnnotator(HashingEmbedder(), home))
     assert [] == list((home / FOLDER).iterdir())
     source.put("a.py", "def more():\n    pass\n")
-    build_index(place, source, annotator=GateAnnotator(HashingEmbedder(), home, with_hub=False))
+    build_index(place, source, annotator=GateAnnotator(HashingEmbedder(), home))
 
     assert [kept] == list((home / FOLDER).iterdir())
 
@@ -96,7 +94,7 @@ def test_bars_of_documents_that_came_one_by_one_are_those_of_one_build(tmp_path:
 
     A document that was edited or removed counts in the bars until its segment is written anew.
     """
-    annotator = GateAnnotator(HashingEmbedder(), hashing_home, with_hub=True)
+    annotator = GateAnnotator(HashingEmbedder(), hashing_home)
     background = load_background(HashingEmbedder(), hashing_home)
     whole, grown = place_in(tmp_path / "whole"), place_in(tmp_path / "grown")
     build_index(whole, ListSource(dict(PAYMENTS)), annotator=annotator)

@@ -12,7 +12,7 @@ from hybrid.base.arrays import encode_arrays, read_arrays
 from hybrid.base.resources import shipped
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.prompting.clean import clean
-from hybrid.prompting.content import MAX_PIECES, content_words
+from hybrid.prompting.content import MAX_PIECES
 from hybrid.prompting.rules import prompt_verdict
 from hybrid.search.gate.background import FOLDER, Background, load_background, shipped_prompts
 from hybrid.search.gate.identity import background_key
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 TALK = {"session", "ack", "chat", "life", "facts", "assist"}
 TASKS = {"task", "request", "report"}
 ARRAYS = (
-    "hub_bank",
     "chat_bank",
     "piece_vector",
     "piece_null",
@@ -143,18 +142,16 @@ def test_what_is_known_of_the_prompts(hashing_background: Background) -> None:
     assert [len(prompt.text.split()) for prompt in held] == hashing_background.array("prompt_words").tolist()
 
 
-def test_the_banks_are_of_bank_prompts_only(hashing_background: Background) -> None:
-    """Tasks are whole and make the hub bank; talk is cut to pieces, each once; texts without a vector are left out."""
+def test_the_bank_of_talk_is_of_bank_prompts_only(hashing_background: Background) -> None:
+    """Talk is cut to pieces, each once; texts without a vector are left out."""
     bank = [prompt for prompt in shipped_prompts() if prompt.is_bank]
-    tasks = [content_words(prompt.text) for prompt in bank if not prompt.is_talk]
     talk = list(
         dict.fromkeys(piece for prompt in bank if prompt.is_talk for piece in gate_pieces(prompt.text, MAX_PIECES))
     )
 
-    for texts, vectors in ((tasks, hashing_background.hub_bank), (talk, hashing_background.chat_bank)):
-        expected = HashingEmbedder().embed_queries(texts)[0]
-        np.testing.assert_allclose(expected[expected.any(axis=1)], vectors, atol=1e-6)
-        np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    expected, vectors = HashingEmbedder().embed_queries(talk)[0], hashing_background.chat_bank
+    np.testing.assert_allclose(expected[expected.any(axis=1)], vectors, atol=1e-6)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
 
 
 def test_the_terms_of_each_piece(hashing_background: Background) -> None:

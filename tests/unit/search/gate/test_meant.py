@@ -23,7 +23,7 @@ from tests.support.worlds import SETTINGS, Weighing
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hybrid.config import GateConfig
+    from hybrid.constants import GateConfig
     from hybrid.index.segment import Segment
     from hybrid.index.snapshot import Snapshot
     from hybrid.search.gate.threshold import Verdict
@@ -50,7 +50,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _records(folder: Path, home: Path, embedder: Embedder, how: GateConfig = WORTH) -> Snapshot:
     """Three records, of which the first was replaced."""
     source = ListSource(RECORDS | {"L001": "Cents and locks\n"})
-    annotator = GateAnnotator(embedder, home, with_hub=how.hub, records=how)
+    annotator = GateAnnotator(embedder, home, records=how)
     build_index(place_in(folder), source, embedder, annotator=annotator, max_segments=9)
     source.put("L001", RECORDS["L001"])
     build_index(place_in(folder), source, embedder, annotator=annotator, max_segments=9)
@@ -78,7 +78,6 @@ def _slow(piece: str, segment: Segment, row: int, how: GateConfig) -> float:
     """One piece and one record, with every sum made anew."""
     embedder, null = Weighing(), float(how.null)
     vector = segment.vector[row] * segment.vector_scale[row]
-    hub = float(segment.array("chunk_hub")[row])
 
     def total(texts: list[str]) -> np.ndarray:
         unit, lengths = embedder.embed_queries([" ".join(texts)])
@@ -87,8 +86,7 @@ def _slow(piece: str, segment: Segment, row: int, how: GateConfig) -> float:
 
     groups = list(word_groups(piece))
     whole = total(piece.split())
-    length = float(np.linalg.norm(whole))
-    damped = _cosine(whole, vector, null) - hub * length / math.sqrt(length**2 + null)
+    damped = _cosine(whole, vector, null)
     without = [_cosine(whole - total([group]), vector, null) for group in groups]
     words = 0.0
     for word in terms_of(piece).words:
@@ -110,8 +108,8 @@ def _slow(piece: str, segment: Segment, row: int, how: GateConfig) -> float:
 
 @pytest.mark.parametrize(
     "how",
-    [WORTH, replace(WORTH, hub=True), replace(WORTH, null=False), replace(WORTH, hinge=0.0), replace(WORTH, words=0.0)],
-    ids=["all", "hub", "no null", "no hinge", "no words"],
+    [WORTH, replace(WORTH, null=False), replace(WORTH, hinge=0.0), replace(WORTH, words=0.0)],
+    ids=["all", "no null", "no hinge", "no words"],
 )
 def test_the_evidence_is_that_of_the_slow_loop(tmp_path: Path, home: Path, how: GateConfig) -> None:
     """For every piece and every record that is alive, of each segment; a dead record has none."""
@@ -198,7 +196,7 @@ def test_the_parts_of_the_best_record_add_up(tmp_path: Path, home: Path) -> None
 
     said = _judged(snapshot, _gate(snapshot, home), "amounts are whole cents, never floats")
 
-    assert {"cosine", "hub", "null", "words", "names", "trigger", "length", "hinge", "chat", "probe"} == set(said.parts)
+    assert {"cosine", "null", "words", "names", "trigger", "length", "hinge", "chat", "probe"} == set(said.parts)
     parts = {name: part for name, part in said.parts.items() if said.bar == "talk" or name not in ("chat", "probe")}
     assert pytest.approx(sum(parts.values()), abs=1e-6) == said.score
     assert said.parts["words"] > 0 > said.parts["hinge"]
@@ -228,9 +226,7 @@ def test_an_identifier_speaks_for_the_records_that_hold_it(tmp_path: Path, home:
     """And for no other: each record is judged by itself."""
     embedder = Weighing()
     source = ListSource({"L001": "Use retry_once\n\nfor calls.\n", "L002": "Use the pool\n\nfor calls.\n"})
-    build_index(
-        place_in(tmp_path), source, embedder, annotator=GateAnnotator(embedder, home, with_hub=False, records=WORTH)
-    )
+    build_index(place_in(tmp_path), source, embedder, annotator=GateAnnotator(embedder, home, records=WORTH))
     snapshot = open_index(place_in(tmp_path), embedder)
     without, with_names = (_gate(snapshot, home, replace(WORTH, names=names)) for names in (0.0, 0.2))
 

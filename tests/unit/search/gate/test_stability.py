@@ -136,17 +136,13 @@ def test_the_same_tree_has_the_same_bars(workspace: Workspace, tmp_path: Path) -
     assert pytest.approx((one.talk, one.tasks), abs=1e-6) == (two.talk, two.tasks)
 
 
-def test_settings_of_the_parts_need_no_new_index(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A weight that its owner changes moves the bars at once; only hubs stand in the index itself."""
+def test_weights_of_the_parts_need_no_new_index(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another weight moves the bars at once."""
     _, before = _bars(workspace)
     root, home = workspace.require_project().root, workspace.home
     monkeypatch.setenv("HYBRID_HOME", str(home))
-    settings = {"HYBRID_HOME": str(home), "HYBRID_GATE_LEXICAL": "0"}
 
-    changed = open_workspace(root, environ=settings, user_home=home / "user")
+    flags = {"gate.lexical": 0}
+    changed = open_workspace(root, environ={"HYBRID_HOME": str(home)}, flags=flags, user_home=home / "user")
 
     assert _bars(changed)[1].tasks < before.tasks
-    with_hub = open_workspace(root, environ=settings | {"HYBRID_GATE_HUB": "true"}, user_home=home / "user")
-    assert open_searcher(with_hub).gate is None
-    reindex(with_hub)
-    assert open_searcher(with_hub).gate is not None

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from hybrid.config import GateConfig
+    from hybrid.constants import GateConfig
     from hybrid.index.snapshot import Snapshot
     from hybrid.search.gate.background import Background
     from hybrid.types import Embedder
@@ -45,9 +45,9 @@ def _asked(
     return PromptPieces(tuple(texts), np.array(vectors, np.float32), np.array(null, np.float32), n_words)
 
 
-def _closest(*found: tuple[int, float, float]) -> Closest:
-    rows, cosines, hubs = zip(*found, strict=True)
-    return Closest(np.array(rows, np.int64), np.array(cosines, np.float32), np.array(hubs, np.float32))
+def _closest(*found: tuple[int, float]) -> Closest:
+    rows, cosines = zip(*found, strict=True)
+    return Closest(np.array(rows, np.int64), np.array(cosines, np.float32))
 
 
 def _gate(
@@ -76,15 +76,14 @@ def test_every_part_by_hand(tmp_path: Path) -> None:
     gate = _gate(tmp_path, chunks, bars=(0.0, 99.0))
     asked = _asked(["zorbl retry open_zorbl quuxli"], [[0.6, 0, 0, 0.8]], [0.75], n_words=120)
 
-    found = gate.judge(asked, _closest((0, 0.6, 0.1)), 0.55)
+    found = gate.judge(asked, _closest((0, 0.6)), 0.55)
 
     counts, n_documents = generic_terms().counts, generic_terms().n_documents
     assert {"zorbl", "quuxli", "open_zorbl"}.isdisjoint(counts)
     elsewhere = (n_documents / 8_000 + 0.5) / (n_documents + 1)
     expected = {
         "cosine": 0.6,
-        "hub": -0.1,
-        "null": -0.25 * 0.5,
+        "null": -0.25 * 0.6,
         "lexical": 0.05 * min(8, math.log((1.5 / 3) / elsewhere)),
         "together": 0.03 * 16,
         "names": 0.2,
@@ -107,7 +106,7 @@ def test_words_count_where_they_stand_together(tmp_path: Path) -> None:
 
     def together(text: str) -> list[float]:
         asked = _asked([text], [[1, 0, 0, 0]], [1])
-        return [gate.judge(asked, _closest((0, 1, 0)), 1).parts["together"] for gate in gates]
+        return [gate.judge(asked, _closest((0, 1)), 1).parts["together"] for gate in gates]
 
     assert [pytest.approx(0.03 * 8), pytest.approx(0.03 * 16)] == together("quuxla quuxlb")
     assert [pytest.approx(0.03 * 16)] * 2 == together("quuxla quuxlb quuxlc")
@@ -120,7 +119,7 @@ def test_names_and_absent_words_have_an_upper_end(tmp_path: Path) -> None:
     text = "open_file read_file save_file quuxla quuxlb quuxlc quuxld"
     gate = _gate(tmp_path, chunks)
 
-    parts = gate.judge(_asked([text], [[1, 0, 0, 0]], [1]), _closest((0, 1, 0)), 1).parts
+    parts = gate.judge(_asked([text], [[1, 0, 0, 0]], [1]), _closest((0, 1)), 1).parts
 
     assert (pytest.approx(0.4), pytest.approx(-0.21)) == (parts["names"], parts["absent"])
 
@@ -130,7 +129,7 @@ def test_a_word_that_is_common_elsewhere_is_not_absent(tmp_path: Path) -> None:
     assert "python" in generic_terms().counts
     gate = _gate(tmp_path, [TinyChunk([100, 0, 0, 0])])
 
-    parts = gate.judge(_asked(["python"], [[1, 0, 0, 0]], [1]), _closest((0, 1, 0)), 1).parts
+    parts = gate.judge(_asked(["python"], [[1, 0, 0, 0]], [1]), _closest((0, 1)), 1).parts
 
     assert (0, 0) == (parts["absent"], parts["lexical"])
 
@@ -141,10 +140,10 @@ def test_a_part_with_weight_zero_is_nothing(tmp_path: Path, part: str) -> None:
     chunks = [TinyChunk([100, 0, 0, 0], ("zorbl", "open_file"))]
     asked = _asked(["zorbl open_file quuxli"], [[0.6, 0, 0, 0.8]], [0.75], n_words=120)
     (tmp_path / "off").mkdir()
-    before = _gate(tmp_path, chunks).judge(asked, _closest((0, 0.6, 0)), 0.6).parts
+    before = _gate(tmp_path, chunks).judge(asked, _closest((0, 0.6)), 0.6).parts
 
     off = _gate(tmp_path / "off", chunks, how=replace(SETTINGS, **{part: 0}))
-    after = off.judge(asked, _closest((0, 0.6, 0)), 0.6).parts
+    after = off.judge(asked, _closest((0, 0.6)), 0.6).parts
 
     assert before[part] != 0 == after[part]
     assert {**before, part: 0} == after
@@ -152,9 +151,7 @@ def test_a_part_with_weight_zero_is_nothing(tmp_path: Path, part: str) -> None:
 
 def test_a_model_without_a_probe_uses_the_other_weight_of_chat(tmp_path: Path) -> None:
     """Without a probe chat weighs more, and the probe adds nothing."""
-    parts = (
-        _gate(tmp_path, probe=None).judge(_asked(["piece"], [[0.6, 0, 0, 0.8]], [1]), _closest((0, 0.6, 0)), 0.6).parts
-    )
+    parts = _gate(tmp_path, probe=None).judge(_asked(["piece"], [[0.6, 0, 0, 0.8]], [1]), _closest((0, 0.6)), 0.6).parts
 
     assert (pytest.approx(-0.9 * 0.8), 0) == (parts["chat"], parts["probe"])
 
@@ -186,7 +183,7 @@ def test_both_bars_must_be_reached(
     gate = _gate(tmp_path, bars=bars, how=ONLY_TALK)
     asked = _asked(["piece"], [[0, 1, 0, 0]], [1])
 
-    found = gate.judge(asked, _closest((0, cosine, 0)), 0.6)
+    found = gate.judge(asked, _closest((0, cosine)), 0.6)
 
     expected = cosine + 0.05 if bar == "talk" else cosine
     assert (is_open, bar, bars[0 if bar == "talk" else 1]) == (found.is_open, found.bar, found.threshold)
@@ -199,7 +196,7 @@ def test_a_tie_stays_closed(tmp_path: Path, bars: tuple[float, float]) -> None:
     gate = _gate(tmp_path, bars=bars, how=ALL_OFF)
     asked = _asked(["piece"], [[0, 1, 0, 0]], [1])
 
-    opened = [gate.judge(asked, _closest((0, cosine, 0)), 0.5).is_open for cosine in (0.499, 0.5, 0.501)]
+    opened = [gate.judge(asked, _closest((0, cosine)), 0.5).is_open for cosine in (0.499, 0.5, 0.501)]
 
     assert [False, False, True] == opened
 
@@ -210,8 +207,8 @@ def test_the_best_piece_decides(tmp_path: Path) -> None:
     gate = _gate(tmp_path, bars=(0.3, 0.5), how=how)
     vectors = [[0, 0, 0.6, 0.8], [1, 0, 0, 0], [0, 1, 0, 0]]
 
-    apart = gate.judge(_asked(["a", "b"], vectors[:2], [1, 1]), _closest((0, 0.9, 0), (0, 0.4, 0)), 0.9)
-    both = gate.judge(_asked("abc", vectors, [1, 1, 1]), _closest((0, 0.9, 0), (0, 0.4, 0), (1, 0.6, 0)), 0.9)
+    apart = gate.judge(_asked(["a", "b"], vectors[:2], [1, 1]), _closest((0, 0.9), (0, 0.4)), 0.9)
+    both = gate.judge(_asked("abc", vectors, [1, 1, 1]), _closest((0, 0.9), (0, 0.4), (1, 0.6)), 0.9)
 
     assert (False, "tasks", pytest.approx(0.4)) == (apart.is_open, apart.bar, apart.score)
     assert (True, "tasks", pytest.approx(0.6)) == (both.is_open, both.bar, both.score)
@@ -223,9 +220,9 @@ def test_what_is_not_finite_never_opens(tmp_path: Path, wrong: float) -> None:
     gate = _gate(tmp_path, bars=(0.0, 0.0))
     asked = _asked(["piece"], [[0, 1, 0, 0]], [0.5])
 
-    assert not gate.judge(asked, _closest((0, wrong, 0)), 0.6).is_open
+    assert not gate.judge(asked, _closest((0, wrong)), 0.6).is_open
     gate.calibration = replace(gate.calibration, talk=wrong)
-    assert not gate.judge(asked, _closest((0, 0.9, 0)), 0.6).is_open
+    assert not gate.judge(asked, _closest((0, 0.9)), 0.6).is_open
 
 
 @pytest.mark.parametrize(
@@ -233,9 +230,9 @@ def test_what_is_not_finite_never_opens(tmp_path: Path, wrong: float) -> None:
     [
         (
             PromptPieces((), np.zeros((0, 4), np.float32), np.zeros(0, np.float32), 5),
-            Closest(np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(0, np.float32)),
+            Closest(np.zeros(0, np.int64), np.zeros(0, np.float32)),
         ),
-        (_asked(["a", "b"], [[0, 0, 0, 0]] * 2, [0, 0]), _closest((-1, 0, 0), (-1, 0, 0))),
+        (_asked(["a", "b"], [[0, 0, 0, 0]] * 2, [0, 0]), _closest((-1, 0), (-1, 0))),
     ],
     ids=["no piece", "no vector"],
 )
@@ -255,7 +252,7 @@ def test_the_subject_is_the_pieces_that_rise_above_their_bars(tmp_path: Path) ->
     asked = _asked(["the whole", "one", "two", "three"], [[0, 1, 0, 0]] * 4, [1] * 4)
 
     def subject(*cosines: float) -> str:
-        return gate.judge(asked, _closest(*((0, cosine, 0) for cosine in cosines)), 0.6).subject
+        return gate.judge(asked, _closest(*((0, cosine) for cosine in cosines)), 0.6).subject
 
     assert ["one", "three"] == subject(0.4, 0.6, 0.3, 0.9).split()
     assert "" == subject(0.9, 0.6, 0.3, 0.6)
@@ -276,7 +273,7 @@ def test_the_background_is_loaded_when_the_first_prompt_is_judged(tmp_path: Path
     for text in ("rewrite the retry loop", "rewrite the parser of headers"):
         asked = gate.ask(text)
         counts.append(len(loaded))
-        gate.judge(asked, _closest((0, 0.6, 0)), 0.6)
+        gate.judge(asked, _closest((0, 0.6)), 0.6)
         counts.append(len(loaded))
 
     assert [0, 0, 1, 1, 1] == counts
@@ -287,7 +284,7 @@ def test_the_background_is_loaded_when_the_first_prompt_is_judged(tmp_path: Path
 
 def _shop(folder: Path, embedder: Embedder, home: Path, how: GateConfig) -> tuple[Snapshot, Gate]:
     """The payments project as an index of two segments, with its gate."""
-    annotator = GateAnnotator(embedder, home, with_hub=how.hub, records=how if how.words else None)
+    annotator = GateAnnotator(embedder, home, records=how if how.words else None)
     source = ListSource({path: text for path, text in PAYMENTS.items() if path.endswith(".py")})
     build_index(place_in(folder), source, embedder, annotator=annotator, max_segments=9)
     source.texts.update(PAYMENTS)
@@ -322,12 +319,11 @@ def _single_pieces() -> dict[int, str]:
     "how",
     [
         SETTINGS,
-        replace(SETTINGS, hub=True),
         replace(SETTINGS, null=False),
         ALL_OFF,
         replace(SETTINGS, words=0.1, hinge=0.5),
     ],
-    ids=["all", "hub", "no null", "raw", "records"],
+    ids=["all", "no null", "raw", "records"],
 )
 def test_prompts_of_the_background_get_the_scores_they_were_calibrated_with(
     tmp_path: Path,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.config import RankingConfig
+    from hybrid.constants import RankingConfig
     from hybrid.index.snapshot import Snapshot
     from hybrid.search.ranking.ranker import RankedChunk
 

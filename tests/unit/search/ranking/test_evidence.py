@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.config import RankingConfig
+from hybrid.constants import RankingConfig
 from hybrid.search.ranking.evidence import ON_TOP, PIECES
 from tests.support.examples import examples
 from tests.unit.search.ranking.projects import only, rank, snapshot_of, weights
@@ -20,7 +20,7 @@ AGAINST = ("test", "example", "generated", "vendored", "legacy", "interface", "v
 
 
 def test_every_piece_has_a_weight() -> None:
-    """The keys of `[ranking]` are the names of the pieces, in their order, and behind them what a stand-in yields."""
+    """The fields of the weights are the names of the pieces, in their order, and behind them what a stand-in yields."""
 
     assert RankingConfig.__struct_fields__ == (*NAMES, "stand_in")
 

@@ -17,7 +17,7 @@ from tests.unit.search.ranking.projects import only, paths, places, rank, snapsh
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hybrid.config import RankingConfig
+    from hybrid.constants import RankingConfig
     from hybrid.index.snapshot import Snapshot
 
 FILLER = "one two three four five six seven eight nine ten\n"

@@ -1,0 +1,169 @@
+"""The constants of the gate and the ranker, beside the settings of their sections; `config` loads both.
+
+A field with a default is a constant: users do not set it, and no file or variable changes it. `hybrid eval` and the
+laboratory override a constant by its name, as in `--set search.rrf_k=20` and `--against ranking.history=0`. A field
+without a default is a setting; its default and its reason are in `config.toml`.
+"""
+
+# Annotations are no strings here: the checks of settings read them.
+
+from typing import Annotated, Literal
+
+from msgspec import Struct
+
+# The range of a number stands with its type: the least and the largest value.
+Share = Annotated[float, (0, 1)]
+Cosine = Annotated[float, (-1, 1)]
+Weight = Annotated[float, (-10, 10)]
+
+
+class GateConfig(Struct, frozen=True):
+    """The `[gate]` section: the rates that users choose, and the weights of the parts of the statistic; 0 is off.
+
+    `hybrid eval gate --ablation` measures what each part is worth.
+    """
+
+    max_false_open_rate: Share
+    max_other_task_rate: Share
+
+    # Sentences and clauses of a prompt that are scored besides the whole, since a question is often one clause of a
+    # story.
+    pieces: Annotated[int, (0, 12)] = 12
+    # Multiply the cosine by n / sqrt(n^2 + 1), where n is the length of the query's vector before it is made unit
+    # length, because vague words have little length. Only a model that gives lengths.
+    null: bool = True
+    # Subtract this times the mean cosine of the piece to the 3 nearest pieces of talk; the second for a model without a
+    # probe.
+    chat: Annotated[float, (0, 10)] = 0.6
+    chat_without_probe: Annotated[float, (0, 10)] = 0.8
+    # Add this times the logit, -2 to 4, that the model's probe gives for "this is about code".
+    probe: Share = 0.04
+    # Add this times the log, 0 to 8, of how much more frequent the most specific term is here than in code at large.
+    lexical: Share = 0.025
+    # Add this times the rarity of the words of the piece that one chunk contains: the sum of -ln(share of public code
+    # and documentation with the word), each 0 to 8, at most 16. A plain question has no specific word, but its words
+    # meet in the chunk that answers it.
+    together: Share = 0.012
+    # Add this for each identifier of the piece that occurs here, at most two.
+    names: Share = 0.04
+    # Subtract this for each word, at most three, that neither occurs here nor is common in code, such as the name of
+    # another project.
+    absent: Share = 0.03
+    # Subtract this times ln(words / 60) for a prompt of more than 60 words: a pasted log comes close to something
+    # anywhere.
+    length: Annotated[float, (0, 10)] = 0.12
+
+    # The rest is for lessons and lore only. Add this times the sum, over the words of the piece, of a word's length
+    # (about 1.2) times its cosine to the nearest word of the record, where that exceeds 0.4. Files do without it,
+    # because a large project contains every word somewhere.
+    words: Share = 0.05
+    # Leave out the word of the prompt that the cosine depends on most, and subtract this share of the fall. A name that
+    # the whole project is about brings any record near; the right record stays near without it. 0.5 to 1 serve equally
+    # well.
+    hinge: Share = 0.75
+    # Lessons only: add this when the piece contains every word of one of the lesson's triggers. Most triggers are words
+    # of the whole project: at 0.15, one and a half times as many of the tasks that no lesson fits got one.
+    trigger: Share = 0.1
+    # Add this when the gate of the files is open and the record names one of the two files that fit best, or a symbol
+    # that only one of them defines.
+    file: Share = 0.05
+    # Add this times the cosine that the reader (`model.reader`) has between prompt and record, less the record's mean
+    # cosine to the 10 nearest tasks of other projects. At 0 records are not read.
+    reader: Annotated[float, (0, 10)] = 1.5
+    # With a reader, multiply max_other_task_rate by this, because a prompt that no record fits comes nearer to one,
+    # too.
+    reader_rate: Share = 0.4
+    # Evidence that a record needs, however low the bars of its kind. With a single record the bars are at 0.1, and one
+    # loosely related word is enough to pass them; from ten records on they are above 0.2.
+    least: Share = 0.24
+
+
+class SearchConfig(Struct, frozen=True):
+    """The `[search]` section."""
+
+    ranker: Literal["evidence", "rrf"]
+    lexical_engine: Literal["postings", "rank_bm25"]
+    min_cosine: Cosine
+    titles: bool
+    languages: bool
+
+    # Candidates of each leg before fusion; files are ranked by the evidence of their best chunks among so many.
+    depth: Annotated[int, (1, 10_000)] = 256
+    # Chunks that a query is compared with at least in an index of 20,000 or more: the nearest by the signs of their
+    # vectors. Of more than 500,000 chunks it is one in 125. At 0 all are compared, which takes four to six times as
+    # long.
+    compared: Annotated[int, (0, 1_000_000)] = 4000
+    # Cormack, Clarke and Büttcher, Reciprocal rank fusion (SIGIR 2009), use 60.
+    rrf_k: Annotated[int, (1, 10_000)] = 60
+    # The weight of a leg in the fusion.
+    dense_weight: Annotated[float, (0, 100)] = 1.0
+    lexical_weight: Annotated[float, (0, 100)] = 1.0
+    # The same for a query that is only identifiers or paths, where the exact word says more than its meaning.
+    symbol_dense_weight: Annotated[float, (0, 100)] = 0.5
+    symbol_lexical_weight: Annotated[float, (0, 100)] = 1.0
+    # Okapi's term saturation and length normalisation: the values of rank-bm25.
+    bm25_k1: Annotated[float, (0, 10)] = 1.5
+    bm25_b: Share = 0.75
+
+
+class RankingConfig(Struct, frozen=True):
+    """The weight of each piece of `hybrid.search.ranking.evidence`, in their order; each piece is 0 to 1.
+
+    The weights are equal on purpose: no weights that were learnt did better on projects that they were not learnt on.
+    "Words" are BM25 over fields, where names count more than text; "sense" is the cosine above the mean of the project.
+    `hybrid search --explain` shows the pieces of every hit, `hybrid eval retrieval --ablation` what each is worth.
+    """
+
+    # The file's best chunk.
+    best_words: Weight = 1.0
+    best_sense: Weight = 1.0
+    # Its four best chunks, each counted half as much as the one before: several good chunks in one file are no
+    # accident.
+    sum_words: Weight = 1.0
+    sum_sense: Weight = 1.0
+    # The file as a whole: the same question at a larger scale.
+    file_words: Weight = 1.0
+    file_sense: Weight = 1.0
+    # Every word of the file's name is a word of the query, a relative or a usual abbreviation of one.
+    file_name: Weight = 1.0
+    # The query gives its path, or a stack trace in the query failed there. This counts twice, because it is said, not
+    # concluded.
+    path: Weight = 2.0
+    # The same once more for a bug report or another prompt with a title: many files share the words of a long text.
+    reported_path: Weight = 2.0
+    # The share of the query, by rarity of its words, that the words of the file's path cover.
+    path_words: Weight = 1.0
+    # It defines a symbol that the query names.
+    defines: Weight = 1.0
+    # The best agreement between the name of one definition and the query's words.
+    definition_fit: Weight = 1.0
+    # The names of all its definitions as one text, by words.
+    definition_words: Weight = 1.0
+    # The best comment or docstring, by words.
+    remarks: Weight = 1.0
+    # The comment at the top of the file, by words. It counts half, because it is as often a licence or nothing.
+    opening: Weight = 0.5
+    # Closeness to the query and the five best chunks together, which use the project's own words.
+    feedback: Weight = 1.0
+    # The subjects of the earlier commits that changed it, by words; the newest 5,000 that touched few files.
+    history: Weight = 1.0
+    # The roles that count against a file, unless the query asks for them. A test describes its subject so fully that it
+    # needs the largest weight: at -1 tests came first too often in whole repositories.
+    test: Weight = -2.0
+    example: Weight = -1.0
+    generated: Weight = -1.0
+    vendored: Weight = -0.5
+    legacy: Weight = -0.5
+    # A header or a type stub, whose definitions are in another file.
+    interface: Weight = -1.0
+    # Another version (`v3/`) than the newest or the one that the query names.
+    version: Weight = -0.5
+    # It is about the project and not of it: a changelog, a licence, a translation.
+    aside: Weight = -1.0
+    # It changed together with the three best files in earlier commits. Half, because by itself it says little.
+    changes_with: Weight = 0.5
+    # No weight, but the evidence that a file may be ahead by and still change places with the one that it stands for:
+    # an older version or copy with its successor, a stub or header with its source, a file that only re-exports with
+    # what it exports. Where both define a symbol that the query names, any lead will do. 0 is off. Chosen by hand: from
+    # 3 to 5 the order of four real trees hardly changes.
+    stand_in: Annotated[float, (0, 10)] = 4.0
