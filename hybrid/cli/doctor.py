@@ -24,10 +24,9 @@ from msgspec.structs import asdict
 from hybrid import __version__
 from hybrid.base.lasting import how_to_add
 from hybrid.cli.common import add_common, print_json, say, workspace_of
-from hybrid.health.doctor import Finding, check_all, check_cleaning, guarded, repair_rights
+from hybrid.health.doctor import Finding, check_all, check_own_texts, guarded, repair_rights
 from hybrid.health.doctor_records import check_memory, check_records, check_waiting, renumber_twins
 from hybrid.render.numbers import amount
-from hybrid.upkeep.cleaning import clean_home, is_due
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -325,8 +324,6 @@ def _installed(install: Install, has_called: bool) -> Finding:
 # --- the command ------------------------------------------------------------------------------------------
 
 
-_CLEANING_S = 10.0
-"""Seconds to wait for the service, which may be cleaning."""
 _WELL = "All is well."
 _MARKS = {"ok": "ok     ", "warning": "warning", "problem": "PROBLEM"}
 
@@ -335,10 +332,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     add_common(parser, example="hybrid doctor --client claude")
     parser.add_argument("--client", metavar="NAME", help="look at the hooks of this client only")
-    about = (
-        "take the rights of others away from hybrid's own files, give the newer of two lessons with one id a new one, "
-        "and clean what older versions stored of secrets"
-    )
+    about = "take the rights of others from hybrid's own files, and give the newer of two lessons with one id a new one"
     parser.add_argument("--fix", action="store_true", help=about)
     about = "switch off hooks of systems that hybrid replaces; copies are kept"
     parser.add_argument("--fix-foreign", action="store_true", help=about)
@@ -381,7 +375,7 @@ def _findings(args: argparse.Namespace, workspace: Workspace) -> Iterator[Findin
     yield from guarded("records", lambda: check_records(workspace, os.environ))
     yield from guarded("memory", lambda: check_memory(workspace))
     yield from guarded("memory", lambda: check_waiting(workspace))
-    yield from guarded("secrets", lambda: check_cleaning(workspace, os.environ))
+    yield from guarded("secrets", lambda: check_own_texts(workspace, os.environ))
     yield from guarded("service", lambda: check_service(workspace))
     yield from guarded("hooks", lambda: check_hooks(workspace, args.client))
     if not args.no_trial:
@@ -396,7 +390,6 @@ def _mended(args: argparse.Namespace, workspace: Workspace) -> list[str]:
         lines.append(f"took the rights of others from {taken} in {workspace.home}")
     if args.fix:
         lines += renumber_twins(workspace)
-        lines += _cleaned(workspace)
     foreign = foreign_of(workspace, args.client) if args.fix_foreign else []
     if foreign:
         from hybrid.hooks.install.foreign import switch_off
@@ -405,18 +398,3 @@ def _mended(args: argparse.Namespace, workspace: Workspace) -> list[str]:
         lines += [f"switched off {hook}" for hook in foreign]
         lines += [f"the file as it was: {copy}" for copy in copies]
     return lines
-
-
-def _cleaned(workspace: Workspace) -> list[str]:
-    """Clean what older versions stored of secrets; returns a line with counts, or none when nothing was cleaned."""
-    from hybrid.upkeep.cleaning_indexes import older_indexes
-
-    if not is_due(workspace) and not older_indexes(workspace.home):
-        return []
-    done = clean_home(workspace, os.environ, is_whole=True, lock_s=_CLEANING_S)
-    if done is None:
-        return []
-    lines = amount(done.lines, "line", "lines")
-    indexes = amount(done.rebuilt + done.dropped, "index", "indexes")
-    n = f"{amount(done.memory, 'row')}, {lines} of log and counters, {indexes}"
-    return [f"cleaned what older versions stored of secrets: {n}"]

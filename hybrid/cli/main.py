@@ -8,7 +8,6 @@ import importlib
 import io
 import os
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, Protocol, cast
 
@@ -56,9 +55,6 @@ _REMOVED = {"top": "use `hybrid log --follow`, `hybrid dashboard` or the status 
 """Command that is gone → what to use instead."""
 
 _READ_STORES = ("log", "memory", "reindex", "search")
-_TELL_OF_INDEXES = ("reindex", "search", "status")
-_CLEANING_S = 2.0
-"""Seconds that a command spends at its end on what older versions stored."""
 
 _HOOK = ["hook", "inject-context"]
 """Commands that agents call by themselves, as words of the command line."""
@@ -160,12 +156,9 @@ def _run(argv: Sequence[str], started_s: float, *, is_tolerant: bool = False) ->
         return stop.code if isinstance(stop.code, int) else 0
     args.unknown = unknown
     args.started_s = started_s
-    code = (vars(args).get("run_action") or module.run)(args)
     if argv[0] in _READ_STORES:
-        _clean_on()
-    if argv[0] in _TELL_OF_INDEXES and not getattr(args, "quiet", False):
-        _tell_of_indexes()
-    return code
+        _mask_again()
+    return (vars(args).get("run_action") or module.run)(args)
 
 
 def command_of(name: str) -> tuple[CommandModule, argparse.ArgumentParser]:
@@ -177,37 +170,14 @@ def command_of(name: str) -> tuple[CommandModule, argparse.ArgumentParser]:
     return module, parser
 
 
-def _clean_on() -> None:
-    """Clean for two seconds more of what older versions stored, since nobody else does without the service."""
-    from hybrid.upkeep.cleaning import clean_home, is_due
+def _mask_again() -> None:
+    """Mask what is stored under older rules for secrets, since nobody else does without the service."""
+    from hybrid.upkeep.masking import mask_again
     from hybrid.workspace import open_workspace
 
-    sys.stdout.flush()
-    until_s = time.monotonic() + _CLEANING_S
-    # The command is done, whatever becomes of this.
+    # The command meets what fails here by itself, and says so.
     with contextlib.suppress(HybridError, OSError):
-        workspace = open_workspace(Path.cwd())
-        if is_due(workspace, is_whole=False):
-            clean_home(workspace, os.environ, is_whole=False, has_time=lambda: time.monotonic() < until_s)
-
-
-def _tell_of_indexes() -> None:
-    """Warn that indexes hold what older rules for secrets let through, unless all is clean or a service is at work."""
-    from hybrid.project.places import hybrid_home
-    from hybrid.upkeep.cleaning import read_cleaned
-
-    with contextlib.suppress(HybridError, OSError):
-        home = hybrid_home(os.environ)
-        if read_cleaned(home).is_done:
-            return
-        from hybrid.ipc.control import ask
-        from hybrid.upkeep.cleaning_indexes import older_indexes
-
-        n = len(older_indexes(home))
-        if n and ask(str(home), "status") is None:
-            what = "1 index was" if n == 1 else f"{n:,} indexes were"
-            what += " made under older rules for secrets and may hold some"
-            sys.stderr.write(f"hybrid: {what}; `hybrid doctor --fix` cleans that\n")
+        mask_again(open_workspace(Path.cwd()))
 
 
 def _intermixed(parser: argparse.ArgumentParser, words: Sequence[str]) -> tuple[argparse.Namespace, list[str]] | None:

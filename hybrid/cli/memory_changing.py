@@ -73,7 +73,7 @@ def forget(args: argparse.Namespace) -> int:
         HybridError: Nobody can be asked, and `--yes` is not given; or an id or a project is not known.
     """
     from hybrid.cli.streams import build_progress
-    from hybrid.upkeep.cleaning_indexes import purge_index
+    from hybrid.upkeep.purging import purge_index
 
     memory = open_memory(args)
     ids = require_ids(args.id)
@@ -168,7 +168,7 @@ def _forgot(args: argparse.Namespace, forgotten: ForgetReport, problems: tuple[s
 def prune(args: argparse.Namespace) -> int:
     """Run `prune`: delete the oldest rows, from the index too; exit code 1 when none had to go."""
     from hybrid.cli.streams import build_progress
-    from hybrid.upkeep.cleaning_indexes import purge_index
+    from hybrid.upkeep.purging import purge_index
 
     memory = open_memory(args)
     before_ms, max_bytes = _limits(args, memory)

@@ -22,7 +22,7 @@ from hybrid.answer.turn import Turn
 from hybrid.base.errors import BusyError, HybridError
 from hybrid.base.home import is_switched_off
 from hybrid.daemon.freshness import Freshness
-from hybrid.daemon.worker import Cleaner, RecordsReader
+from hybrid.daemon.worker import BackgroundProcess
 from hybrid.hooks.answer import SEND_S, deliver, printed_answer
 from hybrid.hooks.event import EventError
 from hybrid.hooks.keeping import keep_event
@@ -145,8 +145,7 @@ class Service:
         self._files = OpenFiles(wait_s=LOAD_WAIT_S)
         self._kinds: dict[str, OpenKinds] = {}
         self._freshness = Freshness(home)
-        self._cleaner = Cleaner(home, self._environ)
-        self._reader = RecordsReader()
+        self._background = BackgroundProcess()
         self._engine = threading.BoundedSemaphore(max(os.cpu_count() or 1, 2))
         self._active_s = time.monotonic()
         self._cleaned_s = time.monotonic()
@@ -270,12 +269,22 @@ class Service:
                 if not is_begun:
                     self._expect_stored()
                     is_begun = True
+                    self._mask_again()
                 self._taker.take_waiting()
                 self._batches.close_due()
             except Exception as error:  # noqa: BLE001 - the rim: tried again at the next tick
                 record_error(self._own_workspace(), None, error)
             self._waking.wait(self._batches.seconds_left())
             self._waking.clear()
+
+    def _mask_again(self) -> None:
+        """Start a process that masks what is stored under older rules for secrets, if there is anything."""
+        from hybrid.upkeep.masking import is_due
+
+        # What fails here is met by the first prompt, and tried again by the next service.
+        with contextlib.suppress(HybridError, OSError):
+            if is_due(self._own_workspace()):
+                self._background.start("mask_and_end", str(self._home), self._own_environ())
 
     def status(self) -> dict[str, Any]:
         """Return the figures for `hybrid daemon status`."""
@@ -290,13 +299,12 @@ class Service:
         }
 
     def tick(self) -> bool:
-        """Start a cleaning that is due, close what nobody uses; False when the service is to end.
+        """Close what nobody uses; False when the service is to end.
 
         It ends when it is idle or upgraded, or when its home or socket is gone.
         """
         now_s = time.monotonic()
         self._waking.set()
-        self._cleaner.tick()
         if now_s - self._cleaned_s > _CLEAN_EVERY_S:
             self._cleaned_s = now_s
             self._files.close_unused()
@@ -307,15 +315,14 @@ class Service:
         return self._is_current()
 
     def close(self) -> None:
-        """Stop watching, building, cleaning and answering over HTTP."""
+        """Stop watching, building, masking and answering over HTTP."""
         with self._starting_http:
             self._is_closed = True
             self._waking.set()
             http, self._http = self._http, None
         if http is not None:
             http.close()
-        self._cleaner.close()
-        self._reader.close()
+        self._background.close()
         self._freshness.close()
 
     def _start_http(self) -> None:
@@ -393,7 +400,7 @@ class Service:
             kinds.memory(workspace)
             self._keep_memory_small(workspace, kinds)
             if not kinds.is_read(workspace):
-                self._reader.read(str(workspace.project.root), environ)
+                self._background.start("read_and_end", str(workspace.project.root), environ)
             kinds.warm_reader(workspace)
 
     def _keep_memory_small(self, workspace: Workspace, kinds: OpenKinds) -> None:

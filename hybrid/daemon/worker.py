@@ -1,4 +1,4 @@
-"""The service's processes for background work: builds of indexes, cleaning of what older versions stored, reading.
+"""The service's processes for background work: builds of indexes, reading, masking by newer rules for secrets.
 
 Requests for builds are JSON lines on stdin, the answers are lines on stdout. The process of builds ends by itself: when
 stdin closes, even in the middle of a build (a build can be killed at any byte), and after a minute without a request.
@@ -285,106 +285,46 @@ def _ends_for_another_model(workspace: Workspace, environ: Mapping[str, str]) ->
     return heard
 
 
-# --- cleaning ---------------------------------------------------------------------------------------------
+# --- work that no prompt waits for ------------------------------------------------------------------------
 
 
-_FIRST_CLEANING_S = 5.0
-"""Seconds after its start at which the service first looks for things to clean: the first prompts come before."""
-_NEXT_CLEANING_S = 300.0
-"""Seconds between two tries while something is left: another process may hold it."""
-
-
-class Cleaner:
-    """Starts a process that cleans when that is due, one at a time, until nothing is left to clean.
-
-    Args:
-        home: `$HYBRID_HOME`.
-        environ: Environment of the service.
-    """
-
-    def __init__(self, home: Path, environ: Mapping[str, str]) -> None:
-        self._home = home
-        self._environ = {name: value for name, value in environ.items() if name.startswith("HYBRID_")}
-        self._process: subprocess.Popen[bytes] | None = None
-        self._lock = threading.Lock()
-        self._next_s = time.monotonic() + _FIRST_CLEANING_S
-        self._is_over = False
-
-    def tick(self) -> None:
-        """Look on a thread whether a cleaning is due, and start it, once in `_NEXT_CLEANING_S`; return at once."""
-        with self._lock:
-            if self._process is not None and self._process.poll() is not None:
-                self._process = None
-            if self._is_over or self._process is not None or time.monotonic() < self._next_s:
-                return
-            self._next_s = time.monotonic() + _NEXT_CLEANING_S
-        # The memory may be in use by others for a while.
-        threading.Thread(target=self._start, daemon=True).start()
-
-    def close(self) -> None:
-        """Kill a cleaning that runs and start no other; the next service goes on with the work."""
-        with self._lock:
-            self._is_over = True
-            process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.wait()
-
-    def _start(self) -> None:
-        # A failure to look or to start is met again at the next try.
-        with contextlib.suppress(Exception):
-            is_due = self._is_due()
-            with self._lock:
-                if self._is_over or not is_due:
-                    self._is_over = True
-                    return
-                self._process = spawn_python("clean_and_end", self._environ | {"HYBRID_HOME": str(self._home)})
-
-    def _is_due(self) -> bool:
-        from hybrid.upkeep.cleaning import is_due
-        from hybrid.workspace import open_workspace
-
-        return is_due(open_workspace(self._home, environ=self._environ | {"HYBRID_HOME": str(self._home)}))
-
-
-# --- reading ----------------------------------------------------------------------------------------------
-
-
-_NEXT_READING_S = 60.0
-"""Seconds after the start of a reading before another one of the same tree."""
+_NEXT_S = 60.0
+"""Seconds after the start of a piece of work before the same one begins again for a folder."""
 _AFTER_FAILURE_S = 3600.0
-"""As `_NEXT_READING_S`, after a reading that failed: what is wrong with the model or the disk seldom mends itself."""
+"""As `_NEXT_S`, after a failure: what is wrong with the model or the disk seldom mends itself."""
+_FIRST_PROMPTS_S = 5.0
+"""Seconds that the first prompts of a service have the machine for themselves."""
 
 
-class RecordsReader:
-    """Starts a process in which a sentence transformer reads the records of a tree, one process at a time."""
+class BackgroundProcess:
+    """Starts a process for work at the lowest priority, one at a time: reading records, or masking a home once more."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
-        self._root = ""
+        self._folder = ""
         self._lock = threading.Lock()
         self._next_s: dict[str, float] = {}
         self._is_over = False
 
-    def read(self, root: str, environ: Mapping[str, str]) -> None:
-        """Start a reading of the records of a tree and return at once.
+    def start(self, function: str, folder: str, environ: Mapping[str, str]) -> None:
+        """Start `read_and_end` for a tree, or `mask_and_end` for a home, and return at once.
 
-        Nothing happens while another one runs, or soon after one of the same tree: the end of the next turn asks again.
+        Nothing happens while another one runs, or soon after one for the same folder: the next occasion asks again.
         """
         now_s = time.monotonic()
         with self._lock:
             is_running = self._process is not None and self._process.poll() is None
             if self._process is not None and self._process.returncode:
-                self._next_s[self._root] = now_s + _AFTER_FAILURE_S
+                self._next_s[self._folder] = now_s + _AFTER_FAILURE_S
                 self._process = None
-            if self._is_over or is_running or now_s < self._next_s.get(root, 0.0):
+            if self._is_over or is_running or now_s < self._next_s.get(folder, 0.0):
                 return
-            self._root, self._next_s[root] = root, now_s + _NEXT_READING_S
+            self._folder, self._next_s[folder] = folder, now_s + _NEXT_S
             with contextlib.suppress(OSError):
-                self._process = spawn_python("read_and_end", {**environ, "READ_TREE": root})
+                self._process = spawn_python(function, {**environ, "WORK_FOLDER": folder})
 
     def close(self) -> None:
-        """Kill a reading that runs and start no other; the next service begins it again."""
+        """Kill the work that runs and start no other; the next service begins it again."""
         with self._lock:
             self._is_over = True
             process, self._process = self._process, None
@@ -394,25 +334,27 @@ class RecordsReader:
 
 
 def read_and_end() -> None:
-    """Read records and memory of the tree in `READ_TREE`, at the lowest priority."""
+    """Read records of the tree in `WORK_FOLDER`."""
+    environ = _lowest_environ()
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.workspace import open_workspace
 
-    if sys.platform != "win32":
-        with contextlib.suppress(OSError):
-            os.nice(19)
-    environ = dict(os.environ)
-    root = Path(environ.pop("READ_TREE"))
-    OpenKinds(environ).read(open_workspace(root, environ=environ))
+    OpenKinds(environ).read(open_workspace(Path(environ.pop("WORK_FOLDER")), environ=environ))
 
 
-def clean_and_end() -> None:
-    """Clean the whole home of `HYBRID_HOME`, indexes too, at the lowest priority."""
-    from hybrid.upkeep.cleaning import clean_home
+def mask_and_end() -> None:
+    """Mask once more what the home in `WORK_FOLDER` stores, if newer rules for secrets ask for it."""
+    environ = _lowest_environ()
+    time.sleep(_FIRST_PROMPTS_S)
+    from hybrid.upkeep.masking import mask_again
     from hybrid.workspace import open_workspace
 
+    mask_again(open_workspace(Path(environ.pop("WORK_FOLDER")), environ=environ))
+
+
+def _lowest_environ() -> dict[str, str]:
+    """Give this process the lowest priority, and return a copy of its environment."""
     if sys.platform != "win32":
         with contextlib.suppress(OSError):
             os.nice(19)
-    environ = dict(os.environ)
-    clean_home(open_workspace(Path(environ["HYBRID_HOME"]), environ=environ), environ, is_whole=True)
+    return dict(os.environ)

@@ -27,19 +27,16 @@ from hybrid.feedback.events import health
 from hybrid.health.tree import HOW_TO_DECIDE, MISSED, left_out_in_words, refusals
 from hybrid.knowledge.record_files import FILE as LESSONS
 from hybrid.knowledge.record_files import open_stores
-from hybrid.knowledge.stores import RecordStores
 from hybrid.project import registry
 from hybrid.project.trust import is_accepted
 from hybrid.records.lore.files import lore_folders
-from hybrid.redact import REDACT_VERSION, find_secrets
+from hybrid.redact import find_secrets
 from hybrid.render.numbers import amount, local_time
 from hybrid.session.pauses import is_damaged, pauses_for
-from hybrid.upkeep.cleaning import read_cleaned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from hybrid.upkeep.cleaning import Cleaned
     from hybrid.workspace import Workspace
 
 
@@ -76,7 +73,7 @@ class Finding(Struct, frozen=True):
 def check_all(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
     """Yield what the checks find, in the order a person would go; a check that breaks is a problem itself.
 
-    Kept secrets are not among them: see `check_cleaning`.
+    Secrets in the user's own files are not among them: see `check_own_texts`.
     """
     checks: tuple[tuple[str, Callable[[], Iterator[Finding]]], ...] = (
         ("python", _python),
@@ -338,82 +335,13 @@ def _failures(workspace: Workspace) -> Iterator[Finding]:
 
 
 _AREA = "secrets"
-_NOW = "hybrid doctor --fix does it now, the service in the background"
 _MOST_LINES = 20
 _MOST_SHOWN = 3
 _MAX_BYTES = 5_000_000
 """Bytes of the largest file that is searched for secrets: a file of a person is smaller."""
 
 
-def check_cleaning(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Yield what older versions left behind: rows to clean, files set aside, own files with a secret."""
-    yield from _uncleaned_rows(workspace)
-    yield from _uncleaned_files(workspace.home)
-    yield from _in_own_texts(workspace, environ)
-
-
-def _uncleaned_rows(workspace: Workspace) -> Iterator[Finding]:
-    from hybrid.upkeep.cleaning_indexes import older_indexes
-
-    known, waiting = read_cleaned(workspace.home), [*_waiting_rows(workspace)]
-    waiting += [f"the index {name}" for name in older_indexes(workspace.home)]
-    if known.rules == REDACT_VERSION:
-        yield from (Finding("warning", _AREA, f"not cleaned: {problem}", _NOW) for problem in known.failures)
-    elif known.rules:
-        waiting.append("log and counters")
-    if waiting:
-        what = f"kept under older rules for secrets, and not cleaned yet: {'; '.join(waiting)}"
-        yield Finding("warning", _AREA, what, _NOW)
-    elif known.rules != REDACT_VERSION:
-        yield Finding("ok", _AREA, "log and counters are looked through at the next start of the service")
-    elif not known.problems:
-        yield Finding("ok", _AREA, f"all that is stored stands under the present rules{_done(known)}")
-
-
-def _waiting_rows(workspace: Workspace) -> Iterator[str]:
-    """Yield the memory's path, with how far cleaning came, when it waits to be cleaned or cannot be read."""
-    import sqlite3
-    from contextlib import closing
-
-    from hybrid.base.sqlite import open_for_reading
-    from hybrid.health.memory_figures import FAMILY
-    from hybrid.records.memory.cleaning import progress_of
-
-    store = RecordStores().memory(workspace)
-    if not store.exists:
-        return
-    try:
-        with closing(open_for_reading(store.path, FAMILY)) as db:
-            progress = progress_of(db)
-    except (HybridError, OSError, sqlite3.DatabaseError):
-        yield f"the memory {store.path}"
-        return
-    if not progress.is_done:
-        at = f" (at {progress.stage} {progress.up_to:,})" if progress.rules == REDACT_VERSION else ""
-        yield f"the memory {store.path}{at}"
-
-
-def _done(known: Cleaned) -> str:
-    """Return in words what the cleaning changed, and when; empty when it changed nothing."""
-    counts = (
-        (known.memory, "row", "rows"),
-        (known.lines, "line of log and counters", "lines of log and counters"),
-        (known.rebuilt, "index made again", "indexes made again"),
-        (known.dropped, "index dropped", "indexes dropped"),
-    )
-    parts = [amount(n, singular, plural) for n, singular, plural in counts if n]
-    return f"; cleaned on {known.at[:10]}: {', '.join(parts)}" if parts else ""
-
-
-def _uncleaned_files(home: Path) -> Iterator[Finding]:
-    """Yield the first damaged files of any project that were set aside, which are never cleaned."""
-    damaged = sorted(path for folder in ("projects", "log") for path in (home / folder).rglob("*.corrupt-*"))
-    for path in damaged[:_MOST_LINES]:
-        what = f"{path} was set aside, is never cleaned and may hold secrets"
-        yield Finding("warning", _AREA, what, f"look at it, then rm '{path}'")
-
-
-def _in_own_texts(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
+def check_own_texts(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Finding]:
     """Yield one warning for each file of the user's own records with secrets: shown without them, never rewritten."""
     project, home = workspace.project, workspace.home
     files = [store.file for store in open_stores(workspace).all]

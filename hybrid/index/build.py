@@ -112,7 +112,6 @@ class _Run(Struct, frozen=True):
                 is_round = self.task.is_purged or was_cut_short or summary.generation % _COLLECT_EVERY == 0
                 if is_round or documents.is_new_recipe:
                     catalog.forget_models(self.tools.is_gone)
-                if is_round:
                     catalog.collect(spare=0 if self.task.is_purged else min(_SPARE_CONTENTS, summary.documents))
             else:
                 catalog.touch()

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from hybrid.base.errors import BusyError
 from hybrid.base.sqlite import open_database, open_for_reading
-from hybrid.index.analysis import ChunkRecord, decode_record
+from hybrid.index.analysis import REDACT_RULES, ChunkRecord, decode_record
 from hybrid.types import FileStamp
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ DocumentRow = tuple[int, str, str]
 _SQL_VARIABLES = 500
 """Values of one SQL statement at most: old builds of SQLite allow 999."""
 _IS_UNUSED = "id NOT IN (SELECT content_id FROM documents WHERE content_id IS NOT NULL)"
-_OTHER_RULES = "instr(recipe || ';', '; ' || ? || ';') = 0"
-"""SQL condition: a recipe does not hold the given rules for secrets, which are one of its parts."""
+_OTHER_RULES = f"instr(recipe || ';', '; {REDACT_RULES};') = 0"
+"""SQL condition: a recipe does not have the present rules for secrets, which are one of its parts."""
 _RACY_NS = 2_000_000_000
 """Nanoseconds that the coarsest clock of a file system (FAT) cannot tell apart."""
 _LOOSE_BYTES = 1_000_000
@@ -427,53 +427,21 @@ class Catalog:
     def collect(self, *, spare: int) -> int:
         """Delete all contents that no document of any tree has, with their vectors, if there are more than `spare`.
 
-        Contents of other branches are worth keeping for a while: up to `spare` of them, none is deleted.
+        Contents of other branches are worth keeping for a while: up to `spare` of them, none is deleted. Those from
+        other rules for secrets are of no use: they go in any case, and their bytes are overwritten.
 
         Returns:
             The number of contents deleted.
         """
-        unused = f"SELECT id FROM contents WHERE {_IS_UNUSED}"
-        count: int = self._value(f"SELECT count(*) FROM ({unused})")
-        if count <= spare:
-            return 0
-        self._db.execute(f"DELETE FROM vectors WHERE content_id IN ({unused})")
-        self._db.execute(f"DELETE FROM contents WHERE id IN ({unused})")
-        return count
+        self._db.execute("PRAGMA secure_delete = ON")
+        n_older = self._delete_contents(f"{_IS_UNUSED} AND {_OTHER_RULES}")
+        self._db.execute("PRAGMA secure_delete = OFF")
+        count: int = self._value(f"SELECT count(*) FROM contents WHERE {_IS_UNUSED}")
+        return n_older + (self._delete_contents(_IS_UNUSED) if count > spare else 0)
 
-    # --- what was kept under other rules for secrets --------------------------------------------------------
-
-    def trees_of_other_rules(self, rules: str) -> dict[str, str]:
-        """Id → root of the working trees whose documents were indexed under other `REDACT_RULES` than these."""
-        sql = f"SELECT tree, root FROM trees WHERE recipe <> '' AND {_OTHER_RULES} ORDER BY tree"
-        return {tree: os.fsdecode(root) for tree, root in self._db.execute(sql, (rules,))}
-
-    def n_of_other_rules(self, rules: str) -> int:
-        """Return how many contents were stored under other rules for secrets than these."""
-        return self._value(f"SELECT count(*) FROM contents WHERE {_OTHER_RULES}", rules)
-
-    def forget_other_rules(self, rules: str, trees: Iterable[str]) -> int:
-        """Delete working trees, and unused contents that were stored under other rules, with chunks and vectors.
-
-        Then compact the file. To be called outside of a transaction. The rows of the contents, which hold no text, go
-        last: until the file was written anew they say that there is something to do.
-
-        Returns:
-            The number of contents deleted.
-
-        Raises:
-            BusyError: Another process reads the file; the next call goes on.
-        """
-        unused = f"SELECT id FROM contents WHERE {_OTHER_RULES} AND {_IS_UNUSED}"
-        self.begin()
-        self.forget_trees(trees)
-        self._db.execute(f"DELETE FROM vectors WHERE content_id IN ({unused})", (rules,))
-        self._db.execute(f"DELETE FROM chunks WHERE content_id IN ({unused})", (rules,))
-        self.commit()
-        self.compact()
-        self.begin()
-        n = self._db.execute(f"DELETE FROM contents WHERE id IN ({unused})", (rules,)).rowcount
-        self.commit()
-        return n
+    def _delete_contents(self, condition: str) -> int:
+        self._db.execute(f"DELETE FROM vectors WHERE content_id IN (SELECT id FROM contents WHERE {condition})")
+        return self._db.execute(f"DELETE FROM contents WHERE {condition}").rowcount
 
     def compact(self) -> None:
         """Write the file anew without what was deleted, and empty its log: no byte of a deleted text stays in either.

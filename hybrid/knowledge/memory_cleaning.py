@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import to_builtins
@@ -16,12 +15,11 @@ from msgspec.structs import asdict, replace
 
 from hybrid.capture.leaves import Cut, Leaf, Texts, cut_out, filled, is_key_line, key_lines
 from hybrid.capture.tools import ToolCall, ToolUse
-from hybrid.records.memory.cleaning import Rules
 from hybrid.records.memory.types import Extracted, Summarised
 from hybrid.redact import find_secrets, redact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 MAX_CHARS = 200_000
 """The most characters of all texts of an event together; secrets are looked for among these."""
@@ -94,91 +92,6 @@ def cleaned_told(told: _Told) -> _Told:
         for name, value in _cleaned_fields(fields).items()
     }
     return replace(told, **cleaned)
-
-
-def rules_of_rows() -> Rules:
-    """Return the rules that clean rows of earlier versions; a row that holds no secret comes back as it is."""
-    return Rules(_cleaned_row_text, _cleaned_row, _cleaned_row, _cleaned_waiting)
-
-
-def _holds_secret(texts: Sequence[str]) -> bool:
-    # A text may show what a value beside it is, and may hide it too: a line of code makes a name of a value above it.
-    together = "\n".join(texts)
-    return any(map(find_secrets, (together, *texts))) or any(True for _ in key_lines(together))
-
-
-def _cleaned_row_text(text: str) -> str:
-    return redact(cleaned_text(text)) if _holds_secret([text]) else text
-
-
-def _cleaned_row(told: _Told) -> _Told:
-    told = _changed(told, _without_ends)
-    before = asdict(told)
-    lists = ([value] if isinstance(value, str) else value for value in before.values())
-    if not _holds_secret([*chain.from_iterable(lists)]):
-        return told
-    # What a row tells may look like JSON; it stays text.
-    cleaned = {
-        name: value if isinstance(value, type(before[name])) else before[name]
-        for name, value in asdict(cleaned_told(told)).items()
-    }
-    return _changed(replace(told, **cleaned), redact)
-
-
-def _changed(told: _Told, change: Callable[[str], str]) -> _Told:
-    """Return an observation or summary with each of its texts changed, those in lists too."""
-    fields = cast("dict[str, str | tuple[str, ...]]", asdict(told))
-    texts = {
-        name: change(value) if isinstance(value, str) else tuple(map(change, value)) for name, value in fields.items()
-    }
-    return replace(told, **texts)
-
-
-def _without_ends(text: str) -> str:
-    """Return a text without the end of each value whose middle was replaced by `…`: no rule knows half a password.
-
-    Earlier versions shortened a command before its password was known for one (`--db_pass…er7kiwi99`).
-    """
-    parts = text.split("…")
-    for number, before in enumerate(parts[:-1]):
-        word = _END_OF_WORD.search(before[-_WORD_CHARS:])
-        if word and (word[0].startswith("-") or ":" in word[0] or "=" in word[0]):
-            parts[number + 1] = _END_OF_VALUE.sub("", parts[number + 1])
-    return "…".join(parts)
-
-
-def _cleaned_waiting(payload: str) -> str:
-    try:
-        value: object = json.loads(payload)
-        texts = list(strings_in(value))
-        if not _holds_secret(texts):
-            return payload
-        return json.dumps(redacted_strings(json.loads(cleaned_payload(ToolUse.from_json(payload)).as_json())))
-    except (ValueError, TypeError, RecursionError):
-        return redact(payload)
-
-
-def strings_in(value: object) -> Iterator[str]:
-    """Yield every string of a value of JSON, names of fields too."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for name, item in cast("dict[str, object]", value).items():
-            yield name
-            yield from strings_in(item)
-    elif isinstance(value, list):
-        for item in cast("list[object]", value):
-            yield from strings_in(item)
-
-
-def redacted_strings(value: object) -> object:
-    """Return a value of JSON with the secrets taken out of each string, names of fields too."""
-    if isinstance(value, str):
-        return redact(value)
-    if isinstance(value, dict):
-        pairs = cast("dict[str, object]", value).items()
-        return {redact(name): redacted_strings(item) for name, item in pairs}
-    return [redacted_strings(item) for item in cast("list[object]", value)] if isinstance(value, list) else value
 
 
 def n_chars(value: object) -> int:

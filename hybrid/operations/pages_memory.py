@@ -26,7 +26,7 @@ from hybrid.records.memory.texts import iso
 from hybrid.records.memory.types import MEMORY_KINDS, Observation
 from hybrid.redact import redact
 from hybrid.render.numbers import amount
-from hybrid.upkeep.cleaning_indexes import purge_index
+from hybrid.upkeep.purging import purge_index
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

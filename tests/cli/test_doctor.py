@@ -86,7 +86,6 @@ def test_a_whole_installation_has_no_problem(own_shop: Shop) -> None:
         ("log", "ok"),
         ("records", "ok"),
         ("memory", "ok"),
-        ("secrets", "ok"),
         ("service", "ok"),
         ("hooks", "ok"),
     ] == [(each["area"], each["level"]) for each in checks]
@@ -105,6 +104,19 @@ def test_each_finding_is_a_line_with_its_remedy(new_project: Shop) -> None:
     quiet = new_project.out("doctor", "--no-trial", "--quiet").splitlines()
     assert quiet
     assert not any(line.startswith("ok") for line in quiet)
+
+
+def test_own_texts_with_a_secret_are_named_and_not_changed(own_shop: Shop) -> None:
+    """A lesson with a secret stays as its owner wrote it; `doctor` names file and line, and does not print it."""
+    lessons = own_shop.home / "LESSONS.md"
+    text = "# LESSONS.md\n\n### [S001] [*----|-----] Sign in\n> The password: tiger7kiwi99 is asked for twice.\n"
+    lessons.write_text(text)
+
+    printed = own_shop.out("doctor", "--no-trial", code=0)
+
+    assert f"{lessons} has a secret in 1 line (4), which is never shown" in printed
+    assert "tiger7kiwi99" not in printed
+    assert text == lessons.read_text()
 
 
 LESSONS = """\

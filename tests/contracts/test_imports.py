@@ -125,7 +125,7 @@ def test_a_first_prompt_imports_nothing_that_writes_records_or_builds(tmp_path: 
         "hybrid.records.lessons.writing",
         "hybrid.records.lore.yaml_lists",
         "hybrid.records.memory.batching",
-        "hybrid.records.memory.cleaning",
+        "hybrid.records.memory.rewriting",
         "hybrid.records.memory.forgetting",
         "hybrid.records.memory.importing",
         "hybrid.records.memory.exporting",

@@ -32,7 +32,7 @@ AREAS = {
     "log": "The last decisions",
     "records": "Lessons and lore",
     "memory": "Memory",
-    "secrets": "Secrets that are kept",
+    "secrets": "Secrets in your own files",
     "service": "The service",
     "hooks": "Hooks in your agents",
     "trial": "The trial of a hook",

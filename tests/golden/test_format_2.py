@@ -22,7 +22,7 @@ from hybrid.index.snapshot import open_segment, open_snapshot
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.prompting.query import make_query
 from hybrid.search.searcher import Searcher
-from tests.support.builders import definitions_of
+from tests.support.builders import ListSource, build_index, definitions_of, open_index, place_in
 
 if TYPE_CHECKING:
     from hybrid.index.snapshot import Snapshot
@@ -51,8 +51,6 @@ class Ferry:
 
 def make(folder: Path) -> None:
     """Build the index of the files above with the hashing model of 16 dimensions, and keep only what is read."""
-    from tests.support.builders import ListSource, build_index, place_in
-
     place = place_in(folder / "making", "format-2")
     build_index(place, ListSource(FILES), HashingEmbedder(DIM))
     for path in sorted(place.folder.iterdir()):
@@ -179,6 +177,29 @@ def test_another_model_asks_for_a_rebuild() -> None:
     """The frozen index is not searched with vectors of another model."""
     with pytest.raises(IndexMismatchError, match="hybrid reindex"):
         open_snapshot(FROZEN, model="other@0123456789abcdef")
+
+
+@pytest.mark.parametrize("number", [0, 1, 3, 99])
+def test_any_other_format_asks_for_a_rebuild(tmp_path: Path, number: int) -> None:
+    """A manifest of another format number, older or newer, is refused with the command that builds anew."""
+    data = json.loads((FROZEN / "manifest.json").read_bytes())
+    (tmp_path / "manifest.json").write_text(json.dumps(data | {"format_version": number}))
+
+    with pytest.raises(IndexMismatchError, match=f"format {number}.*hybrid reindex"):
+        open_snapshot(tmp_path, model=data["model"])
+
+
+def test_a_build_replaces_another_format(tmp_path: Path) -> None:
+    """A build over an index of another format writes one of today's, and leaves no segment of the other."""
+    place = place_in(tmp_path)
+    shutil.copytree(FROZEN, place.folder)
+    manifest = place.folder / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_bytes()) | {"format_version": 1}))
+    build_index(place, ListSource(dict(FILES)), HashingEmbedder(DIM))
+    index = open_index(place, HashingEmbedder(DIM))
+
+    assert sorted(FILES) == sorted(index.live_documents())
+    assert {entry.file for entry in index.manifest.segments} == {path.name for path in place.folder.glob("segment-*")}
 
 
 def test_every_array_of_the_format_is_there() -> None:

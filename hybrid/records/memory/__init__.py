@@ -9,5 +9,5 @@
 | `batching` | tool uses that wait for those that follow |
 | `showing` | rows as they are searched and shown |
 | `exporting`, `importing`, `claude_mem` | rows as JSON Lines, and rows of other memories |
-| `forgetting`, `cleaning` | what leaves the file for good; rows that newer rules for secrets clean |
+| `forgetting`, `rewriting` | what leaves the file for good; rows that newer rules for secrets mask |
 """

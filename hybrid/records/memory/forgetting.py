@@ -43,7 +43,7 @@ def for_good(database: Database, work: Callable[[sqlite3.Connection], int]) -> F
 def forget(db: sqlite3.Connection, kind: MemoryKind, ids: Sequence[int]) -> int:
     """Forget the rows of one kind with these ids; return how many were there."""
     n = _delete(db, TABLES[kind], ids, is_forgotten=True)
-    return _merged(db, n)
+    return merge_words(db, n)
 
 
 def forget_session(db: sqlite3.Connection, session_id: str) -> int:
@@ -56,7 +56,7 @@ def forget_session(db: sqlite3.Connection, session_id: str) -> int:
     if found is None:
         return 0
     n = _forget_where(db, "session_id = ?", found)
-    return _merged(db, n + _forget_sessions(db, "id = ?", found))
+    return merge_words(db, n + _forget_sessions(db, "id = ?", found))
 
 
 def forget_project(db: sqlite3.Connection, key: str) -> int:
@@ -69,7 +69,7 @@ def forget_project(db: sqlite3.Connection, key: str) -> int:
     n = _forget_where(db, "project_key = ?", values)
     for identity in ids:
         _leave_project(db, identity)
-    return _merged(db, n + _forget_sessions(db, "project_key = ?", values))
+    return merge_words(db, n + _forget_sessions(db, "project_key = ?", values))
 
 
 def forget_everything(db: sqlite3.Connection) -> int:
@@ -81,7 +81,7 @@ def forget_everything(db: sqlite3.Connection) -> int:
     n = _forget_where(db, "1", ())
     n += db.execute("DELETE FROM sessions").rowcount
     db.execute("DELETE FROM forgotten")
-    return _merged(db, n)
+    return merge_words(db, n)
 
 
 def _leave_project(db: sqlite3.Connection, session: int) -> None:
@@ -145,7 +145,7 @@ def _remember_forgotten(db: sqlite3.Connection, digests: Sequence[str]) -> None:
     db.executemany("INSERT OR IGNORE INTO forgotten(row) VALUES (?)", [(short_key(digest),) for digest in digests])
 
 
-def _merged(db: sqlite3.Connection, n: int) -> int:
+def merge_words(db: sqlite3.Connection, n: int) -> int:
     """Merge the full text, unless `n` is 0, so that it holds no word of rows that are gone; return `n`."""
     if n:
         for table in FULL_TEXT_TABLES:
@@ -226,7 +226,7 @@ def _prune_share(db: sqlite3.Connection, share: float) -> int:
         _delete(db, table, [identity for name, identity in oldest if name == table], is_forgotten=False)
         for table in _ALL_TABLES
     )
-    return _merged(db, n)
+    return merge_words(db, n)
 
 
 def _finish_pruning(db: sqlite3.Connection, before_ms: int, now_ms: int) -> None:
@@ -240,7 +240,7 @@ def _finish_pruning(db: sqlite3.Connection, before_ms: int, now_ms: int) -> None
         "DELETE FROM seen_events WHERE (observation_id IS NULL OR observation_id < 0) AND seen_at_epoch < ?",
         (now_ms - _SEEN_FOR_NOTHING_MS,),
     )
-    _merged(db, 1)
+    merge_words(db, 1)
 
 
 def _used_bytes(db: sqlite3.Connection) -> int:

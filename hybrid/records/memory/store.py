@@ -32,14 +32,12 @@ from hybrid.records.memory.types import (
     RowFilter,
     SessionSummary,
 )
-from hybrid.redact import REDACT_VERSION
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from hybrid.records.memory import cleaning
     from hybrid.records.memory.counting import RowCounts
     from hybrid.records.memory.types import Extracted, Make, Owner, PendingEvent, Row, Session, Summarised, UserPrompt
 
@@ -315,23 +313,6 @@ class MemoryStore:
         """Drop the changes before one from the log, which never holds more than about 100,000."""
         if self.exists:
             self.database.write(lambda db: db.execute("DELETE FROM changes WHERE seq < ?", (before_seq,)))
-
-    # --- rules for secrets that are newer than rows --------------------------------------------------------
-
-    def cleaned(self) -> cleaning.CleaningState:
-        """Return the state of cleaning; done for a memory that is not there."""
-        from hybrid.records.memory import cleaning
-
-        return self.database.read(cleaning.progress_of, cleaning.CleaningState(REDACT_VERSION, ""))
-
-    def clean_some(self, rules: cleaning.Rules, now_ms: int) -> cleaning.CleaningState:
-        """Clean the next batch of rows, or take the next old texts out of the file, and return the state after it.
-
-        Call this until the state is done, or stays the same: then another process reads all the time.
-        """
-        from hybrid.records.memory import cleaning
-
-        return cleaning.clean_some(self.database, rules, now_ms)
 
     # --- forgetting ----------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hybrid.base.errors import ModelError
-from hybrid.daemon.worker import RecordsReader
+from hybrid.daemon.worker import BackgroundProcess
 from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
 from hybrid.knowledge.record_figures import records_status
 from hybrid.knowledge.record_files import reading_of
@@ -261,36 +261,36 @@ def test_records_for_a_model_without_lengths_are_not_read(tmp_path: Path) -> Non
 def test_the_service_reads_in_a_process_of_its_own(tmp_path: Path) -> None:
     """The process writes what it read; a second one of the same tree does not follow at once."""
     talk = new_talk(tmp_path, RECORD_FILES)
-    started = RecordsReader()
+    started = BackgroundProcess()
     environ = {"HYBRID_HOME": str(talk.home), "HYBRID_MODEL_READER": READER, "LORE_DATA_DIR": ""}
-    started.read(str(talk.root), environ)
+    started.start("read_and_end", str(talk.root), environ)
     process = started._process
     assert process is not None
     process.wait()
-    started.read(str(talk.root), environ)
+    started.start("read_and_end", str(talk.root), environ)
 
     assert 0 == process.returncode
     assert started._process is process
     assert _reading(talk).exists()
     started.close()
-    started.read(str(tmp_path), environ)
+    started.start("read_and_end", str(tmp_path), environ)
     assert started._process is None
 
 
 def test_a_reading_that_failed_is_not_begun_again_soon(tmp_path: Path) -> None:
     """Its tree waits an hour; another tree is read at once."""
     talk = new_talk(tmp_path, RECORD_FILES)
-    started = RecordsReader()
+    started = BackgroundProcess()
     environ = {"HYBRID_HOME": str(talk.home), "HYBRID_MODEL_READER": READER, "LORE_DATA_DIR": ""}
     _reading(talk).mkdir(parents=True)
-    started.read(str(talk.root), environ)
+    started.start("read_and_end", str(talk.root), environ)
     failed = started._process
     assert failed is not None
     assert failed.wait() != 0
     started._next_s[str(talk.root)] = 0.0
-    started.read(str(talk.root), environ)
+    started.start("read_and_end", str(talk.root), environ)
     is_waiting = started._process is None
-    started.read(str(tmp_path), environ)
+    started.start("read_and_end", str(tmp_path), environ)
     other = started._process
     started.close()
 

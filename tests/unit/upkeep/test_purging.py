@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.knowledge.record_files import memory_name, reading_of
 from hybrid.records.memory.types import Extracted, Owner
-from hybrid.upkeep.cleaning_indexes import purge_index
+from hybrid.upkeep.purging import purge_index
 from tests.support.records import new_talk
 
 if TYPE_CHECKING:
