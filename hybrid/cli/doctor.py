@@ -396,5 +396,5 @@ def _mended(args: argparse.Namespace, workspace: Workspace) -> list[str]:
 
         copies = switch_off(foreign, roots=settings_roots(workspace), home=workspace.home)
         lines += [f"switched off {hook}" for hook in foreign]
-        lines += [f"the file as it was: {copy}" for copy in copies]
+        lines += [f"hybrid hook uninstall puts that back; a copy from before: {copy}" for copy in copies]
     return lines

@@ -15,7 +15,15 @@ from msgspec.structs import asdict, replace
 from hybrid.base.errors import HybridError
 from hybrid.base.lasting import HOW_TO_INSTALL, cache_of, how_to_add, lasting_program
 from hybrid.cli.common import directory_of, print_found, print_json, say
-from hybrid.hooks.install.changes import FileChange, Target, install, recorded_targets, target_of, uninstall
+from hybrid.hooks.install.changes import (
+    FileChange,
+    Target,
+    forget_trust,
+    install,
+    recorded_targets,
+    target_of,
+    uninstall,
+)
 from hybrid.hooks.install.clients import (
     CLAUDE,
     CLIENTS,
@@ -23,15 +31,15 @@ from hybrid.hooks.install.clients import (
     SUBAGENT_START,
     TOOL_FAILURE,
     UNKNOWN_EVENTS_SINCE,
+    Part,
     parts_of,
 )
 from hybrid.hooks.install.command import PORTABLE, absolute_launcher
 from hybrid.hooks.install.files import read_bytes
 from hybrid.hooks.install.foreign import find_foreign, switch_off
-from hybrid.hooks.install.found import find_installs, ignored, installed_part
+from hybrid.hooks.install.found import doubled, find_installs, ignored, installed_part
 from hybrid.hooks.install.merge import HookPart, may_hold_ours
 from hybrid.hooks.install.parts import SCOPES, SettingsRoots, Wanted
-from hybrid.hooks.install.trusted import forget_trust
 
 if TYPE_CHECKING:
     import argparse
@@ -40,7 +48,7 @@ if TYPE_CHECKING:
     from hybrid.hooks.install.client import Client
     from hybrid.hooks.install.foreign import Foreign
     from hybrid.hooks.install.found import Install
-    from hybrid.hooks.install.parts import Part, Scope
+    from hybrid.hooks.install.parts import Scope
 
 _VERSION_S = 15.0
 """Seconds that `claude --version` may take; its first start is slow."""
@@ -79,8 +87,8 @@ def _install(args: argparse.Namespace) -> int:
     client, scope = client_named(args.client), args.scope
     targets, notes = _chosen(client, args, roots)
     has_hooks = any(part.kind == "hooks" for target in targets for part in target.parts)
-    installs = find_installs(roots)
-    notes += _elsewhere(client, targets[0], installs, is_forced=args.force) if has_hooks else []
+    if has_hooks and not args.force:
+        _require_one_place(client, targets[0], find_installs(roots))
     if any(part.kind != "rules" for target in targets for part in target.parts):
         notes += _for_now(client, scope, is_forced=args.force)
     launcher = PORTABLE if scope == "project" else absolute_launcher()
@@ -90,7 +98,8 @@ def _install(args: argparse.Namespace) -> int:
     events = _events(client, scope, notes, has_subagents=args.subagents)
     wanted = Wanted(launcher, tuple(events))
     changes = [install(target, wanted, home=home, is_dry_run=args.dry_run) for target in targets]
-    notes += [*_notes(client, scope, changes), *(_copilot(client, scope, installs) if has_hooks else [])]
+    notes += _notes(client, scope, changes)
+    notes += [f"{each.what}; {each.remedy}" for each in doubled(find_installs(roots))] if has_hooks else []
     if has_hooks and client.ignores((read_bytes(targets[0].path) or b"").decode("utf-8", "replace")):
         notes.append(f"{ignored(client, targets[0].path)}; take them out")
     if args.json:
@@ -131,20 +140,19 @@ def _chosen(client: Client, args: argparse.Namespace, roots: SettingsRoots) -> t
     return [target_of(client, part, args.scope, roots) for part in there or parts[:1]], notes
 
 
-def _elsewhere(client: Client, target: Target, installs: Sequence[Install], *, is_forced: bool) -> list[str]:
-    """Return notes on other places from which a client calls us.
+def _require_one_place(client: Client, target: Target, installs: Sequence[Install]) -> None:
+    """Do nothing when a client calls us from this file at most.
 
     Raises:
-        HybridError: There is one, and `--force` was not given.
+        HybridError: It calls us from another place.
     """
-    ours = [each for each in installs if each.client == client.name and each.kind == "hooks"]
-    elsewhere = [each for each in ours if (each.path, each.scope) != (target.path, target.scope)]
-    if elsewhere and not is_forced:
-        raise HybridError(
-            f"{client.label} calls hybrid already from {elsewhere[0].path} ({elsewhere[0].scope}), and hooks add up: "
-            f"{elsewhere[0].removal}, or use --force"
-        )
-    return [f"{each.path} ({each.scope}) calls hybrid too: each prompt is answered twice" for each in elsewhere]
+    for each in installs:
+        is_here = (each.path, each.scope) == (target.path, target.scope)
+        if each.client == client.name and each.kind == "hooks" and not is_here:
+            raise HybridError(
+                f"{client.label} calls hybrid already from {each.path} ({each.scope}), and hooks add up: "
+                f"{each.removal}, or use --force"
+            )
 
 
 def _notes(client: Client, scope: Scope, changes: Sequence[FileChange]) -> list[str]:
@@ -234,11 +242,11 @@ def _uninstall(args: argparse.Namespace) -> int:
             changes.append(uninstall(target, home=home, is_dry_run=args.dry_run))
         except (HybridError, OSError) as error:
             errors.append(error)
-    done = [change for change in changes if change.action != "absent" or change.missing]
+    done = [change for change in changes if change.action != "absent"]
     if not args.mcp and any(client is GEMINI for client in clients):
         try:
-            cleaned = {change.path for change in done if change.client == GEMINI.name}
-            done += filter(None, [forget_trust(roots, cleaned=cleaned, is_dry_run=args.dry_run)])
+            projects = {str(change.path.parent.parent) for change in done if change.scope == "project"}
+            done += filter(None, [forget_trust(roots, projects, is_dry_run=args.dry_run)])
         except (HybridError, OSError) as error:
             errors.append(error)
     left = _left(clients, here, home) if args.scope == "here" else []
@@ -320,8 +328,8 @@ def _foreign(args: argparse.Namespace, roots: SettingsRoots, home: Path) -> list
         return notes
     if args.dry_run:
         return [f"would switch off {_named(hooks)}", *notes]
-    copies = switch_off(hooks, roots=roots, home=home)
-    return [f"switched off {_named(hooks)}; as it was: {', '.join(map(str, copies))}", *notes]
+    kept = ", ".join(map(str, switch_off(hooks, roots=roots, home=home)))
+    return [f"switched off {_named(hooks)}; hook uninstall puts that back; a copy from before: {kept}", *notes]
 
 
 def _named(hooks: Sequence[Foreign]) -> str:
@@ -366,16 +374,6 @@ def claude_version(environ: Mapping[str, str]) -> tuple[int, ...] | None:
         return None
     match = re.match(r"\s*(\d+)\.(\d+)\.(\d+)", output)
     return tuple(map(int, match.groups())) if match else None
-
-
-def _copilot(client: Client, scope: Scope, installs: Sequence[Install]) -> list[str]:
-    """Return a warning where Copilot would run both its own hooks and those of Claude Code's project file."""
-    registered = {(each.client, each.scope) for each in installs} | {(client.name, scope)}
-    has_own = any(name == "copilot" for name, _ in registered)
-    has_shared = bool(registered & {("claude", "project"), ("claude", "local")})
-    if client.name not in ("claude", "copilot") or not (has_own and has_shared):
-        return []
-    return ["Copilot CLI runs its own hooks and those of .claude/settings.json: in this project it calls hybrid twice"]
 
 
 def _targets(
@@ -426,8 +424,6 @@ def _tell(change: FileChange, *, is_dry_run: bool, label: str, events: Sequence[
         "updated": f"{label} {does.format('anew ')}: {change.path}",
         "unchanged": f"already installed for {label}: {change.path}",
         "removed": f"{gone}: our entries are out of {change.path}, the rest is as it was",
-        "restored": f"{gone}: {change.path} is as it was before"
-        + (" but for the hooks below" if change.missing else ""),
         "deleted": f"{gone}: {change.path} is deleted, it was ours alone",
         "absent": f"{label} does not call hybrid from {change.path}",
     }
@@ -436,6 +432,3 @@ def _tell(change: FileChange, *, is_dry_run: bool, label: str, events: Sequence[
         say(change.diff)
     else:
         say(words[change.action])
-    if change.missing:
-        say(f"Note: --replace took these hooks out, and they are not back: {'; '.join(change.missing)}")
-        say(f"Note: the settings with them are kept as {', '.join(change.copies)}")

@@ -21,7 +21,7 @@ BOUNDS = {
     "public class names used twice": 17,
     "settings": 94,
     "commands": 78,
-    "files of a client": 38,
+    "files of a client": 37,
     "files of a kind": 18,
     "files of a setting": 6,
     "files of a command": 5,

@@ -1,4 +1,4 @@
-"""Installs into one file and uninstalls from it, with the record that makes the way back exact.
+"""Installs into one file and uninstalls from it, with a record of what cannot be seen in the file.
 
 `hybrid hook install` and `uninstall` call this; it asks no question and prints nothing.
 """
@@ -7,28 +7,29 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from hybrid.base.atomic import locked
 from hybrid.base.errors import BusyError, ProjectError
 from hybrid.hooks.install import files
-from hybrid.hooks.install.clients import CLIENTS, parts_of
-from hybrid.hooks.install.command import command_text
-from hybrid.hooks.install.files import InstallJournal, InstallRecord, digest_of
-from hybrid.hooks.install.jsonc import is_object
-from hybrid.hooks.install.merge import commands, may_hold_ours, read
-from hybrid.hooks.install.parts import SettingsError, label_of
+from hybrid.hooks.install.clients import GEMINI, Part, parts_of
+from hybrid.hooks.install.command import command_text, is_ours
+from hybrid.hooks.install.files import InstallJournal, InstallRecord
+from hybrid.hooks.install.merge import ExistingHook, commands, may_hold_ours, put_back, read
+from hybrid.hooks.install.parts import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from hybrid.hooks.install.client import Client
-    from hybrid.hooks.install.parts import Part, Scope, SettingsRoots, Wanted
+    from hybrid.hooks.install.parts import Scope, SettingsRoots, Wanted
 
+_T = TypeVar("_T")
 _LOCK_S = 10.0
 _TRIES = 5
 """Times that settings are read and written: a client that runs may write its own between the two."""
@@ -48,6 +49,11 @@ class Target(Struct, frozen=True):
     scope: Scope
     path: Path
     root: Path | None
+
+    @property
+    def has_hooks(self) -> bool:
+        """True when hooks are among the parts."""
+        return any(part.kind == "hooks" for part in self.parts)
 
     @property
     def clients(self) -> tuple[str, ...]:
@@ -80,11 +86,9 @@ class FileChange(Struct, frozen=True):
         kinds: The parts that were asked for, each once.
         scope: Which of its files.
         path: The file.
-        action: `installed`, `updated`, `unchanged`, `removed` (our entries only), `restored` (the bytes from before
-            us), `deleted` (there was no file before us) or `absent`.
+        action: `installed`, `updated`, `unchanged`, `removed` (our entries), `deleted` (the file, which was ours alone)
+            or `absent`.
         diff: Unified, of the text.
-        missing: Hooks of other systems, as `event: command`, that `--replace` took out and that are not back.
-        copies: Files that hold the settings with them, oldest first; empty when nothing is missing.
     """
 
     client: str
@@ -93,24 +97,6 @@ class FileChange(Struct, frozen=True):
     path: Path
     action: str
     diff: str = ""
-    missing: tuple[str, ...] = ()
-    copies: tuple[str, ...] = ()
-
-
-class Removal(Struct, frozen=True):
-    """A file with and without some hooks of other systems.
-
-    Attributes:
-        target: The file.
-        old: Bytes of the file as they are.
-        new: The bytes without the hooks.
-        taken: (event, command) of each hook.
-    """
-
-    target: Target
-    old: bytes
-    new: bytes
-    taken: tuple[tuple[str, str], ...]
 
 
 def target_of(client: Client, part: Part, scope: Scope, roots: SettingsRoots) -> Target:
@@ -142,39 +128,23 @@ def install(target: Target, wanted: Wanted, *, home: Path, is_dry_run: bool = Fa
         HybridError: The file is not to be changed, for a reason that is said.
         OSError: The file cannot be written; it is as it was.
     """
-    with _held(home, is_dry_run=is_dry_run) as journal:
-        return _again(lambda: _installed(target, wanted, journal, is_dry_run=is_dry_run))
 
+    def change(journal: InstallJournal) -> FileChange:
+        name = str(target.path)
+        data = files.read_bytes(target.real)
+        text = new = files.decoded(data, target.path)
+        for part in target.parts:
+            new = part.with_us(new, wanted, name=name)
+        action = "unchanged" if new == text else "updated" if target.hold_in(text) else "installed"
+        if new != text and not is_dry_run:
+            _write(target, data, new, journal)
+        return _change(target, action, diff(text, new, name))
 
-def _again(change: Callable[[], FileChange]) -> FileChange:
-    """Return what a change of a file gives; it is made anew when another program wrote the file meanwhile.
-
-    Raises:
-        ChangedError: One wrote it each time.
-    """
-    for _ in range(_TRIES - 1):
-        with contextlib.suppress(files.ChangedError):
-            return change()
-    return change()
-
-
-def _installed(target: Target, wanted: Wanted, journal: InstallJournal, *, is_dry_run: bool) -> FileChange:
-    path, name = target.real, str(target.path)
-    data = files.read_bytes(path)
-    text = files.decoded(data, target.path)
-    had = target.hold_in(text)
-    new = text
-    for part in target.parts:
-        new = part.with_us(new, wanted, name=name)
-    action = "unchanged" if new == text else "updated" if had else "installed"
-    if new != text and not is_dry_run:
-        record, original = _record(target, path, data, journal, had=had)
-        _write(target, replace(record, written=digest_of(new.encode())), original, (data, new.encode()), journal)
-    return _change(target, action, diff(text, new, name))
+    return _locked(home, change, is_dry_run=is_dry_run)
 
 
 def uninstall(target: Target, *, home: Path, is_dry_run: bool = False) -> FileChange:
-    """Take our parts out of a file: the bytes from before us where nobody wrote since, else ours alone are removed.
+    """Take our parts out of a file as it is now, and put back the hooks that `--replace` took out.
 
     Args:
         target: The file; parts of ours that it does not name stay.
@@ -194,230 +164,169 @@ def uninstall(target: Target, *, home: Path, is_dry_run: bool = False) -> FileCh
         return absent
     if not path.exists() and InstallJournal(home).get(path) is None:
         return absent
-    with _held(home, is_dry_run=is_dry_run) as journal:
-        return _again(lambda: _uninstalled(target, path, journal, is_dry_run=is_dry_run))
+    return _locked(
+        home, lambda journal: _uninstalled(target, path, journal, is_dry_run=is_dry_run), is_dry_run=is_dry_run
+    )
 
 
-def _uninstalled(target: Target, path: Path, journal: InstallJournal, *, is_dry_run: bool) -> FileChange:
-    if not is_dry_run:
-        files.sweep(path)
-    data = files.read_bytes(path)
-    known = journal.get(path)
-    left = _left_parts(target, known[0]) if known else ()
-    action, text, new = _without(target, data, known, left, str(target.path))
-    if not is_dry_run:
-        if action == "deleted":
-            files.require_as_before(path, data)
-            files.remove(path, known[0].folders if known else ())
-        elif action in ("removed", "restored"):
-            files.write(path, new, before=data, is_shared=target.scope != "user")
-        is_there = data is not None and action in ("removed", "absent")
-        _note_removal(target, path, journal, left if is_there else (), data, new)
-        if known and action == "deleted":
-            journal.hand_on(known[0].folders)
-    shown = "" if action == "absent" else diff(text, new.decode("utf-8", "replace"), str(target.path))
-    has_hooks = any(part.kind == "hooks" for part in target.parts)
-    missing = _missing(known[0], new.decode("utf-8", "replace")) if known and has_hooks else ()
-    if known and has_hooks and not missing and not is_dry_run:
-        journal.drop_copies(known[0])
-    copies = known[0].copies if known and missing else ()
-    return replace(_change(target, action, shown), missing=missing, copies=copies)
-
-
-def _change(target: Target, action: str, shown: str = "") -> FileChange:
-    """Return the change of a file that lacks nothing."""
-    kinds = tuple(dict.fromkeys(part.kind for part in target.parts))
-    return FileChange(", ".join(target.clients), kinds, target.scope, target.path, action, shown)
-
-
-def _note_removal(
-    target: Target, path: Path, journal: InstallJournal, left: tuple[str, ...], data: bytes | None, new: bytes
-) -> None:
-    """Drop the record of a file, or note that some parts are left in it.
+def take_out(target: Target, data: bytes, new: str, taken: Sequence[tuple[str, Any]], *, home: Path) -> Path:
+    """Write settings without some hooks of other systems, so that our removal puts them back; return the backup.
 
     Args:
-        target: The parts that were taken out.
-        path: The file.
-        journal: The records.
-        left: Labels of the parts that are left.
-        data: The bytes from before the removal.
-        new: The bytes that the file has now.
-    """
-    known = journal.get(path)
-    if known is None:
-        return
-    if not left:
-        journal.drop(path)
-        return
-    is_as_written = data is not None and digest_of(data) == known[0].written
-    # What was not in the record came with the file: its original holds it, and is not to be given back.
-    is_known = new == data or {label_of(part) for part in target.parts} <= set(known[0].parts)
-    written = digest_of(new) if is_as_written and is_known else ""
-    journal.put(replace(known[0], parts=left, written=written), known[1])
-
-
-def take_out(removal: Removal, copy: Path, *, home: Path) -> None:
-    """Write settings without some hooks of other systems, so that our removal gives them back.
-
-    Args:
-        removal: The file with and without them.
-        copy: A copy of the file as it is.
+        target: The file.
+        data: Bytes of the file as they are.
+        new: The text without the hooks.
+        taken: (event, element of its list) of each hook, as in `InstallRecord`.
         home: `HYBRID_HOME`, for the record.
 
     Raises:
         HybridError: The file is not to be changed, for a reason that is said.
         OSError: The file cannot be written; it is as it was.
     """
-    target, data, new = removal.target, removal.old, removal.new
-    with _held(home, is_dry_run=False) as journal:
-        path = target.real
-        had = target.hold_in(files.decoded(data, target.path))
-        record, original = _record(target, path, data, journal, had=had)
-        record = replace(
-            record,
-            written=digest_of(new),
-            taken=(*record.taken, *removal.taken),
-            copies=(*record.copies, str(copy)),
-        )
-        _write(target, record, original, (data, new), journal)
+
+    def change(journal: InstallJournal) -> Path:
+        _write(target, data, new, journal, taken)
+        return journal.backup(target.real)
+
+    return _locked(home, change, is_dry_run=False)
 
 
-def _missing(record: InstallRecord, text: str) -> tuple[str, ...]:
-    """Return the hooks, as `event: command`, that `--replace` took out of a file and that its text does not hold."""
-    if not record.taken:
-        return ()
-    try:
-        root = read(text, record.path)
-    except SettingsError:
-        return tuple(f"{event}: {command}" for event, command in record.taken)
-    there = {(hook.event, command_text(hook.handler)) for hook in commands(root)}
-    plugins: object = root.value.get("enabledPlugins")
-    if is_object(plugins):
-        there |= {("plugin", name) for name, is_on in plugins.items() if is_on}
-    return tuple(
-        f"{event}: {command}" for event, command in dict.fromkeys(record.taken) if (event, command) not in there
-    )
-
-
-def _without(
-    target: Target,
-    data: bytes | None,
-    known: tuple[InstallRecord, bytes] | None,
-    left: tuple[str, ...],
-    name: str,
-) -> tuple[str, str, bytes]:
-    """Return the action of an uninstall, the present text of the file, and the bytes to write."""
-    if data is None:
-        return "absent", "", b""
-    text = data.decode("utf-8", "replace")
-    if known and not left and digest_of(data) == known[0].written:
-        return ("restored" if known[0].existed else "deleted"), text, known[1]
-    try:
-        if not target.hold_in(files.decoded(data, target.path)):
-            return "absent", text, data
-    except SettingsError:
-        if may_hold_ours(text):
-            raise
-        return "absent", text, data
-    new, is_empty = _stripped(target.parts, text, known, name)
-    return ("deleted", text, b"") if is_empty else ("removed", text, new.encode())
-
-
-def _stripped(
-    parts: Sequence[Part], text: str, known: tuple[InstallRecord, bytes] | None, name: str
-) -> tuple[str, bool]:
-    """Return a text without some parts, and whether the file is to be deleted: nobody but us made or filled it.
+def _locked(home: Path, change: Callable[[InstallJournal], _T], *, is_dry_run: bool) -> _T:
+    """Return what a change of a file gives; it is made anew when another program wrote the file meanwhile.
 
     Raises:
-        SettingsError: The text does not parse.
+        BusyError: The records cannot be locked, or another program wrote the file each time.
     """
-    existed = known is not None and known[0].existed
-    original = known[1].decode("utf-8", "replace") if known and existed else ""
-    for part in parts:
-        text = part.without_us(text, original=original, name=name)
-    is_ours = all(part.has_own_file for part in parts) or (known is not None and not existed)
-    return text, is_ours and all(part.is_left_empty(text) for part in parts)
-
-
-def _parts_in(record: InstallRecord) -> list[Part]:
-    """Return the parts that a record names; one of a version before there were several is of hooks."""
-    labels = record.parts or (f"{record.client} hooks",)
-    known = {label_of(part): part for client in CLIENTS.values() for part in parts_of(client)}
-    return [known[label] for label in labels if label in known]
-
-
-def _left_parts(target: Target, record: InstallRecord) -> tuple[str, ...]:
-    """Return the labels of a record's parts that are not to be taken out."""
-    gone = {label_of(part) for part in target.parts}
-    return tuple(label for part in _parts_in(record) if (label := label_of(part)) not in gone)
-
-
-def _record(
-    target: Target, path: Path, data: bytes | None, journal: InstallJournal, *, had: bool
-) -> tuple[InstallRecord, bytes]:
-    """Return the record to keep, and the bytes of the file as it was, or would be, without us."""
-    known = journal.get(path)
-    all_parts = [*(_parts_in(known[0]) if known else ())]
-    all_parts += [part for part in target.parts if part not in all_parts]
-    labels = tuple(label_of(part) for part in all_parts)
-    if known and data is not None and digest_of(data) == known[0].written:
-        return replace(known[0], parts=labels), known[1]
-    fresh = InstallRecord(
-        str(path), target.clients[0], target.scope, "", data is not None, files.missing_folders(path), parts=labels
-    )
-    if known:
-        # Someone wrote since. What was taken out of the file before is still to be told of.
-        fresh = replace(fresh, taken=known[0].taken, copies=known[0].copies)
-    if data is None or not (had or known):
-        return fresh, data or b""
-    # Someone wrote since, or a colleague brought our entries: what stays without them is the original.
-    text, is_empty = _stripped(all_parts, data.decode(), known, str(target.path))
-    return replace(fresh, existed=not is_empty, folders=known[0].folders if known else ()), text.encode()
-
-
-def _write(
-    target: Target, record: InstallRecord, original: bytes, change: tuple[bytes | None, bytes], journal: InstallJournal
-) -> None:
-    """Write the record, then the file; a file that cannot be written takes its record back.
-
-    Args:
-        target: The file.
-        record: Its record.
-        original: The bytes from before us.
-        change: The bytes that the file has, None for no file, and those that it gets.
-        journal: The records.
-    """
-    data, new = change
-    path = Path(record.path)
-    before = journal.get(path)
-    journal.put(record, original)
-    try:
-        files.write(path, new, before=data, is_shared=target.scope != "user")
-    except BaseException:
-        if before is None:
-            journal.drop(path)
-            files.remove_folders(record.folders)
-        else:
-            journal.put(*before)
-        raise
-
-
-@contextlib.contextmanager
-def _held(home: Path, *, is_dry_run: bool) -> Generator[InstallJournal]:
-    """Give the journal for the block, locked unless nothing is to be written."""
     journal = InstallJournal(home)
     if is_dry_run:
-        yield journal
-        return
+        return change(journal)
     with locked(journal.lock, _LOCK_S) as is_held:
         if not is_held:
             raise BusyError(
                 f"{journal.lock} cannot be locked: is its folder writable, is another `hybrid hook` running?"
             )
         try:
-            yield journal
+            for _ in range(_TRIES - 1):
+                with contextlib.suppress(files.ChangedError):
+                    return change(journal)
+            return change(journal)
         finally:
             journal.clear()
+
+
+def _uninstalled(target: Target, path: Path, journal: InstallJournal, *, is_dry_run: bool) -> FileChange:
+    known, data = journal.get(path), files.read_bytes(path)
+    has_taken = known is not None and bool(known.taken) and target.has_hooks
+    text = (data or b"").decode("utf-8", "replace")
+    new: str | None = text
+    try:
+        if data is not None and (target.hold_in(files.decoded(data, target.path)) or has_taken):
+            new = _without(target, text, known, journal.original(path))
+    except SettingsError:
+        if may_hold_ours(text) or has_taken:
+            raise
+    if not is_dry_run:
+        files.sweep(path)
+        if new is None:
+            files.require_as_before(path, data)
+            path.unlink()
+        elif new != text:
+            files.write(path, new.encode(), before=data, is_shared=target.scope != "user")
+        if known is not None:
+            _note_removal(target, known, journal)
+    action = "deleted" if new is None else "absent" if new == text else "removed"
+    return _change(target, action, diff(text, new or "", str(target.path)))
+
+
+def _without(target: Target, text: str, known: InstallRecord | None, original: str) -> str | None:
+    """Return a text without our parts and with the hooks that `--replace` took out; None when nothing is left.
+
+    Args:
+        target: The parts to take out.
+        text: Text of the file.
+        known: Its record.
+        original: The text from before us; empty when it is not known.
+
+    Raises:
+        SettingsError: The text does not parse.
+    """
+    name = str(target.path)
+    for part in target.parts:
+        text = part.without_us(text, original=original, name=name)
+    if known is not None and target.has_hooks:
+        text = put_back(text, _taken(known), name=name)
+    is_empty = all(part.is_left_empty(text) for part in target.parts)
+    if known is None or not known.existed:
+        return None if is_empty else text
+    # The end of a last line without one that we added goes too, and the braces that we put into an empty file.
+    return original if text.rstrip() == original.rstrip() or (is_empty and not original.strip()) else text
+
+
+def _taken(known: InstallRecord) -> list[tuple[str, Any]]:
+    """Return the hooks to put back; the records until November 2026 have their commands, and copies with the hooks."""
+    hooks: list[ExistingHook] = []
+    for copy in known.copies:
+        with contextlib.suppress(OSError, SettingsError):
+            hooks += commands(read(Path(copy).read_text(encoding="utf-8"), copy))
+    entries: dict[object, Any] = {(hook.event, command_text(hook.handler)): hook.alone for hook in hooks}
+    return [
+        (event, entries.get((event, entry), entry) if isinstance(entry, str) else entry) for event, entry in known.taken
+    ]
+
+
+def _note_removal(target: Target, known: InstallRecord, journal: InstallJournal) -> None:
+    """Take parts out of a file's record; with the last one, or with the file, the record and our folders go."""
+    path = Path(known.path)
+    gone = [label_of(part) for part in target.parts]
+    left = tuple(label for label in known.parts if label not in gone)
+    if left and path.exists():
+        journal.put(replace(known, parts=left, taken=() if target.has_hooks else known.taken))
+        return
+    if not path.exists():
+        files.remove_folders(known.folders)
+    journal.drop(known)
+
+
+def _change(target: Target, action: str, shown: str = "") -> FileChange:
+    """Return the change of a file."""
+    kinds = tuple(dict.fromkeys(part.kind for part in target.parts))
+    return FileChange(", ".join(target.clients), kinds, target.scope, target.path, action, shown)
+
+
+def _write(
+    target: Target, data: bytes | None, new: str, journal: InstallJournal, taken: Sequence[tuple[str, Any]] = ()
+) -> None:
+    """Write the record, then the file; a file that cannot be written takes its record back.
+
+    Args:
+        target: The file.
+        data: The bytes that the file has; None for no file.
+        new: The text that it gets.
+        journal: The records.
+        taken: Hooks of other systems that are not in the new text.
+    """
+    path = target.real
+    before, folders = journal.get(path), files.missing_folders(path)
+    backup: bytes | None = None
+    if before is not None and data is not None:
+        record = before
+    else:
+        # Entries of ours without a record were written on another machine or with another home: they are no original.
+        bare = text = files.decoded(data, target.path)
+        for part in target.parts:
+            bare = part.without_us(bare, original="", name=str(target.path))
+        existed = data is not None and not (bare != text and all(part.is_left_empty(bare) for part in target.parts))
+        made = (*(before.folders if before else ()), *folders)
+        record, backup = InstallRecord(str(path), target.scope, existed, made), bare.encode()
+    parts = dict.fromkeys((*record.parts, *map(label_of, target.parts)))
+    taken = (*record.taken, *(each for each in taken if each not in record.taken))
+    journal.put(replace(record, parts=tuple(parts), taken=taken), backup)
+    try:
+        files.write(path, new.encode(), before=data, is_shared=target.scope != "user")
+    except BaseException:
+        files.remove_folders(folders)
+        journal.drop(record) if before is None else journal.put(before)
+        raise
 
 
 def diff(old: str, new: str, name: str) -> str:
@@ -426,11 +335,61 @@ def diff(old: str, new: str, name: str) -> str:
     return "\n".join(lines)
 
 
+def label_of(part: Part) -> str:
+    """Return the name of a part in records of installations: client and kind."""
+    return f"{part.owner} {part.kind}"
+
+
 def recorded_targets(client: Client, *, home: Path) -> list[Target]:
     """Return the files with parts of a client that we changed, in any project, so that a removal leaves none behind."""
     targets: list[Target] = []
     for record in InstallJournal(home).all():
-        parts = tuple(part for part in _parts_in(record) if part.owner == client.name)
+        parts = tuple(part for part in parts_of(client) if label_of(part) in record.parts)
         if parts:
             targets.append(Target(parts, record.scope, Path(record.path), None))
     return targets
+
+
+# --- notes of a client -------------------------------------------------------------------------------------
+
+
+def forget_trust(roots: SettingsRoots, projects: Collection[str], *, is_dry_run: bool) -> FileChange | None:
+    """Remove our entries of some projects from Gemini CLI's list of the hooks that it has seen.
+
+    Gemini CLI writes `trusted_hooks.json` by itself when it first runs the hooks of a project: root of the project → a
+    list of `name:command`, as JSON that is indented by two spaces. A list that is empty then is deleted.
+
+    Args:
+        roots: The folders in which settings lie.
+        projects: Roots of the projects whose settings lost our hooks.
+        is_dry_run: Only say what would be done.
+
+    Returns:
+        The change, made or not, `deleted` or `removed`; None when there are no such entries, or no JSON in the file.
+
+    Raises:
+        HybridError: The file is too long for settings, or is none.
+        OSError: The file cannot be written.
+    """
+    path = GEMINI.files.folder.path(roots) / ".gemini" / "trusted_hooks.json"
+    old = (files.read_bytes(path) or b"{}").decode("utf-8", "replace")
+    try:
+        known: dict[str, list[str]] = convert(json.loads(old), dict[str, list[str]])
+    except ValueError:
+        return None  # Gemini CLI does not read it either, and writes it anew.
+    kept = {root: [each for each in known[root] if root not in projects or not _is_our_line(each)] for root in known}
+    if kept == known:
+        return None
+    kept = {root: entries for root, entries in kept.items() if entries}
+    new = json.dumps(kept, indent=2, ensure_ascii=False) if kept else ""
+    if not is_dry_run:
+        if kept:
+            files.write(files.real_path(path, "user", None), new.encode(), before=old.encode(), is_shared=False)
+        else:
+            path.unlink()
+    action = "removed" if kept else "deleted"
+    return FileChange(GEMINI.name, ("hooks",), "user", path, action, diff(old, new, str(path)))
+
+
+def _is_our_line(entry: str) -> bool:
+    return is_ours({"command": entry.partition(":")[2]})

@@ -35,8 +35,7 @@ class Client(Struct, frozen=True):
             client with a `module`.
         is_grouped: Handlers stand in groups with a matcher; otherwise in one flat list.
         base: What a new file holds besides `hooks`.
-        stamps: Members that the client itself adds to a file it finds.
-        has_own_file: The file is ours alone; one that holds nothing of others is deleted at removal.
+        has_own_file: The file of hooks is ours alone, in a folder for such files.
         is_plain: Reads JSON without comments only, and ignores a whole file that has one.
         module: Name of the folder with a code module in place of settings; empty for settings.
         remarks: What the user must do or know besides, in any scope.
@@ -52,7 +51,6 @@ class Client(Struct, frozen=True):
     handler: Callable[[str, Launcher], dict[str, Any]] = lambda _event, _launcher: {}
     is_grouped: bool = True
     base: Mapping[str, Any] = {}
-    stamps: tuple[str, ...] = ()
     has_own_file: bool = False
     is_plain: bool = False
     module: str = ""

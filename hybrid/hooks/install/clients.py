@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from hybrid.hooks.install.parts import Part, Scope, SettingsRoots
+    from hybrid.hooks.install.parts import Scope, SettingsRoots
 
 _TIMEOUT_S = 5
 """Seconds that a client waits for a hook; hybrid gives up long before (`hooks.deadline_ms`)."""
@@ -126,7 +126,7 @@ CODEX = Client(
         "codex",
         Files(_CODEX, {"user": "config.toml", "project": ".codex/config.toml"}),
         servers.codex,
-        at=("mcp_servers",),
+        at="mcp_servers",
         form="toml",
         remark="`codex exec` waits for a server only when its table says `required = true`",
         project_remark="Codex reads the settings of a project in trusted folders only",
@@ -146,7 +146,7 @@ GEMINI = Client(
     server=ServerPart("gemini", Files(_GEMINI, _GEMINI_PLACES), servers.plain),
     rules=RulesPart("gemini", Files(_GEMINI, {"user": ".gemini/GEMINI.md", "project": "GEMINI.md"})),
 )
-"""Timeouts in milliseconds; its list of the project hooks that it has seen is the business of `trusted`."""
+"""Timeouts in milliseconds; `changes` cleans its list of the project hooks that it has seen."""
 
 _QWEN_PLACES: Mapping[Scope, str] = {"user": "settings.json", "project": ".qwen/settings.json"}
 _QWEN = Folder("QWEN_HOME", ".qwen")
@@ -156,9 +156,8 @@ QWEN = Client(
     files=Files(_QWEN, _QWEN_PLACES),
     events=("SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "Stop", "SessionEnd"),
     handler=partial(_line_handler, client="qwen", is_named=True),
-    stamps=("$version",),
     project_remark=_IN_TRUSTED.format("Qwen Code"),
-    server=ServerPart("qwen", Files(_QWEN, _QWEN_PLACES), servers.plain, stamps=("$version",)),
+    server=ServerPart("qwen", Files(_QWEN, _QWEN_PLACES), servers.plain),
     rules=RulesPart("qwen", Files(_QWEN, {"user": "QWEN.md", "project": "QWEN.md"})),
 )
 
@@ -211,8 +210,7 @@ OPENCODE = Client(
             {"user": "opencode/opencode.json|opencode/opencode.jsonc", "project": "opencode.json|opencode.jsonc"},
         ),
         servers.opencode,
-        at=("mcp",),
-        stamps=("$schema",),
+        at="mcp",
     ),
     rules=RulesPart("opencode", Files(_OPENCODE, {"user": "opencode/AGENTS.md", "project": "AGENTS.md"})),
 )
@@ -220,6 +218,10 @@ OPENCODE = Client(
 
 CLIENTS = {client.name: client for client in (CLAUDE, CODEX, GEMINI, QWEN, COPILOT, OPENCODE, *WITHOUT_HOOKS)}
 """Name → client, in the order in which they are shown."""
+
+
+Part = HookPart | ServerPart | RulesPart
+"""One part of hybrid in one client; `parts` says what every one of them can do."""
 
 
 def parts_of(client: Client) -> tuple[Part, ...]:
@@ -234,8 +236,3 @@ def every_part(roots: SettingsRoots) -> Iterator[tuple[Client, Part, Scope, Path
         for part in parts_of(client):
             for scope, path in part.files.paths(roots):
                 yield client, part, scope, path
-
-
-def every_file(roots: SettingsRoots) -> list[tuple[Client, Scope, Path]]:
-    """Return each file of hooks that may call us here, there or not: by client, then from the widest scope."""
-    return [(client, scope, path) for client, part, scope, path in every_part(roots) if part.kind == "hooks"]

@@ -1,7 +1,7 @@
-"""Reads and writes a client's settings files, and keeps what they held before us with the digest of what we wrote.
+"""Reads and writes a client's settings files, and keeps a record and a backup of each file that we changed.
 
-A link of the user's own is followed, a link of a project never. A record lives outside of the clients' folders, from
-the first change of a file to the removal of our entries.
+A link of the user's own is followed, a link of a project never. Record and backup are outside of the clients' folders,
+from the first change of a file to the removal of our entries.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import hashlib
 import json
 import os
 import re
+import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, convert
 from msgspec.structs import asdict, replace
@@ -130,12 +131,6 @@ def missing_folders(path: Path) -> tuple[str, ...]:
     return tuple(reversed(missing))
 
 
-def remove(path: Path, folders: Sequence[str]) -> None:
-    """Delete a file, and those of the folders that are empty then."""
-    path.unlink(missing_ok=True)
-    remove_folders(folders)
-
-
 def remove_folders(folders: Sequence[str]) -> None:
     """Delete those of the folders that are empty."""
     for folder in reversed(folders):
@@ -147,29 +142,26 @@ def remove_folders(folders: Sequence[str]) -> None:
 
 
 class InstallRecord(Struct, frozen=True):
-    """The state of a file before our first change, and the digest of what we wrote.
+    """The facts about a file that we changed which removal cannot see in it.
 
     Attributes:
         path: The file, absolute, with links resolved.
-        client: The first client that we were written for.
         scope: The scope in which we were installed.
-        written: Hex digest of the bytes we wrote.
         existed: Whether there was a file before us.
         folders: Folders that we made for it, outermost first.
-        taken: (event, command) of other systems' hooks that `--replace` took out; for a plugin `plugin` and its name.
-        copies: Files that hold the settings as they were before that, oldest first.
-        parts: The parts of ours in the file, each as client and kind; empty in records of older versions: its hooks.
+        parts: The parts of ours in the file, each as client and kind.
+        taken: (event, element of its list) of other systems' hooks that `--replace` took out; for a plugin `plugin` and
+            its name. Until November 2026 it was the command in place of the element.
+        copies: Files with the settings as they were before `--replace`; only in records until November 2026.
     """
 
     path: str
-    client: str
     scope: Scope
-    written: str
     existed: bool
     folders: tuple[str, ...]
-    taken: tuple[tuple[str, str], ...] = ()
-    copies: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    taken: tuple[tuple[str, Any], ...] = ()
+    copies: tuple[str, ...] = ()
 
 
 class InstallJournal:
@@ -187,60 +179,48 @@ class InstallJournal:
         """The file that is locked while settings are changed."""
         return self._folder / "lock"
 
-    def get(self, path: Path) -> tuple[InstallRecord, bytes] | None:
-        """Return the record of a file and its original bytes; None also when either cannot be read."""
+    def get(self, path: Path) -> InstallRecord | None:
+        """Return the record of a file; None also when it cannot be read."""
         try:
-            record = _read_record(self._at(path))
-            original = self._original(path).read_bytes()
+            return _read_record(self._at(path))
         except (OSError, ValueError):
             return None
-        return record, original
 
-    def put(self, record: InstallRecord, original: bytes) -> None:
-        """Store a record and the original bytes of its file; these are on disk before the record says so."""
+    def backup(self, path: Path) -> Path:
+        """Return the file that has the bytes from before us."""
+        return self._at(path).with_suffix(".original")
+
+    def original(self, path: Path) -> str:
+        """Return the text of the backup; empty without one."""
+        try:
+            return self.backup(path).read_bytes().decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+    def put(self, record: InstallRecord, backup: bytes | None = None) -> None:
+        """Store a record; a backup that comes with it is on disk before the record says so."""
         path = Path(record.path)
-        write_atomic(self._original(path), original)
+        if backup is not None:
+            write_atomic(self.backup(path), backup)
         write_atomic(self._at(path), json.dumps(asdict(record), indent=1).encode())
 
-    def drop(self, path: Path) -> None:
-        """Forget the record and the original of a file; `clear` removes the folder after the last record."""
-        for file in (self._at(path), self._original(path)):
+    def drop(self, record: InstallRecord) -> None:
+        """Forget a file; folders of ours that are still there go with other files of ours in them."""
+        for file in (self._at(Path(record.path)), self.backup(Path(record.path))):
             file.unlink(missing_ok=True)
-
-    def hand_on(self, folders: Sequence[str]) -> None:
-        """Note folders of ours that are still there with another file of ours, whose removal is to end them."""
-        for folder in (folder for folder in folders if os.path.isdir(folder)):  # noqa: PTH112 - as it was recorded
-            inside = [record for record in self.all() if Path(folder) in Path(record.path).parents]
-            known = self.get(Path(inside[0].path)) if inside else None
-            if known is not None and folder not in known[0].folders:
-                more = tuple(sorted((*known[0].folders, folder), key=len))
-                self.put(replace(known[0], folders=more), known[1])
-
-    @property
-    def copies(self) -> Path:
-        """The folder of settings as they were before `--replace`."""
-        return self._folder / "replaced"
-
-    def drop_copies(self, record: InstallRecord) -> None:
-        """Remove the copies of a file that lacks nothing of them: they hold all its settings, secrets too.
-
-        Two projects with the same settings share a copy; it goes with the last of them.
-        """
-        needed = {copy for other in self.all() if other.path != record.path for copy in other.copies}
-        for copy in map(Path, record.copies):
-            if str(copy) not in needed and copy.parent == self.copies:
-                copy.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):
-            self.copies.rmdir()
+        others = self.all()
+        for copy in set(record.copies).difference(*(other.copies for other in others)):
+            (self._folder / "replaced" / Path(copy).name).unlink(missing_ok=True)
+        left = set(filter(os.path.isdir, record.folders))
+        for other in others:
+            inside = left.intersection(map(str, Path(other.path).parents)).difference(other.folders)
+            if inside:
+                self.put(replace(other, folders=tuple(sorted((*other.folders, *inside), key=len))))
 
     def clear(self) -> None:
-        """Remove the folder when no record is left in it, with what a killed process left there; else do nothing."""
-        if not self.all():
-            with contextlib.suppress(OSError):
-                for file in (*self._folder.glob("*.original"), *self._folder.glob(".*.tmp")):
-                    file.unlink()
-                self.lock.unlink(missing_ok=True)
-                self._folder.rmdir()
+        """Remove the folder, with all that a killed process left there, when no record is in it; else do nothing."""
+        if not any(self._folder.glob("*.json")):
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def all(self) -> list[InstallRecord]:
         """Return every record that can be read, in order of path; none without the folder."""
@@ -251,19 +231,12 @@ class InstallJournal:
         return sorted(records, key=lambda record: record.path)
 
     def _at(self, path: Path) -> Path:
-        return self._folder / f"{digest_of(str(path).encode('utf-8', 'surrogateescape'))[:16]}.json"
-
-    def _original(self, path: Path) -> Path:
-        return self._at(path).with_suffix(".original")
-
-
-def digest_of(data: bytes) -> str:
-    """Return the hex SHA-256 of the bytes."""
-    return hashlib.sha256(data).hexdigest()
+        digest = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()
+        return self._folder / f"{digest[:16]}.json"
 
 
 def _read_record(file: Path) -> InstallRecord:
-    """Return the record that a file of the journal holds.
+    """Return the record in a file of the journal.
 
     Raises:
         OSError: The file is not there or cannot be read.

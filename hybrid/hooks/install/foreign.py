@@ -6,20 +6,18 @@ They would add their own text to each prompt beside ours. `hybrid doctor` names 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from hybrid.base.atomic import write_atomic
 from hybrid.base.errors import HybridError
 from hybrid.hooks.install import files
-from hybrid.hooks.install.changes import Removal, take_out, target_of
-from hybrid.hooks.install.clients import CLIENTS, every_file
+from hybrid.hooks.install.changes import Target, take_out, target_of
+from hybrid.hooks.install.clients import CLIENTS, every_part
 from hybrid.hooks.install.command import command_text, is_ours
-from hybrid.hooks.install.files import InstallJournal, digest_of
 from hybrid.hooks.install.found import enabled_plugins
-from hybrid.hooks.install.jsonc import is_object, parse, replace_value
-from hybrid.hooks.install.merge import HookPart, commands, read, strip_text
+from hybrid.hooks.install.jsonc import is_object
+from hybrid.hooks.install.merge import HookPart, commands, read, strip_text, switch_plugin
 from hybrid.hooks.install.parts import Scope, SettingsRoots
 
 if TYPE_CHECKING:
@@ -51,6 +49,7 @@ class Foreign(Struct, frozen=True):
         path: The settings file.
         event: The event that runs the hook; `plugin` for a whole plugin.
         command: The command of the hook, or the plugin's name.
+        entry: The element of the event's list with this command only; for a plugin its name.
     """
 
     system: str
@@ -59,6 +58,7 @@ class Foreign(Struct, frozen=True):
     path: Path
     event: str
     command: str
+    entry: Any
 
     def __str__(self) -> str:
         return f"{self.system}: {self.event} in {self.path}: {self.command}"
@@ -67,13 +67,16 @@ class Foreign(Struct, frozen=True):
 def find_foreign(roots: SettingsRoots) -> list[Foreign]:
     """Return the hooks and plugins of the systems we replace, in every client and scope; unreadable files hold none."""
     hooks = [
-        hook for client, scope, path in every_file(roots) if not client.module for hook in _hooks(client, scope, path)
+        hook
+        for client, part, scope, path in every_part(roots)
+        if part.kind == "hooks" and not client.module
+        for hook in _hooks(client, scope, path)
     ]
     return [*hooks, *_plugins(roots)]
 
 
 def switch_off(hooks: Sequence[Foreign], *, roots: SettingsRoots, home: Path) -> list[Path]:
-    """Remove these hooks and switch off these plugins; each file is kept as it was under `installs/replaced`.
+    """Remove these hooks and switch off these plugins until our removal puts them back.
 
     All files are read before the first is written: if one cannot be read, none is changed. If one cannot be written,
     those before it are changed.
@@ -84,16 +87,15 @@ def switch_off(hooks: Sequence[Foreign], *, roots: SettingsRoots, home: Path) ->
         home: `HYBRID_HOME`.
 
     Returns:
-        The copies of the files as they were.
+        The backups of the files, from before our first change of each.
 
     Raises:
         HybridError: A file is not to be changed, for a reason that is said.
         OSError: A file cannot be written.
     """
     paths = dict.fromkeys(each.path for each in hooks)
-    # All are read before the first is written: one that is not to be changed leaves the others alone.
     removals = [_removal(path, [each for each in hooks if each.path == path], roots) for path in paths]
-    return [_write(removal, home) for removal in removals]
+    return [take_out(*removal, home=home) for removal in removals]
 
 
 def _hooks(client: Client, scope: Scope, path: Path) -> Iterator[Foreign]:
@@ -105,14 +107,14 @@ def _hooks(client: Client, scope: Scope, path: Path) -> Iterator[Foreign]:
     for hook in commands(root):
         command = command_text(hook.handler)
         if not is_ours(hook.handler) and (system := _named(command)) is not None:
-            yield Foreign(system, client.name, scope, path, hook.event, command)
+            yield Foreign(system, client.name, scope, path, hook.event, command, hook.alone)
 
 
 def _plugins(roots: SettingsRoots) -> Iterator[Foreign]:
     """Yield the plugins of replaced systems that Claude Code has switched on."""
     for name, scope, path in enabled_plugins(roots):
         if (system := _named(name.partition("@")[0])) is not None:
-            yield Foreign(system, "claude", scope, path, "plugin", name)
+            yield Foreign(system, "claude", scope, path, "plugin", name, name)
 
 
 def _named(command: str) -> str | None:
@@ -120,22 +122,14 @@ def _named(command: str) -> str | None:
     return next((name for name, pattern in _SYSTEMS.items() if pattern.search(command)), None)
 
 
-def _removal(path: Path, here: Sequence[Foreign], roots: SettingsRoots) -> Removal:
-    """Return the file with and without the hooks of other systems that stand in it."""
+def _removal(
+    path: Path, here: Sequence[Foreign], roots: SettingsRoots
+) -> tuple[Target, bytes, str, list[tuple[str, Any]]]:
+    """Return the arguments of `take_out` for a file and the hooks of other systems in it."""
     client = CLIENTS[here[0].client]
     target = target_of(client, HookPart(client), here[0].scope, roots)
     data = files.read_bytes(target.real) or b""
-    new = _without(files.decoded(data, path), here).encode()
-    return Removal(target, data, new, tuple((each.event, each.command) for each in here))
-
-
-def _write(removal: Removal, home: Path) -> Path:
-    """Keep a copy of the file, and write it without the hooks; returns the copy."""
-    target = removal.target
-    copy = InstallJournal(home).copies / f"{target.clients[0]}-{target.scope}-{digest_of(removal.old)[:16]}.json"
-    write_atomic(copy, removal.old)
-    take_out(removal, copy, home=home)
-    return copy
+    return target, data, _without(files.decoded(data, path), here), [(each.event, each.entry) for each in here]
 
 
 def _without(text: str, here: Sequence[Foreign]) -> str:
@@ -147,11 +141,5 @@ def _without(text: str, here: Sequence[Foreign]) -> str:
     text = strip_text(text, name=str(here[0].path), unwanted=is_unwanted) if gone else text
     for each in here:
         if each.event == "plugin":
-            text = _plugin_off(text, each.command)
+            text = switch_plugin(text, each.command, is_on=False)
     return text
-
-
-def _plugin_off(text: str, name: str) -> str:
-    plugins = parse(text).member("enabledPlugins")
-    item = plugins.node.member(name) if plugins else None
-    return text if item is None else replace_value(text, item, value=False)

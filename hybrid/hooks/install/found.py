@@ -17,7 +17,7 @@ from msgspec import Struct
 from hybrid.base.errors import HybridError
 from hybrid.base.lasting import cache_of
 from hybrid.hooks.install import files
-from hybrid.hooks.install.clients import CLAUDE, CLIENTS, CODEX, SUBAGENT_START, every_part
+from hybrid.hooks.install.clients import CLAUDE, CLIENTS, CODEX, SUBAGENT_START, Part, every_part
 from hybrid.hooks.install.jsonc import is_list, is_object
 from hybrid.hooks.install.merge import HookPart, read
 from hybrid.hooks.install.parts import SCOPES, RegisteredCommand
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from hybrid.hooks.install.client import Client
-    from hybrid.hooks.install.parts import Kind, Part, Scope, SettingsRoots
+    from hybrid.hooks.install.parts import Kind, Scope, SettingsRoots
 
 PLUGIN = "hybrid"
 """Name of our plugin for Claude Code; settings name it with its marketplace: `hybrid@…`."""
@@ -49,10 +49,9 @@ class Install(Struct, frozen=True):
         events: The registered events in the client's words, in the order of the file; none for what is no hook.
         commands: The commands that are run, one for each event; none for an instruction.
         program: The program that the commands start; empty for an instruction.
-        is_runnable: Whether the program exists, and the file it is given.
         outdated: What this version registers otherwise, in words; empty for nothing.
         kind: The part that is registered.
-        missing: What does not exist: the program, or the file it is given; empty when it is runnable.
+        missing: The program or the file it is given, if one of them does not exist; else empty.
     """
 
     client: str
@@ -61,10 +60,14 @@ class Install(Struct, frozen=True):
     events: tuple[str, ...]
     commands: tuple[str, ...]
     program: str
-    is_runnable: bool
     outdated: str = ""
     kind: Kind = "hooks"
     missing: str = ""
+
+    @property
+    def is_runnable(self) -> bool:
+        """True when the program exists, and the file it is given."""
+        return not self.missing
 
     @property
     def removal(self) -> str:
@@ -127,8 +130,10 @@ def unreadable(roots: SettingsRoots) -> list[str]:
     problems: list[str] = []
     for client, part, _, path in every_part(roots):
         try:
-            text = _text(path)
+            text = files.decoded(files.read_bytes(path), path)
             part.found_in(text, name=str(path))
+        except OSError:
+            continue
         except HybridError as error:
             problems.append(str(error))
             continue
@@ -219,9 +224,7 @@ def _in_text(part: Part, scope: str, path: Path, text: str, environ: Mapping[str
         commands = tuple(each.command for each in present if each.command)
         program, missing = present[0].program, next(filter(None, (_missing(each, environ) for each in present)), "")
         older = part.outdated(text, present) or _short_lived(program)
-        yield Install(
-            part.owner, scope, path, events, commands, program, not missing, older, part.kind, missing=missing
-        )
+        yield Install(part.owner, scope, path, events, commands, program, older, part.kind, missing)
 
 
 def _in_codex_config(roots: SettingsRoots) -> Iterator[Install]:
@@ -255,29 +258,21 @@ def _plugins(roots: SettingsRoots) -> Iterator[Install]:
         if name.partition("@")[0] == PLUGIN:
             missing = "" if shutil.which("hybrid", path=roots.environ.get("PATH")) else "hybrid"
             command = (f"plugin {name}",)
-            yield Install("claude", "plugin", path, CLAUDE.events, command, "hybrid", not missing, missing=missing)
-
-
-def _text(path: Path) -> str:
-    """Return a settings file's text, empty when it cannot be read; `SettingsError` for what is no text."""
-    try:
-        return files.decoded(files.read_bytes(path), path)
-    except OSError:
-        return ""
+            yield Install("claude", "plugin", path, CLAUDE.events, command, "hybrid", missing=missing)
 
 
 def _text_or_empty(path: Path) -> str:
-    """Return the text of a settings file; empty also for a file that is not to be read as settings."""
+    """Return the text of a settings file; empty for a file that cannot be read, or is not to be read as settings."""
     try:
-        return _text(path)
-    except HybridError:
+        return files.decoded(files.read_bytes(path), path)
+    except (HybridError, OSError):
         return ""
 
 
 def _settings(path: Path) -> dict[str, Any]:
     """Return the settings of a file; none for a file that is missing or not to be read as settings."""
     try:
-        return read(_text(path), str(path)).value
+        return read(_text_or_empty(path), str(path)).value
     except HybridError:
         return {}
 

@@ -197,9 +197,9 @@ def replace_value(text: str, item: JsonItem, value: Any) -> str:
     return text[: item.node.start] + shown + text[item.node.end :]
 
 
-def remove_item(text: str, container: JsonNode, index: int) -> str:
+def remove_item(text: str, container: JsonNode, item: JsonItem) -> str:
     """Take a member or element out, with its comma; comments around it stay."""
-    item = container.items[index]
+    index = container.items.index(item)
     start = item.start - _space_before(text, item.start)
     end = item.node.end
     if len(container.items) == 1 and not text[container.start + 1 : item.start].strip():

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
 
 from hybrid.base.resources import shipped
 from hybrid.hooks.install.command import Launcher, command_text, is_ours, program_of
-from hybrid.hooks.install.jsonc import JsoncError, JsonNode, append_value, is_list, is_object, parse, remove_item
-from hybrid.hooks.install.parts import RegisteredCommand, SettingsError
+from hybrid.hooks.install.jsonc import JsonNode, append_value, is_list, is_object, parse, remove_item, replace_value
+from hybrid.hooks.install.parts import BLANK, RegisteredCommand, SettingsError, before_us, is_bare, parsed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -42,9 +42,14 @@ class ExistingHook(Struct, frozen=True):
     matcher: str
     entry: Any
 
+    @property
+    def alone(self) -> Any:
+        """The element of the event's list with this command only."""
+        return self.entry if self.entry is self.handler else {**self.entry, "hooks": [self.handler]}
+
 
 def read(text: str, name: str) -> JsonNode:
-    """Return the settings; a text without anything counts as `{}`.
+    """Return the settings of a text with hooks.
 
     Args:
         text: Text of the file.
@@ -53,12 +58,14 @@ def read(text: str, name: str) -> JsonNode:
     Raises:
         SettingsError: The text does not parse, or its hooks have another form than the client reads.
     """
-    try:
-        root = parse(text if text.strip("\ufeff \t\r\n") else "{}")
-    except (JsoncError, RecursionError) as error:
-        raise SettingsError(f"{name} is not changed, for it does not parse ({error}): repair it first") from error
-    if problem := _problem(root):
-        raise SettingsError(f"{name} is not changed: {problem}")
+    root = parsed(text, name)
+    hooks = root.member("hooks")
+    if hooks and not is_object(hooks.node.value):
+        raise SettingsError(f"{name} is not changed: its `hooks` is no object")
+    for event in hooks.node.items if hooks else ():
+        # Gemini CLI and Qwen Code keep switches between the events.
+        if not is_list(event.node.value) and event.key not in ("enabled", "disabled", "notifications"):
+            raise SettingsError(f"{name} is not changed: its `hooks.{event.key}` is no list")
     return root
 
 
@@ -74,31 +81,6 @@ def commands(root: JsonNode) -> Iterator[ExistingHook]:
             for handler in group if is_list(group) else [entry]:
                 if is_object(handler):
                     yield ExistingHook(event.key, handler, str(entry.get("matcher") or ""), entry)
-
-
-def install_text(text: str, wanted: Sequence[tuple[str, dict[str, Any]]], *, base: Mapping[str, Any], name: str) -> str:
-    """Return the text with exactly these entries of ours; unchanged where they stand already.
-
-    Args:
-        text: Text of the file, empty for a new one.
-        wanted: (event, element of its list), in order.
-        base: Members that the file must have besides `hooks`.
-        name: Name of the file, for messages.
-
-    Raises:
-        SettingsError: As `read`.
-    """
-    mine = [(hook.event, hook.entry) for hook in commands(read(text, name)) if is_ours(hook.handler)]
-    if sorted(mine, key=_shown) == sorted(wanted, key=_shown):
-        return text
-    if not text.strip("\ufeff \t\r\n"):
-        text = "{}\n"
-    text = strip_text(text, name=name, keep={HOOKS, *(event for event, _ in wanted)})
-    for key, value in base.items():
-        root = parse(text)
-        if root.member(key) is None:
-            text = append_value(text, root, value, key=key)
-    return _add(text, wanted)
 
 
 def strip_text(
@@ -126,47 +108,30 @@ def strip_text(
     return text
 
 
-def lists_of(text: str) -> frozenset[str]:
-    """Return the events with a list, and `HOOKS` when there is an object of them; none for text that does not parse."""
-    try:
-        hooks = parse(text).member("hooks")
-    except JsoncError:
-        return frozenset()
-    return frozenset((HOOKS, *(item.key for item in hooks.node.items))) if hooks else frozenset()
-
-
-def is_bare(text: str, own: Container[str]) -> bool:
-    """Return whether a text holds nothing of anyone: no comment, no hooks, and no members but the given ones.
+def put_back(text: str, taken: Sequence[tuple[str, Any]], *, name: str) -> str:
+    """Return the text with hooks and plugins that were taken out; those that are there again are left alone.
 
     Args:
         text: Text of the file.
-        own: Names of members that stand in every new file of the client.
+        taken: (event, element of its list) of each hook; for a plugin `plugin` and its name.
+        name: Name of the file, for messages.
+
+    Raises:
+        SettingsError: As `read`.
     """
-    try:
-        value = parse(text).value
-    except JsoncError:
-        return not text.strip()
-    is_plain = "".join(text.split()) == "".join(json.dumps(value, ensure_ascii=False).split())
-    return is_plain and is_object(value) and all(name in own or (name == "hooks" and not value[name]) for name in value)
+    there = [(hook.event, hook.alone) for hook in commands(read(text, name))]
+    gone = [each for each in taken if is_object(each[1]) and each not in there]
+    text = _add(text if text.strip(BLANK) else "{}\n", gone) if gone else text
+    for event, entry in taken:
+        text = switch_plugin(text, entry, is_on=True) if event == "plugin" else text
+    return text
 
 
-def _problem(root: JsonNode) -> str:
-    """Return the reason against changing the settings, in words; empty without one."""
-    if not is_object(root.value):
-        return "it holds no object"
-    keys = [item.key for item in root.items]
-    if keys.count("hooks") > 1:
-        return "it holds `hooks` twice"
-    hooks = root.member("hooks")
-    if hooks is None:
-        return ""
-    if not is_object(hooks.node.value):
-        return "its `hooks` is no object"
-    events = [item.key for item in hooks.node.items]
-    odd = [item.key for item in hooks.node.items if not is_list(item.node.value) or events.count(item.key) > 1]
-    # Gemini CLI and Qwen Code keep switches between the events.
-    odd = [key for key in odd if key not in ("enabled", "disabled", "notifications")]
-    return f"its `hooks.{odd[0]}` is no list, or stands there twice" if odd else ""
+def switch_plugin(text: str, name: str, *, is_on: bool) -> str:
+    """Return the text with a plugin of Claude Code on or off; the same where the plugin is not named."""
+    plugins = parse(text).member("enabledPlugins")
+    item = plugins.node.member(name) if plugins else None
+    return text if item is None else replace_value(text, item, is_on)
 
 
 def _shown(entry: tuple[str, Any]) -> str:
@@ -192,25 +157,25 @@ def _without_first(text: str, root: JsonNode, keep: Container[str], unwanted: Ca
 
     None when no handler is unwanted. The arguments are those of `strip_text`, and the parsed text.
     """
-    at_hooks = next((index for index, item in enumerate(root.items) if item.key == "hooks"), None)
-    if at_hooks is None:
+    member = root.member("hooks")
+    if member is None:
         return None
-    hooks = root.items[at_hooks].node
-    for at_event, event in enumerate(hooks.items):
-        for at_element, element in enumerate(event.node.items):
-            member = element.node.member("hooks")
-            group = member.node if member and is_list(member.node.value) else None
-            handlers = group.value if group else [element.node.value]
-            at_handler = next((index for index, handler in enumerate(handlers) if unwanted(handler)), None)
-            if at_handler is None:
+    hooks = member.node
+    for event in hooks.items:
+        for element in event.node.items:
+            inner = element.node.member("hooks")
+            group = inner.node if inner and is_list(inner.node.value) else None
+            handlers = group.items if group else (element,)
+            handler = next((each for each in handlers if unwanted(each.node.value)), None)
+            if handler is None:
                 continue
             if group and len(handlers) > 1:
-                return remove_item(text, group, at_handler)
+                return remove_item(text, group, handler)
             if len(event.node.items) > 1 or event.key in keep:
-                return remove_item(text, event.node, at_element)
+                return remove_item(text, event.node, element)
             if len(hooks.items) > 1 or HOOKS in keep:
-                return remove_item(text, hooks, at_event)
-            return remove_item(text, root, at_hooks)
+                return remove_item(text, hooks, event)
+            return remove_item(text, root, member)
     return None
 
 
@@ -222,86 +187,9 @@ _MODULE_MARK = "// hybrid: "
 _TRACE = re.compile(r"hybrid[\s\S]{0,200}?(?:hook\s+(?:run|inject-context)|mcp[\s-]+client)\b|<!-- hybrid:begin")
 
 
-def with_hooks(text: str, client: Client, events: Sequence[str], launcher: Launcher, *, name: str) -> str:
-    """Return the text with our hooks for these events, and no other of ours.
-
-    Raises:
-        SettingsError: The file is not ours to change.
-    """
-    if client.module:
-        if text.strip() and not text.startswith(_MODULE_MARK):
-            raise SettingsError(f"{name} is not changed: it is a module of someone else")
-        return _module(client, launcher)
-    wanted = [(event, client.entry(event, launcher)) for event in events]
-    return install_text(text, wanted, base=client.base, name=name)
-
-
-def without_hooks(text: str, client: Client, *, keep: Container[str] = (), name: str) -> str:
-    """Return the text without our hooks; empty where that leaves nothing.
-
-    Raises:
-        SettingsError: The file does not parse.
-    """
-    if client.module:
-        return "" if text.startswith(_MODULE_MARK) else text
-    return strip_text(text, name=name, keep=keep)
-
-
-def ours_in(text: str, client: Client, *, name: str) -> list[RegisteredCommand]:
-    """Return our commands in a client's file, in order.
-
-    Raises:
-        SettingsError: The file does not parse.
-    """
-    if client.module:
-        match = _COMMAND.search(text) if text.startswith(_MODULE_MARK) else None
-        words: list[str] = json.loads(match.group(1)) if match else []
-        line = " ".join([*words, "hook", "run", "--client", client.name])
-        return [RegisteredCommand(event, line, words[0], tuple(words[1:])) for event in client.events if words]
-    return [
-        RegisteredCommand(
-            each.event,
-            command_text(each.handler),
-            program_of(each.handler),
-            tuple(map(str, each.handler.get("args") or ())),
-            each.matcher,
-        )
-        for each in commands(read(text, name))
-        if is_ours(each.handler)
-    ]
-
-
-def outdated_in(text: str, client: Client, present: Sequence[RegisteredCommand]) -> str:
-    """Return what an earlier version registered otherwise than this one, in words; empty for nothing.
-
-    Args:
-        text: Text of the file.
-        client: Whose file it is.
-        present: Our commands in it.
-    """
-    if not present:
-        return ""
-    if client.module:
-        program = (present[0].program, *present[0].args)
-        is_current = text.splitlines() == _module(client, Launcher(program)).splitlines()
-        return "" if is_current else "the module is not the one of this version"
-    known = {each.event for each in present}
-    missing = [event for event in client.events if event not in known]
-    if missing:
-        return f"registered for fewer events than now (without {', '.join(missing)})"
-    narrow = [each for each in present if each.event in client.events and each.matcher not in ("", "*")]
-    shown = ", ".join(f"{each.event} for {each.matcher}" for each in narrow)
-    return f"registered for fewer tools than now ({shown})" if narrow else ""
-
-
 def may_hold_ours(text: str) -> bool:
     """Return whether a text that cannot be parsed seems to name us: a hook, a server or the mark of an instruction."""
     return bool(_TRACE.search(text.replace('"', "").replace("'", "").replace(",", "")))
-
-
-def is_left_empty(text: str, client: Client) -> bool:
-    """Return whether a text without us is what a new file of that client would be."""
-    return not text.strip() or (not client.module and is_bare(text, {*client.base, *client.stamps}))
 
 
 def _module(client: Client, launcher: Launcher) -> str:
@@ -315,47 +203,97 @@ class HookPart(Struct, frozen=True):
     """The hooks of a client as a `Part`.
 
     Attributes:
+        kind: The kind of the part.
         client: The client that runs them.
     """
 
+    kind: ClassVar[Kind] = "hooks"
     client: Client
 
     @property
     def owner(self) -> str:
-        """See `Part`."""
+        """The name of the client."""
         return self.client.name
 
     @property
-    def kind(self) -> Kind:
-        """See `Part`."""
-        return "hooks"
-
-    @property
     def files(self) -> Files:
-        """See `Part`."""
+        """The client's files with hooks."""
         return self.client.files
 
-    @property
-    def has_own_file(self) -> bool:
-        """See `Part`."""
-        return self.client.has_own_file
-
     def with_us(self, text: str, wanted: Wanted, *, name: str) -> str:
-        """See `Part`."""
-        return with_hooks(text, self.client, wanted.events, wanted.launcher, name=name)
+        """Return the text with our hooks for the wanted events; unchanged where they are there already.
+
+        Raises:
+            SettingsError: The text does not parse, or is a module of someone else.
+        """
+        client = self.client
+        if client.module:
+            if text.strip() and not text.startswith(_MODULE_MARK):
+                raise SettingsError(f"{name} is not changed: it is a module of someone else")
+            return _module(client, wanted.launcher)
+        entries = [(event, client.entry(event, wanted.launcher)) for event in wanted.events]
+        mine = [(hook.event, hook.entry) for hook in commands(read(text, name)) if is_ours(hook.handler)]
+        if sorted(mine, key=_shown) == sorted(entries, key=_shown):
+            return text
+        text = text if text.strip(BLANK) else "{}\n"
+        text = strip_text(text, name=name, keep={HOOKS, *wanted.events})
+        for key, value in client.base.items():
+            root = parse(text)
+            if root.member(key) is None:
+                text = append_value(text, root, value, key=key)
+        return _add(text, entries)
 
     def without_us(self, text: str, *, original: str, name: str) -> str:
-        """See `Part`; lists of events that the original holds stay."""
-        return without_hooks(text, self.client, keep=lists_of(original), name=name)
+        """Return the text without our hooks; lists of events in the original stay, be they empty then.
+
+        Raises:
+            SettingsError: The text does not parse.
+        """
+        if self.client.module:
+            return "" if text.startswith(_MODULE_MARK) else text
+        hooks: object = before_us(original).get("hooks")
+        return strip_text(text, name=name, keep={HOOKS, *hooks} if is_object(hooks) else ())
 
     def found_in(self, text: str, *, name: str) -> list[RegisteredCommand]:
-        """See `Part`."""
-        return ours_in(text, self.client, name=name)
+        """Return our commands in the text, in order.
+
+        Raises:
+            SettingsError: The text does not parse.
+        """
+        client = self.client
+        if client.module:
+            match = _COMMAND.search(text) if text.startswith(_MODULE_MARK) else None
+            words: list[str] = json.loads(match.group(1)) if match else []
+            line = " ".join([*words, "hook", "run", "--client", client.name])
+            return [RegisteredCommand(event, line, words[0], tuple(words[1:])) for event in client.events if words]
+        return [
+            RegisteredCommand(
+                each.event,
+                command_text(each.handler),
+                program_of(each.handler),
+                tuple(map(str, each.handler.get("args") or ())),
+                each.matcher,
+            )
+            for each in commands(read(text, name))
+            if is_ours(each.handler)
+        ]
 
     def outdated(self, text: str, present: list[RegisteredCommand]) -> str:
-        """See `Part`."""
-        return outdated_in(text, self.client, present)
+        """Return the events or tools that an earlier version did not ask for, in words; empty for none."""
+        client = self.client
+        if client.module:
+            program = (present[0].program, *present[0].args)
+            is_current = text.splitlines() == _module(client, Launcher(program)).splitlines()
+            return "" if is_current else "the module is not the one of this version"
+        known = {each.event for each in present}
+        missing = [event for event in client.events if event not in known]
+        if missing:
+            return f"registered for fewer events than now (without {', '.join(missing)})"
+        narrow = [each for each in present if each.event in client.events and each.matcher not in ("", "*")]
+        shown = ", ".join(f"{each.event} for {each.matcher}" for each in narrow)
+        return f"registered for fewer tools than now ({shown})" if narrow else ""
 
     def is_left_empty(self, text: str) -> bool:
-        """See `Part`."""
-        return is_left_empty(text, self.client)
+        """Return whether a text without us is what a new file of the client would be."""
+        client = self.client
+        return not text.strip() if client.module else is_bare(text, client.base, ("hooks",))

@@ -1,21 +1,32 @@
-"""The parts that hybrid puts into a client: its hooks, the entry of the MCP server, an instruction.
+"""Everything that the parts of hybrid in a client share: scopes, folders, files and texts of settings, commands.
 
-A part knows its files and how their text looks with and without us; `changes` knows nothing else of it. The forms stand
-in `merge` (hooks), `servers` (MCP) and `rules` (instructions), the clients in `clients`.
+The parts are in `merge` (hooks), `servers` (the entry of the MCP server) and `rules` (an instruction). Each knows its
+client (`owner`), its `kind`, its `files`, and how the text of a whole file looks with and without it; it changes
+nothing else in the text:
+
+- `with_us`: with this part as wanted, and no other of the same kind and client;
+- `without_us`: without it; members that are empty in `original`, the text from before us, stay;
+- `found_in`: our commands in a text, in order;
+- `outdated`: what an earlier version wrote otherwise than this one, in words; empty for nothing;
+- `is_left_empty`: whether a text without us is what a new file of the client would be.
+
+`name` is the file's name in a message. `changes` knows nothing else of a part.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
 from hybrid.base.errors import HybridError
+from hybrid.hooks.install.jsonc import JsoncError, JsonNode, is_object, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from hybrid.hooks.install.command import Launcher
 
@@ -139,62 +150,66 @@ class RegisteredCommand(Struct, frozen=True):
     matcher: str = ""
 
 
-class Part(Protocol):
-    """One part of hybrid in one client. Texts are whole files; what is not ours in them stays byte for byte."""
-
-    @property
-    def owner(self) -> str:
-        """The name of the client."""
-        ...
-
-    @property
-    def kind(self) -> Kind:
-        """`hooks`, `mcp` or `rules`."""
-        ...
-
-    @property
-    def files(self) -> Files:
-        """The files it may stand in."""
-        ...
-
-    @property
-    def has_own_file(self) -> bool:
-        """True when the file is ours alone; one that holds nothing of others is deleted at removal."""
-        ...
-
-    def with_us(self, text: str, wanted: Wanted, *, name: str) -> str:
-        """Return the text with this part as wanted, and no other of the same kind and client.
-
-        Raises:
-            SettingsError: The file called `name` is not to be changed.
-        """
-        ...
-
-    def without_us(self, text: str, *, original: str, name: str) -> str:
-        """Return the text without this part; what `original`, the text from before us, holds empty stays empty.
-
-        Raises:
-            SettingsError: The text does not parse.
-        """
-        ...
-
-    def found_in(self, text: str, *, name: str) -> list[RegisteredCommand]:
-        """Return our commands in the text, in order.
-
-        Raises:
-            SettingsError: The text does not parse.
-        """
-        ...
-
-    def outdated(self, text: str, present: list[RegisteredCommand]) -> str:
-        """Return what an earlier version wrote otherwise than this one, in words; empty for nothing."""
-        ...
-
-    def is_left_empty(self, text: str) -> bool:
-        """Return whether a text without us is what a new file of the client would be."""
-        ...
+# --- JSON of any part -------------------------------------------------------------------------------------
 
 
-def label_of(part: Part) -> str:
-    """Return the name of a part in records of installations: client and kind."""
-    return f"{part.owner} {part.kind}"
+BLANK = "\ufeff \t\r\n"
+"""Signs of a text without anything in it: a byte order mark and white space."""
+
+
+def parsed(text: str, name: str) -> JsonNode:
+    """Return the settings in a JSON text; a text without anything counts as `{}`.
+
+    Args:
+        text: Text of the file.
+        name: Name of the file, for the message.
+
+    Raises:
+        SettingsError: The text does not parse, or is no object.
+    """
+    try:
+        root = parse(text if text.strip(BLANK) else "{}")
+    except (JsoncError, RecursionError) as error:
+        raise SettingsError(f"{name} is not changed, for it does not parse ({error}): repair it first") from error
+    if not is_object(root.value):
+        raise SettingsError(f"{name} is not changed: it holds no object")
+    return root
+
+
+def settings_in(text: str, name: str) -> dict[str, Any]:
+    """Return the value of the same.
+
+    Raises:
+        SettingsError: As `parsed`.
+    """
+    try:
+        # Claude Code keeps megabytes in one of its files, which our own reader takes seconds for.
+        value: object = json.loads(text.strip(BLANK))
+    except (ValueError, RecursionError):
+        value = None
+    return value if is_object(value) else parsed(text, name).value
+
+
+def before_us(original: str) -> dict[str, Any]:
+    """Return the settings in the text of a file from before us; none for a text that does not parse."""
+    try:
+        return settings_in(original, "")
+    except SettingsError:
+        return {}
+
+
+def is_bare(text: str, own: Collection[str], empty: Collection[str]) -> bool:
+    """Return whether a text of settings holds nothing of anyone: no comment, and no members but these.
+
+    Args:
+        text: Text of the file.
+        own: Members that every new file of the client has, beside the version or schema that clients note.
+        empty: Members that may be there without content.
+    """
+    try:
+        value = json.loads(text.strip(BLANK) or "{}")
+    except ValueError:  # A comment is somebody's.
+        return False
+    if not is_object(value):
+        return False
+    return all(key in own or key.startswith("$") or (key in empty and part == {}) for key, part in value.items())

@@ -7,11 +7,11 @@ for, and it goes with the last of them.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct
 
-from hybrid.hooks.install.parts import RegisteredCommand, SettingsError
+from hybrid.hooks.install.parts import BLANK, RegisteredCommand, SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,6 @@ _BLOCK = re.compile(
     rf"(?:^|(?<=\ufeff)){BEGIN} ([a-z, -]*) -->[ \t]*\r?\n(.*?)^{END}[ \t]*(?:\r?\n|\Z)", re.MULTILINE | re.DOTALL
 )
 _MARK = "\ufeff"
-_EMPTY = "\ufeff \t\r\n"
 
 TOOLS = """\
 ## hybrid: what this project knows
@@ -61,38 +60,41 @@ class RulesPart(Struct, frozen=True):
     """The instruction for one client, as a `Part`.
 
     Attributes:
+        kind: The kind of the part.
         owner: The name of the client.
         files: The files of its rules.
         body: The instruction, with a line end at its end.
         head: What a new file holds above the block, such as the front matter that a client asks for.
-        has_own_file: The file is ours alone.
     """
 
+    kind: ClassVar[Kind] = "rules"
     owner: str
     files: Files
     body: str = TOOLS
     head: str = ""
-    has_own_file: bool = False
-
-    @property
-    def kind(self) -> Kind:
-        """See `Part`."""
-        return "rules"
 
     def with_us(self, text: str, wanted: Wanted, *, name: str) -> str:
-        """See `Part`; the block of other clients gets our name and the words of this version."""
+        """Return the text with the block; a block of other clients gets our name and the words of this version.
+
+        Raises:
+            SettingsError: A block in the text has no end.
+        """
         newline = "\r\n" if "\r\n" in text else "\n"
         match = _found(text, name)
         if match is not None:
             names = [*_names(match), *([] if self.owner in _names(match) else [self.owner])]
             return text[: match.start()] + self._block(names, newline) + text[match.end() :]
-        if not text.strip(_EMPTY):
+        if not text.strip(BLANK):
             return (_MARK if text.startswith(_MARK) else "") + self.head + self._block([self.owner], newline)
         ended = text if text.endswith("\n") else text + newline
         return ended + newline + self._block([self.owner], newline)
 
     def without_us(self, text: str, *, original: str, name: str) -> str:
-        """See `Part`; the block stays while it names another client."""
+        """Return the text without the block, or with our name out of it while it names another client.
+
+        Raises:
+            SettingsError: A block in the text has no end.
+        """
         match = _found(text, name)
         if match is None or self.owner not in _names(match):
             return text
@@ -101,22 +103,26 @@ class RulesPart(Struct, frozen=True):
             return text[: match.start(1)] + ", ".join(names) + text[match.end(1) :]
         head = re.sub(r"(\n)\r?\n\Z", r"\1", text[: match.start()])
         left = head + text[match.end() :]
-        return "" if left.strip(_EMPTY) == self.head.strip() else left
+        return "" if left.strip(BLANK) == self.head.strip() else left
 
     def found_in(self, text: str, *, name: str) -> list[RegisteredCommand]:
-        """See `Part`."""
+        """Return one command without words if the block names our client, or nothing.
+
+        Raises:
+            SettingsError: A block in the text has no end.
+        """
         match = _found(text, name)
         return [RegisteredCommand("")] if match is not None and self.owner in _names(match) else []
 
     def outdated(self, text: str, present: list[RegisteredCommand]) -> str:
-        """See `Part`."""
+        """Return that the instruction is of another version, in words; empty for the one of this version."""
         match = _found(text, "")
         is_current = match is not None and match[2].splitlines() == self.body.splitlines()
         return "" if is_current else "the instruction is not the one of this version"
 
     def is_left_empty(self, text: str) -> bool:
-        """See `Part`."""
-        return not text.strip(_EMPTY)
+        """Return whether nothing is in the text."""
+        return not text.strip(BLANK)
 
     def _block(self, names: Sequence[str], newline: str) -> str:
         """Return the block with its marks."""

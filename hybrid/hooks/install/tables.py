@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from hybrid.hooks.install.jsonc import is_list, is_object
-from hybrid.hooks.install.parts import SettingsError
+from hybrid.hooks.install.parts import BLANK, SettingsError
 
 _MARK = "\ufeff"
 _MAX_LINES = 200
 """Lines that an entry of ours may have, with what a client or a person added to it."""
-_BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 
 
 def loads(text: str, form: str, name: str) -> dict[str, Any]:
@@ -31,9 +30,13 @@ def loads(text: str, form: str, name: str) -> dict[str, Any]:
     Raises:
         SettingsError: The text does not parse, or holds no table.
     """
+    import tomli
+    import yaml
+
+    text = text.removeprefix(_MARK)
     try:
-        value = _parsed(text, form)
-    except (ValueError, RecursionError) as error:
+        value: object = tomli.loads(text.replace("\r\n", "\n")) if form == "toml" else yaml.safe_load(text)
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
         reason = str(error).split("\n")[0]
         raise SettingsError(f"{name} is not changed, for it does not parse ({reason}): repair it first") from error
     if value is None:
@@ -43,12 +46,12 @@ def loads(text: str, form: str, name: str) -> dict[str, Any]:
     return value
 
 
-def with_entry(text: str, keys: Sequence[str], entry: Mapping[str, Any], *, form: str, name: str) -> str:
+def with_entry(text: str, keys: tuple[str, str], entry: Mapping[str, Any], *, form: str, name: str) -> str:
     """Return the text with an entry at the place that the keys lead to; one that stands there is replaced.
 
     Args:
         text: The whole text.
-        keys: Where the entry stands: two keys or more for TOML, two for YAML.
+        keys: The key of the table around the entry, and that of the entry; both are words without signs.
         entry: The entry; its values are texts, lists of texts, numbers and booleans.
         form: `toml` or `yaml`.
         name: Name of the file, for messages.
@@ -56,7 +59,9 @@ def with_entry(text: str, keys: Sequence[str], entry: Mapping[str, Any], *, form
     Raises:
         SettingsError: The text keeps the entry, or the table around it, in a form that is not changed by lines.
     """
-    wanted = _set(loads(text, form, name), keys, entry)
+    value = loads(text, form, name)
+    entries: dict[str, Any] = value.get(keys[0]) or {}
+    wanted = {**value, keys[0]: {**entries, keys[1]: entry}}
     span = _span(text, keys, form)
     newline = "\r\n" if "\r\n" in text else "\n"
     if span is not None:
@@ -74,7 +79,7 @@ def with_entry(text: str, keys: Sequence[str], entry: Mapping[str, Any], *, form
     return new
 
 
-def without_entry(text: str, keys: Sequence[str], *, original: str, form: str, name: str) -> str:
+def without_entry(text: str, keys: tuple[str, str], *, original: str, form: str, name: str) -> str:
     """Return the text without an entry, and without the key around it that this leaves empty and we made.
 
     Args:
@@ -95,54 +100,19 @@ def without_entry(text: str, keys: Sequence[str], *, original: str, form: str, n
     if form == "toml":
         # The blank line that we set before our table.
         head = re.sub(r"(\n)\r?\n\Z", r"\1", head)
-        return "" if not (head + tail).strip(f"{_MARK} \t\r\n") else head + tail
+        return "" if not (head + tail).strip(BLANK) else head + tail
     had_key = keys[0] in (_read(original, form) or {})
     if not had_key and not (_read(head + tail, form) or {}).get(keys[0]):
         head = re.sub(rf"^{re.escape(keys[0])}:[ \t]*\r?\n\Z", "", head, flags=re.MULTILINE)
     return head + tail
 
 
-def _parsed(text: str, form: str) -> object:
-    """Return what a text holds.
-
-    Raises:
-        ValueError: The text does not parse.
-    """
-    if form == "toml":
-        import tomli
-
-        return tomli.loads(text.removeprefix(_MARK).replace("\r\n", "\n"))
-    import yaml
-
-    try:
-        return yaml.safe_load(text.removeprefix(_MARK))
-    except yaml.YAMLError as error:
-        raise ValueError(str(error).split("\n")[0]) from error
-
-
 def _read(text: str, form: str) -> dict[str, Any] | None:
     """Return the table of a text; None for a text that does not parse or holds none."""
     try:
-        value = _parsed(text, form)
-    except (ValueError, RecursionError):
+        return loads(text, form, "")
+    except SettingsError:
         return None
-    return value if is_object(value) else {} if value is None else None
-
-
-def _set(value: Mapping[str, Any], keys: Sequence[str], entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table in which the keys lead to the entry."""
-    if not keys:
-        return dict(entry)
-    inner: object = value.get(keys[0])
-    return {**value, keys[0]: _set(inner if is_object(inner) else {}, keys[1:], entry)}
-
-
-def _unset(value: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    """Return a table without what the keys lead to; tables that this empties stay."""
-    if len(keys) == 1:
-        return {key: part for key, part in value.items() if key != keys[0]}
-    inner: object = value.get(keys[0])
-    return {**value, keys[0]: _unset(inner, keys[1:])} if is_object(inner) else dict(value)
 
 
 def _bare(value: object) -> object:
@@ -153,18 +123,17 @@ def _bare(value: object) -> object:
     return {key: part for key, part in parts.items() if part not in ({}, None)}
 
 
-def _span(text: str, keys: Sequence[str], form: str) -> tuple[int, int] | None:
+def _span(text: str, keys: tuple[str, str], form: str) -> tuple[int, int] | None:
     """Return the positions of the lines of an entry: the shortest run of lines without which only the entry is missing.
 
     None when the entry is not there, or does not stand in lines of its own.
     """
-    value = _read(text, form)
-    if value is None:
+    value = _read(text, form) or {}
+    entries: object = value.get(keys[0])
+    if not is_object(entries) or keys[1] not in entries:
         return None
-    wanted = _bare(_unset(value, keys))
-    if wanted == _bare(value):
-        return None
-    begins = _begins(text)
+    wanted = _bare({**value, keys[0]: {key: part for key, part in entries.items() if key != keys[1]}})
+    begins = [match.start() for match in re.finditer(r"^", text, re.MULTILINE)]
     first = _first_line(keys, form)
     for index, start in enumerate(begins):
         if not first.match(text, start):
@@ -176,13 +145,7 @@ def _span(text: str, keys: Sequence[str], form: str) -> tuple[int, int] | None:
     return None
 
 
-def _begins(text: str) -> list[int]:
-    """Return the positions at which lines begin."""
-    starts = [0, *(match.end() for match in re.finditer("\n", text))]
-    return [start for start in starts if start < len(text)]
-
-
-def _first_line(keys: Sequence[str], form: str) -> re.Pattern[str]:
+def _first_line(keys: tuple[str, str], form: str) -> re.Pattern[str]:
     """Return the pattern of the first line of an entry; sub-tables of TOML come after it."""
     quoted = [f"[\"']?{re.escape(key)}[\"']?" for key in keys]
     if form == "toml":
@@ -207,16 +170,15 @@ def _with_values(lines: str, entry: Mapping[str, Any], form: str) -> str:
 
 def _ended(text: str, newline: str) -> str:
     """Return a text with an end of its last line and a blank line, where it holds anything."""
-    if not text.strip(f"{_MARK} \t\r\n"):
+    if not text.strip(BLANK):
         return text
     return text + ("" if text.endswith("\n") else newline) + newline
 
 
-def _shown(keys: Sequence[str], entry: Mapping[str, Any], form: str, *, indent: str, newline: str) -> str:
+def _shown(keys: tuple[str, str], entry: Mapping[str, Any], form: str, *, indent: str, newline: str) -> str:
     """Return the lines of an entry."""
     if form == "toml":
-        head = ".".join(key if _BARE.match(key) else json.dumps(key, ensure_ascii=False) for key in keys)
-        lines = [f"{indent}[{head}]", *(f"{indent}{key} = {_value(value)}" for key, value in entry.items())]
+        lines = [f"{indent}[{'.'.join(keys)}]", *(f"{indent}{key} = {_value(value)}" for key, value in entry.items())]
     else:
         lines = [f"{indent}{keys[-1]}:", *(f"{indent}  {key}: {_value(value)}" for key, value in entry.items())]
     return "".join(line + newline for line in lines)
@@ -230,7 +192,7 @@ def _value(value: object) -> str:
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _with_yaml(text: str, keys: Sequence[str], entry: Mapping[str, Any], newline: str) -> str:
+def _with_yaml(text: str, keys: tuple[str, str], entry: Mapping[str, Any], newline: str) -> str:
     """Return a YAML text with the entry as the first of its map, which is made at the end where it is missing."""
     key = re.compile(rf"^{re.escape(keys[0])}:[ \t]*(?:#[^\r\n]*)?(?:\r?\n|\Z)", re.MULTILINE)
     match = key.search(text.removeprefix(_MARK))

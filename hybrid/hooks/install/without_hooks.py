@@ -73,7 +73,6 @@ CURSOR = Client(
         "cursor",
         _in_project(".cursor/rules/hybrid.mdc"),
         head="---\ndescription: When to use the tools of hybrid\nalwaysApply: true\n---\n\n",
-        has_own_file=True,
     ),
 )
 
@@ -88,7 +87,7 @@ VSCODE = Client(
     name="vscode",
     label="VS Code",
     server=ServerPart(
-        "vscode", Files(_CODE, {"user": "mcp.json", "project": ".vscode/mcp.json"}), servers.stdio, at=("servers",)
+        "vscode", Files(_CODE, {"user": "mcp.json", "project": ".vscode/mcp.json"}), servers.stdio, at="servers"
     ),
     rules=RulesPart("vscode", _in_project(AGENTS)),
 )
@@ -127,7 +126,7 @@ ROO = Client(
         ),
         servers.plain,
     ),
-    rules=RulesPart("roo", _in_both(".roo", "rules/hybrid.md"), has_own_file=True),
+    rules=RulesPart("roo", _in_both(".roo", "rules/hybrid.md")),
 )
 
 KILO = Client(
@@ -137,8 +136,7 @@ KILO = Client(
         "kilo",
         Files(_CONFIG, {"user": "kilo/kilo.jsonc|kilo/kilo.json", "project": "kilo.jsonc|kilo.json|.kilo/kilo.jsonc"}),
         servers.opencode,
-        at=("mcp",),
-        stamps=("$schema",),
+        at="mcp",
     ),
     rules=RulesPart("kilo", Files(_CONFIG, {"user": f"kilo/{AGENTS}", "project": AGENTS})),
 )
@@ -153,7 +151,7 @@ ZED = Client(
             {"user": "zed/settings.json", "project": ".zed/settings.json"},
         ),
         _zed,
-        at=("context_servers",),
+        at="context_servers",
     ),
     rules=RulesPart("zed", _in_project(AGENTS)),
 )
@@ -162,7 +160,7 @@ KIRO = Client(
     name="kiro",
     label="Kiro",
     server=ServerPart("kiro", _in_both(".kiro", "settings/mcp.json"), servers.plain),
-    rules=RulesPart("kiro", _in_both(".kiro", "steering/hybrid.md"), has_own_file=True),
+    rules=RulesPart("kiro", _in_both(".kiro", "steering/hybrid.md")),
 )
 
 FACTORY = Client(
@@ -179,7 +177,7 @@ AMP = Client(
         "amp",
         Files(_CONFIG, {"user": "amp/settings.json", "project": ".amp/settings.json"}),
         servers.plain,
-        at=("amp.mcpServers",),
+        at="amp.mcpServers",
         project_remark="Amp asks before it starts a server of a project",
     ),
     rules=RulesPart("amp", Files(_CONFIG, {"user": f"amp/{AGENTS}", "project": AGENTS})),
@@ -189,7 +187,7 @@ GOOSE = Client(
     name="goose",
     label="Goose",
     server=ServerPart(
-        "goose", Files(_GOOSE, {"user": "config.yaml"}), _goose, at=("extensions",), form="yaml", usual=("timeout",)
+        "goose", Files(_GOOSE, {"user": "config.yaml"}), _goose, at="extensions", form="yaml", usual=("timeout",)
     ),
     rules=RulesPart("goose", Files(_GOOSE, {"user": ".goosehints", "project": AGENTS})),
 )
@@ -212,8 +210,8 @@ JUNIE = Client(
 CONTINUE = Client(
     name="continue",
     label="Continue",
-    server=ServerPart("continue", _in_both(".continue", "mcpServers/hybrid.json"), servers.plain, has_own_file=True),
-    rules=RulesPart("continue", _in_both(".continue", "rules/hybrid.md"), has_own_file=True),
+    server=ServerPart("continue", _in_both(".continue", "mcpServers/hybrid.json"), servers.plain),
+    rules=RulesPart("continue", _in_both(".continue", "rules/hybrid.md")),
     remarks=("its command `cn` takes servers from ~/.continue/config.yaml alone, where you add ours: docs/clients.md",),
 )
 """Reads files of servers in the form of other clients from a folder of its own."""
@@ -225,8 +223,7 @@ CRUSH = Client(
         "crush",
         Files(_CONFIG, {"user": "crush/crush.json", "project": "crush.json|.crush.json"}),
         servers.stdio,
-        at=("mcp",),
-        stamps=("$schema",),
+        at="mcp",
     ),
     rules=RulesPart("crush", Files(_CONFIG, {"user": "crush/CRUSH.md", "project": AGENTS})),
 )

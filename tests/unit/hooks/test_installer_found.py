@@ -1,3 +1,5 @@
+"""Where hybrid and the systems that it replaces are registered, and the commands that clients run."""
+
 from __future__ import annotations
 
 import json
@@ -9,12 +11,13 @@ import pytest
 
 from hybrid.hooks.install import found
 from hybrid.hooks.install.clients import CLIENTS
-from hybrid.hooks.install.command import Launcher, as_line, as_words, is_ours, program_of
+from hybrid.hooks.install.command import Launcher, as_line, as_words, program_of
 from hybrid.hooks.install.foreign import find_foreign
 from hybrid.hooks.install.found import doubled, find_installs, unreadable
 from hybrid.hooks.install.merge import HookPart
 from hybrid.hooks.install.parts import SettingsRoots, Wanted
 from tests.support.builders import write_files
+from tests.support.cases import Case, cases
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,78 +30,37 @@ def _settings(*commands: object) -> str:
 
 
 @pytest.mark.parametrize(
-    ("platform", "shell", "program", "expected"),
+    ("shell", "program", "expected"),
     [
-        ("linux", "cmd", "/a b/python", "'/a b/python' -I hook run --client codex --event Stop 2>/dev/null || true"),
-        (
-            "linux",
-            "cmd",
-            "/v/it's/python",
-            "'/v/it'\"'\"'s/python' -I hook run --client codex --event Stop 2>/dev/null || true",
-        ),
-        (
-            "win32",
-            "cmd",
-            "C:\\a b\\python.exe",
-            '"C:\\a b\\python.exe" -I hook run --client codex --event Stop 2>nul || exit /b 0',
-        ),
-        (
-            "win32",
-            "powershell",
-            "C:\\a b\\p.exe",
-            "try { & 'C:\\a b\\p.exe' -I hook run --client codex --event Stop 2>$null } catch { }; exit 0",
-        ),
-        (
-            "win32",
-            "powershell",
-            "C:\\a\\p.exe",
-            "try { C:\\a\\p.exe -I hook run --client codex --event Stop 2>$null } catch { }; exit 0",
-        ),
+        ("sh", "/a b/python", "'/a b/python' {} 2>/dev/null || true"),
+        ("sh", "/v/it's/python", "'/v/it'\"'\"'s/python' {} 2>/dev/null || true"),
+        ("cmd", "C:\\a b\\python.exe", '"C:\\a b\\python.exe" {} 2>nul || exit /b 0'),
+        ("powershell", "C:\\a b\\p.exe", "try {{ & 'C:\\a b\\p.exe' {} 2>$null }} catch {{ }}; exit 0"),
+        ("powershell", "C:\\a\\p.exe", "try {{ C:\\a\\p.exe {} 2>$null }} catch {{ }}; exit 0"),
     ],
 )
-def test_a_line_is_quoted_for_its_shell(platform: str, shell: str, program: str, expected: str) -> None:
-    """Spaces and quotes in the path of the interpreter survive each platform's shell."""
-    launcher = Launcher((program, "-I"), platform)
+def test_a_line_is_quoted_for_its_shell(shell: str, program: str, expected: str) -> None:
+    """Spaces and quotes in the path of the interpreter survive each platform's shell; the program is told again."""
+    line = as_line(
+        Launcher((program, "-I"), "linux" if shell == "sh" else "win32"),
+        client="codex",
+        event="Stop",
+        windows_shell=shell,
+    )
 
-    assert expected == as_line(launcher, client="codex", event="Stop", windows_shell=shell)
-
-
-@pytest.mark.parametrize(
-    ("handler", "expected"),
-    [
-        (_OURS, True),
-        (
-            {"command": "/v/python", "args": ["-I", "/x/hybrid/entry.py", "hook", "run", "--client", "claude"]},
-            True,
-        ),
-        ({"exec": "C:\\py.exe", "args": ["C:\\hybrid\\hooks\\entry.py", "hook", "run", "--client", "copilot"]}, True),
-        ({"bash": "hybrid hook run --client copilot --event Stop"}, True),
-        ({"command": '"/a b/hybrid" hook inject-context --client claude'}, True),
-        ({"command": "FOO=1 python -m hybrid hook inject-context"}, True),
-        ({"command": "other hook run --client claude"}, False),
-        ({"command": "echo hybrid"}, False),
-        ({"command": "C:\\v\\Scripts\\hybrid.exe hook run --client claude"}, True),
-        ({"command": "(cd /x;hybrid hook run --client claude)"}, True),
-        ({"command": "hybrid-search hook run --client x"}, False),
-        ({"command": "/opt/my-hybrid/tool hook run --client x"}, False),
-        ({"command": "tool --note 'as hybrid does' hook run --client x"}, False),
-        ({"command": "echo done # was: hybrid hook run --client claude"}, False),
-        ({"command": None, "args": 3}, False),
-        ("hybrid hook run --client claude", False),
-    ],
-)
-def test_our_commands_are_known_in_every_form(handler: object, expected: bool) -> None:
-    """Today's forms, wrapped ones and the older one are ours; others that share a word are not."""
-    assert expected is is_ours(handler)
+    assert expected.format("-I hook run --client codex --event Stop") == line
+    assert program == program_of({"command": line})
 
 
-def test_the_program_of_a_line_is_told() -> None:
-    """Quoted paths of both platforms."""
-    lines = ("'/a b/python' -I x", '"C:\\a b\\p.exe" -I x', "& 'C:\\a b\\p.exe' -I", "hybrid hook run")
+@cases("installers/commands.txt")
+def test_a_command_is_known(tmp_path: Path, case: Case) -> None:
+    """Ours in every form, and the systems that we replace; what only sounds alike is nobody's."""
+    write_files(tmp_path, {".claude/settings.json": _settings({"type": "command", "command": case.text})})
+    roots = SettingsRoots(tmp_path, None, {"PATH": ""})
 
-    assert ["/a b/python", "C:\\a b\\p.exe", "C:\\a b\\p.exe", "hybrid"] == [
-        program_of({"command": line}) for line in lines
-    ]
+    owners = [*("hybrid" for _ in find_installs(roots)), *(each.system for each in find_foreign(roots))]
+
+    assert [case.expected] == (owners or ["nobody"])
 
 
 def test_every_place_is_found_and_doubles_are_told(tmp_path: Path) -> None:
@@ -151,31 +113,6 @@ def test_files_that_are_only_looked_at_are_found(tmp_path: Path, monkeypatch: py
     ]
     assert installs[0].removal == f"take it out of {user / '.codex' / 'config.toml'} by hand"
     assert [(managed, "allowManagedHooksOnly")] == found.switched_off(SettingsRoots(user, None, {}))
-
-
-@pytest.mark.parametrize(
-    ("command", "expected"),
-    [
-        ("~/.config/claude-recall/hooks/inject.sh", ["claude-recall"]),
-        ("bash ~/.claude/hooks/smart-inject-hook.sh", ["claude-recall"]),
-        ("bun ~/.claude/plugins/claude-mem/scripts/worker.cjs", ["claude-mem"]),
-        ("lore resume --quiet", ["lore"]),
-        ("/home/me/.local/share/lore/hooks/session.sh", ["lore"]),
-        ("python tools/semantic-search/hook.py", ["code context"]),
-        ("python .claude/hooks/inject_context.py", ["code context"]),
-        ("bobbin hook prime-context", ["bobbin"]),
-        ("/home/me/.cargo/bin/bobbin hook inject-context", ["bobbin"]),
-        ("bobbin status", []),
-        ("folklore run", []),
-        ("prettier --write explore.ts", []),
-        ("hybrid hook inject-context", []),
-    ],
-)
-def test_replaced_systems_are_known_by_their_commands(tmp_path: Path, command: str, expected: list[str]) -> None:
-    """Each is named; what only sounds alike, and our own, is left out."""
-    write_files(tmp_path, {".claude/settings.json": _settings({"type": "command", "command": command})})
-
-    assert expected == [each.system for each in find_foreign(SettingsRoots(tmp_path, None, {}))]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the shell of POSIX stands in the command")
