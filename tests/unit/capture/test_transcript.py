@@ -106,10 +106,11 @@ def test_half_written_line_waits(tmp_path: Path) -> None:
     assert ["zwölf"] == said(path, whole)
 
 
-def test_file_with_a_half_line_only(tmp_path: Path) -> None:
-    """Nothing is read and the offset stays at the beginning."""
+@pytest.mark.parametrize("data", [b"", b'{"type": "assistant", "mess'], ids=["empty", "half a line"])
+def test_a_file_without_a_whole_line_says_nothing(tmp_path: Path, data: bytes) -> None:
+    """The offset stays at the beginning, and the next call begins there."""
     path = tmp_path / "s.jsonl"
-    path.write_bytes(b'{"type": "assistant", "mess')
+    path.write_bytes(data)
 
     assert ((), 0) == agent_texts(path, 0)
     assert Exchange() == last_exchange(path)
@@ -127,15 +128,6 @@ def test_rewritten_file_counts_nothing_twice(tmp_path: Path) -> None:
 
         assert () == texts
         assert ["new"] == said(path, end)
-
-
-def test_resumed_session_starts_at_the_end(tmp_path: Path) -> None:
-    """From `end_offset` on only new texts are read."""
-    path = written(tmp_path / "s.jsonl", [claude("old")])
-    offset = end_offset(path)
-    add(path, (json.dumps(claude("new")) + "\n").encode())
-
-    assert ["new"] == said(path, offset)
 
 
 def test_of_a_long_file_the_newest_part_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,15 +183,6 @@ def test_what_is_no_file_gives_nothing(tmp_path: Path) -> None:
         assert ((), 7) == agent_texts(path, 7)
         assert 0 == end_offset(path)
         assert Exchange() == last_exchange(path)
-
-
-def test_empty_file(tmp_path: Path) -> None:
-    """Nothing was said, and the next call begins at 0."""
-    path = tmp_path / "s.jsonl"
-    path.touch()
-
-    assert ((), 0) == agent_texts(path, 0)
-    assert Exchange() == last_exchange(path)
 
 
 def document(messages: list[dict[str, Any]]) -> str:

@@ -101,31 +101,11 @@ def test_the_first_prompt_of_gemini_loses_the_context_of_the_session_start():
     assert CleanedPrompt("How does the payment client retry?") == clean(prompt)
 
 
-@pytest.mark.parametrize(
-    "section",
-    [
-        "<system-reminder>\nRun the tests.\n</system-reminder>",
-        "<system-reminder>[no-hybrid]</system-reminder>",
-        "<local-command-stdout>ok</local-command-stdout>",
-        "<bash-input>ls</bash-input><bash-stdout>a.py</bash-stdout><bash-stderr></bash-stderr>",
-        "[Request interrupted by user]",
-    ],
-)
-def test_a_question_behind_closed_sections_is_human(section: str):
-    """Whether a prompt is machine-made is judged by what is left without the closed sections at its beginning."""
-    assert CleanedPrompt("And more?") == clean(f"{section}\nAnd more?")
-
-
 def test_a_report_keeps_its_headings_and_elements():
     """An agent's report is no prompt that a client wrapped."""
     report = "## Open files\n- a.py\n\nNone is closed.\n<file_content>x</file_content>"
 
     assert CleanedPrompt(report) == clean(report, is_report=True)
-
-
-def test_a_prompt_about_a_machine_made_form_is_human():
-    """Only the beginning counts: a question that mentions the form was typed."""
-    assert not clean("why is <task-notification> sent twice by the scheduler?").is_machine_made
 
 
 def test_a_task_notification_with_a_result_is_a_subagent_report():
