@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,13 +15,23 @@ from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.types import HookEvent
 from hybrid.upkeep.indexing import reindex
 from hybrid.workspace import open_workspace
-from tests.gate.prompts import FITTING, PROJECT, UNFITTING
-from tests.gate.wrappings import REQUESTS, WRAPPINGS
+from tests.support.cases import cases, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from hybrid.answer.turn import Decision
+    from tests.support.cases import Case
+
+PROJECT = Path(__file__).parents[1] / "fixtures" / "gate" / "project"
+REQUESTS = (
+    "add a max delay setting to the exponential backoff of the carrier client",
+    "the circuit breaker never closes again after a carrier time-out",
+    "how does the rate limit refill the token bucket of a shop?",
+    "which postcodes count as islands for the surcharge?",
+    "verify the webhook signature before the payload is parsed",
+)
+"""Requests to the project that open the gate alone."""
 
 NOT_FOUND = {
     "teh geocoder asks": "three of its words are slips, and the model knows none of them",
@@ -53,14 +64,18 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Decision]:
     return decision
 
 
-def expected_to_fail(text: str, known: dict[str, str]) -> list[pytest.MarkDecorator]:
-    """What the shipped model does not manage yet, by name: when it learns it, the test says so."""
-    return [pytest.mark.xfail(reason=why, strict=True) for begin, why in known.items() if text.startswith(begin)]
+def prompts(file: str, known: dict[str, str]) -> pytest.MarkDecorator:
+    """Give a test each prompt of a file; what the shipped model does not manage yet is expected to fail, by its beginning."""
+    rows = []
+    for case in read(file):
+        marks = [
+            pytest.mark.xfail(reason=why, strict=True) for begin, why in known.items() if case.text.startswith(begin)
+        ]
+        rows.append(pytest.param(case.text, marks=marks, id=case.text[:40]))
+    return pytest.mark.parametrize("prompt", rows)
 
 
-@pytest.mark.parametrize(
-    "prompt", [pytest.param(text, marks=expected_to_fail(text, NOT_FOUND), id=text[:40]) for text, _ in FITTING]
-)
+@prompts("gate/fitting.txt", NOT_FOUND)
 def test_a_fitting_prompt_opens(ask: Callable[[str], Decision], prompt: str):
     """Whatever is said around it."""
     decision = ask(prompt)
@@ -68,9 +83,7 @@ def test_a_fitting_prompt_opens(ask: Callable[[str], Decision], prompt: str):
     assert decision.is_injected, (decision.reason, decision.verdict)
 
 
-@pytest.mark.parametrize(
-    "prompt", [pytest.param(text, marks=expected_to_fail(text, NOT_TOLD_APART), id=text[:40]) for text in UNFITTING]
-)
+@prompts("gate/unfitting.txt", NOT_TOLD_APART)
 def test_an_unfitting_prompt_stays_silent(ask: Callable[[str], Decision], prompt: str):
     """However long it is, and whatever words it shares with the project."""
     decision = ask(prompt)
@@ -88,18 +101,19 @@ def test_a_part_of_the_project_is_found_whoever_owns_it(ask: Callable[[str], Dec
     assert decision.is_injected, (decision.reason, decision.verdict)
 
 
-@pytest.mark.parametrize(("name", "wrapping"), WRAPPINGS.items(), ids=list(WRAPPINGS))
-def test_what_opens_alone_opens_in_any_wrapping(ask: Callable[[str], Decision], name: str, wrapping: str):
+@cases("gate/wrappings.txt")
+def test_what_opens_alone_opens_in_any_wrapping(ask: Callable[[str], Decision], case: Case):
     """Politeness, greetings, deadlines, wishes about style and stories silence nothing."""
-    silenced = [request for request in REQUESTS if not ask(wrapping.format(request)).is_injected]
+    silenced = [request for request in REQUESTS if not ask(case.text.format(request)).is_injected]
 
     assert all(ask(request).is_injected for request in REQUESTS)
-    assert silenced == [], name
+    assert [] == silenced
 
 
 def test_a_story_is_left_out_of_the_search(ask: Callable[[str], Decision]):
     """What opened the gate is what is searched for."""
-    alone, wrapped = ask(REQUESTS[0]), ask(WRAPPINGS["story"].format(REQUESTS[0]))
+    (story,) = (case.text for case in read("gate/wrappings.txt") if case.name == "story")
+    alone, wrapped = ask(REQUESTS[0]), ask(story.format(REQUESTS[0]))
 
     assert alone.searched is not None
     assert wrapped.searched is not None

@@ -1,24 +1,30 @@
 """The rules that need no index, over prompts as people write them."""
 
-import pytest
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from hybrid.prompting.clean import clean
 from hybrid.prompting.rules import PromptVerdict, prompt_verdict
-from tests.gate.prompts import FITTING, PROJECT, UNFITTING
+from tests.gate.test_decisions import PROJECT
+from tests.support.cases import cases, read
+
+if TYPE_CHECKING:
+    from tests.support.cases import Case
 
 
-@pytest.mark.parametrize("prompt", [text for text, _ in FITTING], ids=[text[:40] for text, _ in FITTING])
-def test_no_prompt_that_fits_is_silenced_by_the_rules(prompt: str):
+@cases("gate/fitting.txt")
+def test_no_prompt_that_fits_is_silenced_by_the_rules(case: Case):
     """Politeness, a greeting, a deadline, a request about style or the length never keep a prompt from being searched."""
-    assert PromptVerdict(True, "search") == prompt_verdict(clean(prompt), min_prompt_length=20)
+    assert PromptVerdict(True, "search") == prompt_verdict(clean(case.text), min_prompt_length=20)
 
 
 def test_the_prompts_cover_what_people_write():
     """Thirty prompts each way without a repetition, from six to three hundred words, six of the fitting ones long."""
-    lengths = [len(text.split()) for text, _ in FITTING]
-    texts = {*UNFITTING, *(text for text, _ in FITTING)}
+    fitting, unfitting = read("gate/fitting.txt"), read("gate/unfitting.txt")
+    lengths = [len(case.text.split()) for case in fitting]
 
-    assert (30, 30, 60) == (len(FITTING), len(UNFITTING), len(texts))
+    assert (30, 30, 60) == (len(fitting), len(unfitting), len({case.text for case in fitting + unfitting}))
     assert 6 == min(lengths)
     assert max(lengths) <= 300
     assert sum(length >= 150 for length in lengths) >= 6
@@ -26,4 +32,4 @@ def test_the_prompts_cover_what_people_write():
 
 def test_every_fitting_prompt_names_a_file_of_the_project():
     """What should be found exists."""
-    assert [] == [path for _, path in FITTING if not (PROJECT / path).is_file()]
+    assert [] == [case.expected for case in read("gate/fitting.txt") if not (PROJECT / str(case.expected)).is_file()]

@@ -1,4 +1,7 @@
-"""The typed text decides; the text that an editor or a client puts around it does not."""
+"""The typed text decides; the text that an editor or a client puts around it does not.
+
+What clients put around it stands in `tests/cases/prompting/wrapped.txt`.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,7 @@ OPENED = (
     "<ide_opened_file>The user opened the file src/users/store.py in the IDE. "
     "This may or may not be related to the current task.</ide_opened_file>\n"
 )
-SELECTED = "<ide_selection>The user selected these lines from src/users/store.py:\nclass UserStore:\n</ide_selection>\n"
-CODEX = "# Context from my IDE setup:\n\n## Active file: src/users/store.py\n\n## My request for Codex:\n"
 REMINDER = "<system-reminder>\nRun the tests before you commit.\n</system-reminder>\n"
-BEFORE = pytest.mark.parametrize(
-    "before", [OPENED, SELECTED, CODEX, REMINDER], ids=["opened", "selected", "codex", "reminder"]
-)
 
 
 @pytest.fixture
@@ -33,25 +31,22 @@ def shop(tmp_path: Path) -> Shop:
     return new_shop(tmp_path)
 
 
-@BEFORE
-def test_a_wrapped_question_is_answered_as_a_plain_one(shop: Shop, before: str) -> None:
+def test_a_wrapped_question_is_answered_as_a_plain_one(shop: Shop) -> None:
     """The open file won over the question, and a leading reminder silenced it."""
     plain = shop.hook(QUESTION, session="plain")
 
     assert "src/payments/client.py" in plain
-    assert plain == shop.hook(before + QUESTION, session="wrapped")
+    assert plain == shop.hook(OPENED + QUESTION, session="wrapped")
 
 
-@BEFORE
-def test_wrapped_small_talk_is_as_silent_as_plain(shop: Shop, before: str) -> None:
+def test_wrapped_small_talk_is_as_silent_as_plain(shop: Shop) -> None:
     """The open file opened the gate for `thanks`, and the agent got its text once more."""
-    assert "" == shop.hook(before + "thanks, that works", HYBRID_HOOKS_GATE_THRESHOLD="-1")
+    assert "" == shop.hook(OPENED + "thanks, that works", HYBRID_HOOKS_GATE_THRESHOLD="-1")
 
 
-@BEFORE
-def test_a_wrapped_lesson_is_recorded(shop: Shop, before: str) -> None:
+def test_a_wrapped_lesson_is_recorded(shop: Shop) -> None:
     """A lesson that was typed behind a reminder was lost."""
-    reply = _tell(shop, "UserPromptSubmit", prompt=f"{before}LESSON: Keep the registry small - it has ten classes")
+    reply = _tell(shop, "UserPromptSubmit", prompt=f"{REMINDER}LESSON: Keep the registry small - it has ten classes")
 
     assert "LESSON RECORDED: [L001] Keep the registry small" == json.loads(reply)["systemMessage"]
 
@@ -84,10 +79,9 @@ def test_a_quoted_tag_begins_no_section(shop: Shop) -> None:
     assert logged.startswith("Where is `<ide_selection>` used by the payment client?")
 
 
-@BEFORE
-def test_log_and_memory_keep_what_was_typed(shop: Shop, before: str) -> None:
+def test_log_and_memory_keep_what_was_typed(shop: Shop) -> None:
     """Sessions were called `<ide_opened_file>…` in the memory, and were given again under that title."""
-    shop.hook(before + QUESTION)
+    shop.hook(OPENED + QUESTION)
     _tell(
         shop,
         "Stop",

@@ -30,7 +30,9 @@ class Case(NamedTuple):
 def read(file: str) -> list[Case]:
     """Return the cases of a file below `tests/cases`, in order."""
     lines, *blocks = re.split(r"^===(?=[ \n])", (CASES / file).read_text(encoding="utf-8"), flags=re.MULTILINE)
-    parted = [re.split(r"[ \t]+==>(?:[ \t]+|$)", line) for line in lines.split("\n") if line and line[0] != "#"]
+    parted = [
+        re.split(r"[ \t]+==>(?:[ \t]+|$)", line) for line in lines.split("\n") if line and not line.startswith("# ")
+    ]
     found = [_case(given, given, *expected) for given, *expected in parted]
     for block in blocks:
         name, _, body = block.partition("\n")

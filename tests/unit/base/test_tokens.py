@@ -1,111 +1,41 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.base.tokens import FUNCTION_WORDS, part_terms, query_tokens, stem, term_counts, term_spans, tokens
+from tests.support.cases import cases
+
+if TYPE_CHECKING:
+    from tests.support.cases import Case
 
 
-@pytest.mark.parametrize(
-    ("word", "expected"),
-    [
-        ("retries", "retri"),
-        ("retry", "retri"),
-        ("retrying", "retri"),
-        ("retried", "retri"),
-        ("classes", "class"),
-        ("boxes", "box"),
-        ("matches", "match"),
-        ("status", "status"),
-        ("analysis", "analysis"),
-        ("stopped", "stop"),
-        ("calling", "call"),
-        ("parsing", "pars"),
-        ("parse", "pars"),
-        ("string", "string"),
-        ("bus", "bus"),
-        ("ids", "ids"),
-        ("größen", "größen"),
-        ("utf8s", "utf8s"),
-    ],
-)
-def test_stem(word: str, expected: str) -> None:
-    """Forms of one word meet in one stem; short, non-English and mixed words stay."""
-
-    assert expected == stem(word)
+@cases("tokens/stems.txt")
+def test_stem(case: Case) -> None:
+    """Forms of one word meet in one stem."""
+    assert case.expected == stem(case.text)
 
 
-@pytest.mark.parametrize(
-    ("word", "expected"),
-    [
-        ("retryCount", ["retrycount", "retri", "count"]),
-        ("RetryCount", ["retrycount", "retri", "count"]),
-        ("retry_count", ["retry_count", "retri", "count"]),
-        ("RETRY_COUNT", ["retry_count", "retri", "count"]),
-        ("HTTPServer", ["httpserver", "http", "server"]),
-        ("HTTPServer_v2", ["httpserver_v2", "http", "server", "v", "2"]),
-        ("__init__", ["init"]),
-        ("_private", ["privat"]),
-        ("sha256", ["sha256", "sha", "256"]),
-        ("x", ["x"]),
-        ("___", []),
-        ("retry", ["retri"]),
-    ],
-)
-def test_identifiers_give_the_whole_and_its_parts(word: str, expected: list[str]) -> None:
-    """A compound identifier gives itself and its parts, a simple one only its stem."""
-
-    assert expected == tokens(word)
+@cases("tokens/tokens.txt")
+def test_tokens(case: Case) -> None:
+    """Words, numbers and identifiers of all scripts."""
+    assert case.expected == " ".join(tokens(case.text))
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("4", ["4"]),
-        ("404 1_000", ["404", "1_000", "1", "000"]),
-        ("0x1f", ["0x1f", "0", "x", "1", "f"]),
-        ("٣٤", ["٣٤"]),
-    ],
-)
-def test_digits(text: str, expected: list[str]) -> None:
-    """Numbers are tokens, and parts of an identifier where letters and digits meet."""
-
-    assert expected == tokens(text)
+@cases("tokens/of_queries.txt")
+def test_function_words_are_dropped_from_queries(case: Case) -> None:
+    """Unless there is nothing else."""
+    assert case.expected == " ".join(query_tokens(case.text))
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Größe", ["größe"]),
-        ("größe_max", ["größe", "max", "größe_max"]),
-        ("naïve café", ["naïve", "café"]),
-        ("Привет_мир", ["привет", "мир", "привет_мир"]),
-    ],
-)
-def test_words_beyond_ascii(text: str, expected: list[str]) -> None:
-    """Words of other alphabets are lower-cased, and parted at underscores."""
-
-    assert expected == tokens(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("再試行", ["再試", "試行"]),
-        ("再", ["再"]),
-        ("支付，重试", ["支付", "重试"]),
-        ("retryCountを増やす", ["retrycount", "retri", "count", "を増", "増や", "やす"]),
-        ("walking日本", ["walk", "日本"]),
-        ("日本walking", ["日本", "walk"]),
-    ],
-)
-def test_scripts_without_spaces_give_pairs(text: str, expected: list[str]) -> None:
-    """Scripts written without spaces give overlapping pairs, and a word between them is a word of its own."""
-
-    assert expected == tokens(text)
+@cases("tokens/parts.txt")
+def test_parts_without_wholes(case: Case) -> None:
+    """The parts of compound identifiers stand without the whole of it."""
+    assert case.expected == " ".join(part_terms(case.text))
 
 
 def test_a_long_run_without_spaces_is_searchable_to_its_end() -> None:
@@ -118,22 +48,6 @@ def test_a_long_word_counts_by_its_beginning() -> None:
     """Of a word longer than 64 characters only the beginning counts."""
 
     assert tokens("a" * 64) == tokens("a" * 5000)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("how does the retry work", ["retri", "work"]),
-        ("Which USE index", ["index"]),
-        ("how is it", ["how", "is", "it"]),
-        ("", []),
-        ("?!", []),
-    ],
-)
-def test_function_words_are_dropped_from_queries(text: str, expected: list[str]) -> None:
-    """A query loses its function words, unless it has nothing else."""
-
-    assert expected == query_tokens(text)
 
 
 @given(st.text())
@@ -183,24 +97,6 @@ def test_a_megabyte_of_one_character_takes_linear_time(character: str) -> None:
     counted = term_counts(character * 1_000_000)
 
     assert sum(counted.values()) <= 1_000_000
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("HTTPServer_v2", ["http", "server", "v", "2"]),
-        ("retry_count retries", ["retri", "count", "retri"]),
-        ("plain", ["plain"]),
-        ("__init__", ["init"]),
-        ("größe_max", ["größe", "max"]),
-        ("__ +", []),
-        ("", []),
-    ],
-)
-def test_parts_without_wholes(text: str, expected: list[str]) -> None:
-    """The parts of compound identifiers stand without the whole of it."""
-
-    assert expected == part_terms(text)
 
 
 @given(st.text(max_size=40))

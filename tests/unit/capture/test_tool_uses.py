@@ -1,12 +1,19 @@
+from __future__ import annotations
+
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.capture.tools import MAX_JSON_BYTES, Edit, PathRoots, ToolCall, ToolUse, is_skipped, tool_use
+from tests.support.cases import cases
+from tests.support.uses import use_of
+
+if TYPE_CHECKING:
+    from tests.support.cases import Case
 
 HOOKS = Path(__file__).parents[2] / "fixtures" / "hooks"
 SKIPPED = ["TodoWrite", "LS"]
@@ -81,40 +88,18 @@ def test_a_failure_is_told_with_its_exit_code() -> None:
     assert "oops" in found.error
 
 
-@pytest.mark.parametrize(
-    ("tool", "given_", "kind"),
-    [
-        ("Edit", {"file_path": "/shop/a.py", "old_string": "x", "new_string": "y"}, "edit"),
-        ("replace", {"file_path": "/shop/a.py", "old_string": "x", "new_string": "y"}, "edit"),
-        ("str_replace_editor", {"command": "str_replace", "path": "a.py", "old_str": "x", "new_str": "y"}, "edit"),
-        ("edit", {"filePath": "/shop/a.py", "oldString": "x", "newString": "y"}, "edit"),
-        ("MultiEdit", {"file_path": "a.py", "edits": [{"old_string": "x", "new_string": "y"}]}, "edit"),
-        ("edit", json.dumps({"path": "/shop/a.py", "old_str": "x", "new_str": "y"}), "edit"),
-        ("apply_patch", {"input": "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** End Patch"}, "edit"),
-        ("apply_patch", "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** End Patch", "edit"),
-        ("shell", {"command": ["bash", "-lc", "apply_patch <<'E'\n*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** End Patch\nE"]}, "edit"),
-    ],
-)  # fmt: skip
-def test_an_edit_reads_alike_from_every_dialect(tool: str, given_: object, kind: str) -> None:
+@cases("capture/edit_dialects.txt")
+def test_an_edit_reads_alike_from_every_dialect(case: Case) -> None:
     """Old and new text and the file's relative path come out the same, however a client spells the edit."""
-    found = use(tool, given_)
+    found = use(*use_of(case.text))
 
-    assert kind == found.kind
-    assert (Edit("a.py", "x", "y"),) == found.edits
-    assert ("a.py",) == found.files_written
+    assert ("edit", (Edit("a.py", "x", "y"),), ("a.py",)) == (found.kind, found.edits, found.files_written)
 
 
-@pytest.mark.parametrize(
-    ("tool", "kind"),
-    [
-        ("Read", "read"), ("read_file", "read"), ("Grep", "search"), ("search_file_content", "search"),
-        ("Glob", "search"), ("run_shell_command", "command"), ("Task", "subagent"), ("Agent", "subagent"),
-        ("WebFetch", "web"), ("TodoWrite", "plan"), ("list_directory", "list"), ("mcp__tracker__read_issue", "other"),
-    ],
-)  # fmt: skip
-def test_kinds_of_tools(tool: str, kind: str) -> None:
+@cases("capture/kinds.txt")
+def test_kinds_of_tools(case: Case) -> None:
     """The kind follows the tool's name in any client's spelling."""
-    assert kind == use(tool, {}).kind
+    assert case.expected == use(case.text, {}).kind
 
 
 def test_a_new_file_is_an_edit_of_nothing() -> None:

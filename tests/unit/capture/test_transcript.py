@@ -1,7 +1,8 @@
+from __future__ import annotations
+
 import json
 import os
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -9,8 +10,12 @@ from hypothesis import strategies as st
 
 from hybrid.capture import transcript
 from hybrid.capture.transcript import AgentText, Exchange, agent_texts, end_offset, last_exchange
+from tests.support.cases import cases
 
-HARNESS = "<environment_context>\n  <cwd>/shop</cwd>\n</environment_context>"
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.cases import Case
 
 
 def claude(text: str, message_id: str = "", **more: Any) -> dict[str, Any]:
@@ -23,154 +28,6 @@ def claude(text: str, message_id: str = "", **more: Any) -> dict[str, Any]:
 def typed(text: str, **more: Any) -> dict[str, Any]:
     """A line of Claude Code in which the user says something."""
     return {"type": "user", "message": {"role": "user", "content": [{"type": "text", "text": text}]}, **more}
-
-
-SESSIONS: dict[str, list[dict[str, Any]]] = {
-    "claude": [
-        {"type": "queue-operation", "operation": "enqueue"},
-        {"type": "attachment", "attachment": {"type": "hook_additional_context", "content": ["assistant [L009]"]}},
-        typed("Why does it fail?"),
-        claude("I look at it."),
-        {
-            "type": "assistant",
-            "message": {"id": "m2", "content": [{"type": "tool_use", "name": "Read", "input": {"text": "[L009]"}}]},
-        },
-        {
-            "type": "user",
-            "message": {"role": "user", "content": [{"type": "tool_result", "content": "assistant said [L009]"}]},
-        },
-        typed("Summary: assistant said [L009]", isCompactSummary=True),
-        typed("assistant caveat [L009]", isMeta=True),
-        claude("A subagent speaks.", isSidechain=True),
-        claude("API Error", isApiErrorMessage=True),
-        claude("It was the retry."),
-        {"type": "last-prompt", "lastPrompt": "assistant"},
-    ],
-    "claude with plain content": [
-        {"type": "user", "message": {"role": "user", "content": "Why does it fail?"}},
-        {"type": "user", "message": {"role": "user", "content": "<command-name>/clear</command-name>"}, "isMeta": True},
-        {"type": "assistant", "message": {"role": "assistant", "content": "I look at it."}, "uuid": "a"},
-        {"type": "assistant", "message": {"role": "assistant", "content": "It was the retry."}, "uuid": "b"},
-    ],
-    "codex": [
-        {"type": "session_meta", "payload": {"id": "s"}},
-        {
-            "type": "response_item",
-            "payload": {
-                "type": "message",
-                "role": "developer",
-                "content": [{"type": "input_text", "text": "assistant [L009]"}],
-            },
-        },
-        {
-            "type": "response_item",
-            "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": HARNESS}]},
-        },
-        {
-            "type": "response_item",
-            "payload": {
-                "type": "message",
-                "role": "user",
-                "content": [{"type": "input_text", "text": "Why does it fail?"}],
-            },
-        },
-        {
-            "type": "response_item",
-            "payload": {
-                "type": "message",
-                "role": "assistant",
-                "id": "m1",
-                "content": [{"type": "output_text", "text": "I look at it."}],
-            },
-        },
-        {"type": "response_item", "payload": {"type": "function_call_output", "output": "assistant [L009]"}},
-        {"type": "event_msg", "payload": {"type": "agent_message", "message": "It was the retry."}},
-        {
-            "type": "response_item",
-            "payload": {
-                "type": "message",
-                "role": "assistant",
-                "id": "m2",
-                "content": [{"type": "output_text", "text": "It was the retry."}],
-            },
-        },
-    ],
-    "codex without envelope": [
-        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Why does it fail?"}]},
-        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I look at it."}]},
-        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It was the retry."}]},
-    ],
-    "gemini": [
-        {"sessionId": "s", "kind": "main"},
-        {"$set": {"messages": [{"id": "0", "type": "gemini", "content": "An older session said [L009]"}]}},
-        {
-            "id": "1",
-            "type": "user",
-            "content": [{"text": "Why does it fail?"}, {"text": "<hook_context>gemini</hook_context>"}],
-            "displayContent": [{"text": "Why does it fail?"}],
-        },
-        {"id": "2", "type": "gemini", "content": ""},
-        {
-            "id": "2",
-            "type": "gemini",
-            "content": "I look at it.",
-            "thoughts": [{"subject": "hidden"}],
-            "toolCalls": [{"result": "[L009]"}],
-        },
-        {"id": "3", "type": "gemini", "content": [{"text": "hidden", "thought": True}, {"text": "It was the retry."}]},
-        {"id": "4", "type": "info", "content": "gemini updated"},
-    ],
-    "qwen": [
-        {
-            "type": "user",
-            "uuid": "1",
-            "message": {
-                "role": "user",
-                "parts": [{"text": "Why does it fail?"}, {"text": "<qwen:user-prompt-submit-context>x"}],
-            },
-            "systemPayload": {"displayText": "Why does it fail?"},
-        },
-        {"type": "system", "uuid": "2", "subtype": "ui_telemetry", "systemPayload": {"text": "assistant [L009]"}},
-        {
-            "type": "assistant",
-            "uuid": "3",
-            "message": {
-                "role": "model",
-                "parts": [
-                    {"text": "hidden", "thought": True},
-                    {"text": "I look at it."},
-                    {"functionCall": {"name": "read"}},
-                ],
-            },
-        },
-        {
-            "type": "tool_result",
-            "uuid": "4",
-            "message": {"role": "user", "parts": [{"functionResponse": {"response": "assistant [L009]"}}]},
-        },
-        {"type": "assistant", "uuid": "5", "message": {"role": "model", "parts": [{"text": "It was the retry."}]}},
-    ],
-    "copilot": [
-        {"type": "session.start", "data": {"producer": "assistant"}, "id": "0"},
-        {
-            "type": "user.message",
-            "data": {"content": "Why does it fail?", "messageId": "1", "parentAgentTaskId": "t"},
-            "id": "a",
-        },
-        {
-            "type": "assistant.message",
-            "data": {"content": "I look at it.", "messageId": "2", "toolRequests": [{"name": "view"}]},
-            "id": "b",
-        },
-        {"type": "tool.execution_complete", "data": {"result": {"content": "assistant [L009]"}}, "id": "c"},
-        {
-            "type": "assistant.message",
-            "data": {"content": "A subagent speaks.", "messageId": "3", "parentToolCallId": "call"},
-            "id": "d",
-        },
-        {"type": "assistant.message", "data": {"content": "It was the retry.", "messageId": "4"}, "id": "e"},
-    ],
-}
 
 
 def written(path: Path, entries: list[dict[str, Any]], *, end: str = "\n") -> Path:
@@ -190,10 +47,11 @@ def said(path: Path, since: int = 0) -> list[str]:
     return [text.text for text in agent_texts(path, since)[0]]
 
 
-@pytest.mark.parametrize("client", SESSIONS)
-def test_only_the_agent_is_read(tmp_path: Path, client: str) -> None:
+@cases("capture/transcripts.txt")
+def test_only_the_agent_is_read(tmp_path: Path, case: Case) -> None:
     """Of every client's form the agent's texts are read: no thoughts, tools, users, subagents, injected or old text."""
-    path = written(tmp_path / "session.jsonl", SESSIONS[client])
+    path = tmp_path / "session.jsonl"
+    path.write_text(f"{case.text}\n", "utf-8")
 
     assert ["I look at it.", "It was the retry."] == said(path)
     assert Exchange("Why does it fail?", "It was the retry.") == last_exchange(path)
@@ -248,10 +106,11 @@ def test_half_written_line_waits(tmp_path: Path) -> None:
     assert ["zwölf"] == said(path, whole)
 
 
-def test_file_with_a_half_line_only(tmp_path: Path) -> None:
-    """Nothing is read and the offset stays at the beginning."""
+@pytest.mark.parametrize("data", [b"", b'{"type": "assistant", "mess'], ids=["empty", "half a line"])
+def test_a_file_without_a_whole_line_says_nothing(tmp_path: Path, data: bytes) -> None:
+    """The offset stays at the beginning, and the next call begins there."""
     path = tmp_path / "s.jsonl"
-    path.write_bytes(b'{"type": "assistant", "mess')
+    path.write_bytes(data)
 
     assert ((), 0) == agent_texts(path, 0)
     assert Exchange() == last_exchange(path)
@@ -269,15 +128,6 @@ def test_rewritten_file_counts_nothing_twice(tmp_path: Path) -> None:
 
         assert () == texts
         assert ["new"] == said(path, end)
-
-
-def test_resumed_session_starts_at_the_end(tmp_path: Path) -> None:
-    """From `end_offset` on only new texts are read."""
-    path = written(tmp_path / "s.jsonl", [claude("old")])
-    offset = end_offset(path)
-    add(path, (json.dumps(claude("new")) + "\n").encode())
-
-    assert ["new"] == said(path, offset)
 
 
 def test_of_a_long_file_the_newest_part_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -333,15 +183,6 @@ def test_what_is_no_file_gives_nothing(tmp_path: Path) -> None:
         assert ((), 7) == agent_texts(path, 7)
         assert 0 == end_offset(path)
         assert Exchange() == last_exchange(path)
-
-
-def test_empty_file(tmp_path: Path) -> None:
-    """Nothing was said, and the next call begins at 0."""
-    path = tmp_path / "s.jsonl"
-    path.touch()
-
-    assert ((), 0) == agent_texts(path, 0)
-    assert Exchange() == last_exchange(path)
 
 
 def document(messages: list[dict[str, Any]]) -> str:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from hybrid.capture.trouble import trouble_of, words_of
 from hybrid.types import HookEvent
+from tests.support.cases import cases
+from tests.support.uses import use_of
+
+if TYPE_CHECKING:
+    from tests.support.cases import Case
 
 
 def trouble(client: str, tool: str, given: object, answer: object, error: str = "") -> tuple[str, str] | None:
@@ -17,76 +24,21 @@ def trouble(client: str, tool: str, given: object, answer: object, error: str = 
     return (found.cause, found.text) if found else None
 
 
-@pytest.mark.parametrize(
-    ("client", "tool", "given", "answer", "error"),
-    [
-        ("claude", "Grep", {"pattern": "max_tries"}, {"mode": "content", "filenames": [], "numFiles": 0}, ""),
-        ("claude", "Grep", {"pattern": "max_tries"}, {"content": "No files found"}, ""),
-        ("claude", "Glob", {"pattern": "**/max_tries*"}, {"filenames": [], "numFiles": 0, "truncated": False}, ""),
-        ("claude", "Bash", {"command": "rg max_tries src"}, None, "Exit code 1"),
-        ("claude", "Bash", {"command": "grep -rn 'max_tries' . | head"}, {"stdout": "", "stderr": ""}, ""),
-        ("codex", "Bash", {"command": ["bash", "-lc", "rg -n max_tries"]}, "", ""),
-        (
-            "gemini",
-            "search_file_content",
-            {"pattern": "max_tries"},
-            {"llmContent": 'No matches found for pattern "max_tries" in path "."', "returnDisplay": "No matches found"},
-            "",
-        ),
-        (
-            "qwen",
-            "run_shell_command",
-            {"command": "git grep -n max_tries"},
-            {"llmContent": "Command: git grep\nOutput: (empty)\nError: (none)\nExit Code: 1\nProcess Group PGID: 7"},
-            "",
-        ),
-        (
-            "copilot",
-            "bash",
-            {"command": "find . -name '*max_tries*'"},
-            {"resultType": "success", "textResultForLlm": "<shellId: 0 completed with exit code 0>"},
-            "",
-        ),
-        ("opencode", "grep", {"pattern": "max_tries"}, {"output": "No files found", "exit": None}, ""),
-        ("opencode", "bash", {"command": "rg max_tries"}, {"output": "", "exit": 1}, ""),
-    ],
-)
-def test_searches_in_vain_of_every_client(client: str, tool: str, given: object, answer: object, error: str) -> None:
-    """Empty output, the clients' own sentences and exit code 1 of a search all say that nothing was found."""
-    assert ("search", "max_tries") == trouble(client, tool, given, answer, error)
+@cases("capture/trouble.txt")
+def test_searches_in_vain_and_failures_of_every_client(case: Case) -> None:
+    """Empty output, the clients' own sentences and exit code 1 of a search all say that nothing was found.
+
+    Results, mistakes in a pattern, commands that print nothing, and tools of other kinds are no trouble.
+    """
+    client, _, use = case.text.partition(" ")
+
+    assert case.expected == ": ".join(trouble(client, *use_of(use)) or ())
 
 
-@pytest.mark.parametrize(
-    ("tool", "given", "answer", "error"),
-    [
-        ("Grep", {"pattern": "retry"}, {"content": "src/a.py:3:    retry()"}, ""),
-        ("Grep", {"pattern": "("}, None, "regex parse error: unclosed group"),
-        ("Bash", {"command": "rg '('"}, None, "Exit code 2\nregex parse error"),
-        ("Bash", {"command": "mkdir build"}, {"stdout": "", "stderr": ""}, ""),
-        ("Bash", {"command": "git push"}, None, "Exit code 1\nfatal: no upstream src/a.py"),
-        ("Bash", {"command": "hybrid search retry"}, None, "Exit code 1\nNothing found in src/a.py"),
-        ("Bash", {"command": "grep -rn '.*' ."}, {"stdout": ""}, ""),
-        ("Read", {"file_path": "a.py"}, None, "File does not exist."),
-    ],
-)
-def test_what_is_no_trouble(tool: str, given: object, answer: object, error: str) -> None:
-    """Results, mistakes in a pattern, commands that print nothing, and tools of other kinds are no trouble."""
-    assert trouble("claude", tool, given, answer, error) is None
-
-
-@pytest.mark.parametrize(
-    ("pattern", "words"),
-    [
-        ("concat_str.*sort", "concat_str sort"),
-        (r"\bfn\s+retry\(", "fn retry"),
-        ("**/test_*except*.py", "test_ except py"),
-        (r"macro_rules! assert_\w+|Modules::", "macro_rules assert_ Modules"),
-        ("[A-Z]{2,}.*", ""),
-    ],
-)
-def test_words_of_a_pattern(pattern: str, words: str) -> None:
+@cases("capture/words_of_patterns.txt")
+def test_words_of_a_pattern(case: Case) -> None:
     """Words and names stay, what only patterns have goes."""
-    assert words == words_of(pattern)
+    assert case.expected == words_of(case.text)
 
 
 @pytest.mark.parametrize(

@@ -10,19 +10,14 @@ from hypothesis import strategies as st
 
 from hybrid.chunking.chunker import chunk_document
 from hybrid.types import ChunkLimits, Document
+from tests.support.cases import read
 from tests.support.examples import examples
 
 SAMPLES = {
     path.name: path.read_text(encoding="utf-8")
     for path in sorted((Path(__file__).resolve().parents[2] / "fixtures" / "languages").glob("sample.*"))
 }
-LANGUAGES = {
-    "sample.py": "python", "sample.js": "javascript", "sample.ts": "typescript", "sample.tsx": "tsx",
-    "sample.go": "go", "sample.java": "java", "sample.kt": "kotlin", "sample.rs": "rust", "sample.c": "c",
-    "sample.cpp": "cpp", "sample.cs": "csharp", "sample.php": "php", "sample.rb": "ruby", "sample.swift": "swift",
-    "sample.scala": "scala", "sample.hs": "haskell", "sample.ex": "elixir", "sample.lua": "lua",
-    "sample.sh": "bash", "sample.zig": "zig",
-}  # fmt: skip
+LANGUAGES = {case.name: case.text for case in read("definitions/samples.txt")}
 SMALL = ChunkLimits(max_chars=300, merge_chars=150, cut_chars=200)
 
 

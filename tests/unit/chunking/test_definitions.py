@@ -1,11 +1,15 @@
-"""What `parse` says about a definition beyond its place, and how it fails."""
+"""What `parse` says about definitions, and how it fails; tables of definitions stand in `tests/cases/definitions`."""
 
 from __future__ import annotations
+
+import subprocess
+import sys
 
 import pytest
 
 from hybrid.chunking.definitions import parse
 from hybrid.types import LineSpan
+from tests.support.cases import cases
 
 
 def by_name(parsed):
@@ -13,21 +17,22 @@ def by_name(parsed):
     return {definition.name: definition for definition in parsed.definitions}
 
 
-@pytest.mark.parametrize(
-    ("language", "text", "signature"),
-    [
-        pytest.param("python", "def f(\n    a,\n    b=1,\n) -> int:\n    return a\n", "def f( a, b=1, ) -> int", id="python"),
-        pytest.param("typescript", "export const f = async (a: string) => {\n  g(a);\n};\n", "export const f = async (a: string)", id="typescript"),
-        pytest.param("rust", "pub fn f<T>(a: T) -> Option<T>\nwhere\n    T: Copy,\n{\n    None\n}\n", "pub fn f<T>(a: T) -> Option<T> where T: Copy", id="rust"),
-        pytest.param("go", "func (s *Store) f(a int) error {\n\treturn nil\n}\n", "func (s *Store) f(a int) error", id="go"),
-        pytest.param("java", "class A {\n  @Override\n  public int f(int a) {\n    return a;\n  }\n}\n", "public int f(int a)", id="java"),
-        pytest.param("elixir", "defmodule A do\n  def f(a) do\n    a\n  end\nend\n", "def f(a)", id="elixir"),
-        pytest.param("c", "static int\nf(int a,\n  int b)\n{\n  return a;\n}\n", "static int f(int a, int b)", id="c"),
-    ],
-)  # fmt: skip
-def test_signature_is_the_head_on_one_line(language, text, signature):
-    """The signature is what stands before the body: modifiers, name, parameters and result, without attributes."""
-    assert signature == by_name(parse(text, language))["f"].signature
+@cases("definitions/samples.txt")
+def test_every_definition_of_a_sample_is_found(case, sample_text, definition_table):
+    """As a reader would give them; variables inside function bodies, all called `local`, are none."""
+    assert case.expected == definition_table(parse(sample_text(case.name), case.text))
+
+
+@cases("definitions/signatures.txt")
+def test_signature_is_the_head_on_one_line(case):
+    """The signature is what stands before the body."""
+    assert case.expected == by_name(parse(case.text, case.name))["f"].signature
+
+
+@cases("definitions/names.txt")
+def test_other_languages_give_their_main_names(case):
+    """Languages without a full rule set still give the names that a reader would look for."""
+    assert case.expected == ", ".join(dict.fromkeys(one.name for one in parse(case.text, case.name).definitions))
 
 
 def test_signature_is_bounded():
@@ -108,36 +113,6 @@ def test_scripts_of_component_files_are_read(language):
     assert [("load", 5, 7)] == [(definition.name, definition.start_line, definition.end_line) for definition in found]
 
 
-@pytest.mark.parametrize(
-    ("language", "text", "names"),
-    [
-        pytest.param("css", ".card { color: red }\n@media print { a { b: c } }\n", {".card", "a"}, id="css"),
-        pytest.param("sql", "CREATE TABLE users (id INT, name TEXT);\n", {"users", "id", "name"}, id="sql"),
-        pytest.param("toml", "top = 1\n[tool.ruff]\nline = 2\n", {"top", "tool.ruff", "line"}, id="toml"),
-        pytest.param("yaml", "name: x\non:\n  push: y\n", {"name", "on"}, id="yaml"),
-        pytest.param("json", '{"name": 1, "deep": {"inner": 2}}\n', {"name", "deep"}, id="json"),
-        pytest.param("proto", 'syntax = "proto3";\nmessage User { string id = 1; }\nservice Users { rpc Get (User) returns (User); }\n', {"User", "id", "Users", "Get"}, id="proto"),
-        pytest.param("graphql", "type User { id: ID! }\nenum Role { ADMIN }\n", {"User", "id", "Role", "ADMIN"}, id="graphql"),
-        pytest.param("hcl", 'resource "aws_vpc" "main" {\n  cidr = "x"\n}\n', {"resource.aws_vpc.main", "cidr"}, id="hcl"),
-        pytest.param("perl", "package Foo;\nsub bar { my $x = 1; return $x }\n", {"Foo", "bar"}, id="perl"),
-        pytest.param("r", "f <- function(x) {\n  y <- 1\n  x + y\n}\nlimit <- 3\n", {"f", "limit"}, id="r"),
-        pytest.param("julia", "module M\nstruct P\n  x::Int\nend\nfunction f(x)\n  x\nend\ng(x) = x + 1\nend\n", {"M", "P", "f", "g"}, id="julia"),
-        pytest.param("dart", "class A {\n  int f() { return 1; }\n}\nvoid main() {}\n", {"A", "f", "main"}, id="dart"),
-        pytest.param("ocaml", "let limit = 3\nlet f x = x + 1\nmodule M = struct\n  let g y = y\nend\ntype t = A | B\n", {"limit", "f", "M", "g", "t", "A", "B"}, id="ocaml"),
-        pytest.param("erlang", "-module(m).\nf(0) -> 1;\nf(N) -> N.\n", {"m", "f"}, id="erlang"),
-        pytest.param("solidity", "contract A {\n  uint x;\n  function f() public { uint y = 1; }\n}\n", {"A", "x", "f"}, id="solidity"),
-        pytest.param("clojure", "(ns app.core)\n(defn f [x] x)\n(def limit 3)\n", {"app.core", "f", "limit"}, id="clojure"),
-        pytest.param("make", "CC = gcc\nall: main.o\n\t$(CC) main.o\n", {"CC", "all"}, id="make"),
-        pytest.param("powershell", "function Get-Thing {\n  param($x)\n}\n", {"Get-Thing"}, id="powershell"),
-        pytest.param("nix", "{ a = 1; }\n", set(), id="nix"),
-        pytest.param("objc", "@interface A : NSObject\n- (void)run;\n@end\nint f(void) { return 1; }\n", {"A", "run", "f"}, id="objc"),
-    ],
-)  # fmt: skip
-def test_other_languages_give_their_main_names(language, text, names):
-    """Languages without a full rule set still give the names that a reader would look for."""
-    assert names == {definition.name for definition in parse(text, language).definitions}
-
-
 @pytest.mark.parametrize("language", ["klingon", "", "text", "../c"])
 def test_missing_grammar_is_a_failure_not_an_error(language):
     """A language without a grammar gives nothing and says `no_grammar`."""
@@ -181,3 +156,17 @@ def test_long_nested_lists_of_ocaml_are_data(begin: str, sign: str) -> None:
     assert "parse_failed" == parse(long, "ocaml").failure
     assert "top" == parse(short, "ocaml").definitions[0].name
     assert "top" == parse(of_elements, "ocaml").definitions[0].name
+
+
+@pytest.mark.parametrize("end", ["@", '@Foo("x")', "@Foo(", "@a.B<C"])
+def test_text_that_ends_inside_an_annotation_of_kotlin_is_parsed_to_its_end(end):
+    """The grammar's scanner looked for the end of the annotation for ever."""
+    # The parser cannot be stopped from within: a process of its own can.
+    program = "import sys; from hybrid.chunking.definitions import parse; print(*(d.name for d in parse(sys.stdin.read(), 'kotlin').definitions))"
+    text = f"class Limits {{\n    val most = 1\n}}\nval least = 2\n{end}"
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], input=text, capture_output=True, text=True, timeout=60, check=True
+    )
+
+    assert {"Limits", "least"} <= set(done.stdout.split())

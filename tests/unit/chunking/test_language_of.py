@@ -2,58 +2,26 @@
 
 from __future__ import annotations
 
-import pytest
-
 from hybrid.chunking.languages import kind_of, language_of
+from tests.support.cases import cases
 
 
-@pytest.mark.parametrize(
-    ("path", "language"),
-    [
-        ("src/a.py", "python"), ("a.pyi", "python"), ("a.js", "javascript"), ("a.jsx", "javascript"),
-        ("a.mjs", "javascript"), ("a.ts", "typescript"), ("a.d.ts", "typescript"), ("a.tsx", "tsx"), ("a.go", "go"),
-        ("A.java", "java"), ("a.kt", "kotlin"), ("build.gradle.kts", "kotlin"), ("a.rs", "rust"), ("a.c", "c"),
-        ("a.h", "c"), ("a.hpp", "cpp"), ("a.cc", "cpp"), ("a.cs", "csharp"), ("a.php", "php"), ("a.rb", "ruby"),
-        ("Rakefile", "ruby"), ("a.swift", "swift"), ("a.scala", "scala"), ("a.hs", "haskell"), ("a.ex", "elixir"),
-        ("a.exs", "elixir"), ("a.lua", "lua"), ("a.sh", "bash"), ("t/a.bats", "bash"), ("a.zig", "zig"),
-        ("README.md", "markdown"), ("a.rst", "rst"), ("Cargo.toml", "toml"), ("a.yml", "yaml"), ("a.sql", "sql"),
-        ("Makefile", "make"), ("CMakeLists.txt", "cmake"), ("Dockerfile", "dockerfile"),
-        ("Dockerfile.dev", "dockerfile"), ("a.tf", "hcl"), ("a.vue", "vue"), ("a.proto", "proto"),
-        ("LICENSE", "text"), ("LICENSE.MIT", "text"), ("notes.txt", "text"), ("A.PY", "python"),
-        (".gitignore", "gitignore"), ("deep/BUILD.bazel", "starlark"), ("a.unknown", None), ("binary", None),
-        ("a.png", None), (".hidden", None),
-    ],
-)  # fmt: skip
-def test_language_by_path(path, language):
+@cases("definitions/languages.txt")
+def test_language_by_path(case):
     """Extension or file name decide, in any case of letters; an unknown name has no language."""
-    assert language == language_of(path)
+    assert case.expected == (language_of(case.text) or "none")
 
 
-@pytest.mark.parametrize(
-    ("first_line", "language"),
-    [
-        ("#!/bin/sh", "bash"), ("#!/usr/bin/env bash", "bash"), ("#!/usr/bin/env python3.11", "python"),
-        ("#!/usr/bin/python3 -u", "python"), ("#!/usr/bin/env -S node --harmony", "javascript"),
-        ("#!/usr/bin/env ruby", "ruby"), ("#!/usr/bin/perl -w", "perl"), ("#! /usr/bin/env FOO=1 bash", "bash"),
-        ("#!/usr/bin/unheard-of", None), ("<?xml version='1.0'?>", "xml"), ("<!DOCTYPE html>", "html"), ("hello", None),
-    ],
-)  # fmt: skip
-def test_language_by_first_line(first_line, language):
+@cases("definitions/first_lines.txt")
+def test_language_by_first_line(case):
     """A file without a telling name is known by its interpreter."""
-    assert language == language_of("bin/tool", first_line)
+    assert case.expected == (language_of("bin/tool", case.text) or "none")
 
 
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("README.md", "doc"), ("docs/a.rst", "doc"), ("a.adoc", "doc"), ("a.org", "doc"), ("a.tex", "doc"),
-        ("a.typ", "doc"), ("LICENSE", "doc"), ("README", "doc"), ("CHANGELOG.txt", "doc"), ("a.txt", "doc"),
-        ("a.py", "code"), ("a.json", "code"), ("Makefile", "code"), ("a.less", "code"), ("CMakeLists.txt", "code"),
-    ],
-)  # fmt: skip
-def test_kind_by_path(path, kind):
+@cases("definitions/kinds.txt")
+def test_kind_by_path(case):
     """Markup, plain text and files like README are docs; everything else is code."""
-    assert kind == kind_of(path, language_of(path))
+    assert case.expected == kind_of(case.text, language_of(case.text))
 
 
 def test_every_language_has_a_grammar():

@@ -2,129 +2,26 @@
 
 from __future__ import annotations
 
-from inspect import cleandoc
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.chunking.prose import headings_of, prose_chunks
 from hybrid.types import ChunkLimits
+from tests.support.cases import cases
 from tests.support.examples import examples
 
 ALONE = ChunkLimits(max_chars=1500, merge_chars=1, cut_chars=1000)
 
 
-def headings(text, language):
-    """Headings as title, level, first and last line."""
-    return [(h.title, h.level, h.start_line, h.end_line) for h in headings_of(text.split("\n"), language)]
+@cases("definitions/headings.txt")
+def test_headings(case):
+    """Front matter, fences, comments, rules, tables and `#` without a space are none; plain text has none.
 
-
-MARKDOWN = cleandoc(
+    The first style of reStructuredText is level 1; an overlined style is another than the same without.
     """
-    ---
-    title: Not a heading
-    # nor this
-    ---
-    Before.
+    found = (f"{h.level} {h.start_line}-{h.end_line} {h.title}" for h in headings_of(case.text.split("\n"), case.name))
 
-    # Guide
-
-    Text.
-
-    ## Install #
-
-    ```sh
-    # a comment in code
-    ```
-
-    Usage
-    =====
-
-    Some words
-    ----------
-
-    ~~~
-    ## fenced
-    ~~~
-
-    - item
-    ---
-
-    #no-space
-    ### `run` the [tool](http://x) **now** {#run}
-
-    <!--
-    # hidden
-    -->
-    """
-)
-
-
-def test_markdown_headings():
-    """ATX and setext headings count; front matter, fences, comments, rules and `#` without a space do not."""
-    expected = [
-        ("Guide", 1, 7, 7),
-        ("Install", 2, 11, 11),
-        ("Usage", 1, 17, 18),
-        ("Some words", 2, 20, 21),
-        ("run the tool now", 3, 31, 31),
-    ]
-
-    assert expected == headings(MARKDOWN, "markdown")
-
-
-RST = cleandoc(
-    """
-    =====
-    Title
-    =====
-
-    Intro.
-
-    First
-    =====
-
-    Deeper
-    ------
-
-    ::
-
-        code
-        ----
-
-    Second
-    ======
-
-    ======  =====
-    table   head
-    ======  =====
-    a       b
-    ======  =====
-    """
-)
-
-
-def test_rst_headings_by_order_of_appearance():
-    """The first style seen is level 1; an overlined style is another than the same without; tables are no titles."""
-    expected = [("Title", 1, 1, 3), ("First", 2, 7, 8), ("Deeper", 3, 10, 11), ("Second", 2, 18, 19)]
-
-    assert expected == headings(RST, "rst")
-
-
-@pytest.mark.parametrize(
-    ("language", "text", "expected"),
-    [
-        pytest.param("asciidoc", "= T\n\n== A\n----\n== no\n----\n", [("T", 1, 1, 1), ("A", 2, 3, 3)], id="asciidoc"),
-        pytest.param("org", "* A\n** B\ntext\n", [("A", 1, 1, 1), ("B", 2, 2, 2)], id="org"),
-        pytest.param("latex", "\\section{A}\n\\subsection*{B}\n", [("A", 3, 1, 1), ("B", 4, 2, 2)], id="latex"),
-        pytest.param("typst", "= A\n== B\n", [("A", 1, 1, 1), ("B", 2, 2, 2)], id="typst"),
-        pytest.param("text", "# A\n", [], id="text"),
-    ],
-)
-def test_headings_of_other_markup(language, text, expected):
-    """AsciiDoc, Org, LaTeX and Typst headings are found by their marks; plain text has none."""
-    assert expected == headings(text, language)
+    assert case.expected == "\n".join(found)
 
 
 def test_sections_carry_their_heading_path():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,10 @@ from hybrid.base.digest import sha256_hex
 from hybrid.base.resources import shipped
 from hybrid.prompting.lexicon import ENGLISH, LEXICON, Lexicon, fold, in_english
 from hybrid.prompting.query import make_query, said_in_english
+from tests.support.cases import cases
+
+if TYPE_CHECKING:
+    from tests.support.cases import Case
 
 WORDS = {
     "schlussel": "key",
@@ -38,22 +43,10 @@ def lexicon(words: dict[str, str] = WORDS) -> Lexicon:
 # --- one word --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("word", "folded"),
-    [
-        ("Schlüssel", "schlussel"),
-        ("GRÖSSE", "grosse"),
-        ("größe", "grosse"),
-        ("Cœur", "coeur"),
-        ("łódź", "lodz"),
-        ("キャッシュ", "キャッシュ"),
-        ("ブラウザ", "ブラウザ"),
-        ("plain", "plain"),
-    ],
-)
-def test_accents_are_folded(word: str, folded: str) -> None:
-    """Letters lose case and accents; marks of kana belong to them."""
-    assert folded == fold(word)
+@cases("prompting/folded.txt")
+def test_accents_are_folded(case: Case) -> None:
+    """Marks of kana belong to their letters."""
+    assert case.expected == fold(case.text)
 
 
 @given(st.dictionaries(st.text("abcé删\U0001f600z", min_size=1, max_size=6), st.sampled_from(["one", "two"])))
@@ -63,41 +56,6 @@ def test_a_listed_word_is_found(words: dict[str, str]) -> None:
 
     assert list(words.values()) == [listed.find(word) for word in words]
     assert all(listed.find(f"{word}x") == "" for word in words)
-
-
-@pytest.mark.parametrize(
-    ("word", "english"),
-    [
-        ("schlusseln", "key"),
-        ("archivos", "file"),
-        ("archiva", "file"),
-        ("loschte", "delete"),
-        ("파일을", "file"),
-        ("proxys", ENGLISH),
-        ("arch", ""),
-        ("schlussendlich", ""),
-        ("nome", ""),
-        ("", ""),
-    ],
-)
-def test_a_form_is_found_by_its_beginning(word: str, english: str) -> None:
-    """Another ending is the same word; another word with the same beginning is not."""
-    assert english == lexicon().nearest(word)
-
-
-@pytest.mark.parametrize(
-    ("word", "english"),
-    [
-        ("schlusselname", "key name"),
-        ("archivoschlussel", "file key"),
-        ("loschensschlusseln", "delete key"),
-        ("schlusselblume", ""),
-        ("x" * 100, ""),
-    ],
-)
-def test_a_compound_is_its_parts(word: str, english: str) -> None:
-    """Parts may have something between them; a word of which a part is not listed is no compound."""
-    assert english == lexicon().compound(word)
 
 
 PARTS = {
@@ -116,22 +74,28 @@ PARTS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("word", "english"),
-    [
-        ("datenbankeintrag", "database entry"),
-        ("weiterleitungen", "far line"),
-        ("weiterleitname", ""),
-        ("antwortzeit", "response time"),
-        ("portname", "port name"),
-        ("zeitbank", "time bank"),
-        ("bankdatenzeit", "bank data time"),
-        ("zeitbankdatenport", ""),
-    ],
-)
-def test_a_compound_is_cut_into_few_long_parts(word: str, english: str) -> None:
-    """The fewest parts count, three at most, then the longest; a word of grammar such as *do* is no part."""
-    assert english == lexicon(PARTS).compound(word)
+@cases("prompting/forms.txt")
+def test_a_form_is_found_by_its_beginning(case: Case) -> None:
+    """Another ending is the same word; another word with the same beginning is not."""
+    assert case.expected == lexicon().nearest(case.text)
+
+
+@cases("prompting/compounds.txt")
+def test_a_compound_is_its_parts(case: Case) -> None:
+    """A word of which a part is not listed is no compound."""
+    assert case.expected == lexicon().compound(case.text)
+
+
+@cases("prompting/compound_parts.txt")
+def test_a_compound_is_cut_into_few_long_parts(case: Case) -> None:
+    """A word of grammar such as *do* is no part."""
+    assert case.expected == lexicon(PARTS).compound(case.text)
+
+
+@cases("prompting/runs.txt")
+def test_a_run_is_cut_into_the_longest_words(case: Case) -> None:
+    """What is not listed is passed over."""
+    assert case.expected == " ".join(lexicon().run(case.text))
 
 
 @pytest.mark.parametrize("word", ["e" * 40, "s" * 39 + "q", ("ens" * 14)[:40]])
@@ -156,22 +120,6 @@ def test_the_work_for_a_long_word_is_bounded(word: str, monkeypatch: pytest.Monk
     assert 200 < len(looked_up) < 4_000
 
 
-@pytest.mark.parametrize(
-    ("text", "english"),
-    [
-        ("删除缓存", ["delete", "cache"]),
-        ("把缓存删除了", ["cache", "delete"]),
-        ("缓缓", ["slow", "slow"]),
-        ("期限切れ", ["expire"]),
-        ("了", []),
-        ("", []),
-    ],
-)
-def test_a_run_is_cut_into_the_longest_words(text: str, english: list[str]) -> None:
-    """What is not listed is passed over."""
-    assert english == list(lexicon().run(text))
-
-
 def test_an_empty_lexicon_knows_nothing() -> None:
     """It does not fail either."""
     nothing = Lexicon(b"")
@@ -183,99 +131,18 @@ def test_an_empty_lexicon_knows_nothing() -> None:
 # --- a text ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("Wie wird der Schlüssel aus dem Speicher gelöscht und wann?", {"key", "memory", "deleted"}),
-        ("comment supprimer les clés de la mémoire quand elle est pleine ?", {"delete", "keys", "memory"}),
-        ("¿dónde se eliminan las claves de la memoria cuando está llena?", {"keys", "memory"}),
-        ("怎么删除缓存里的键？", {"delete", "cache", "key"}),
-        ("キャッシュからキーを削除する", {"cache", "key", "delete"}),
-        ("как удалить ключ из памяти?", {"delete", "key", "memory"}),
-    ],
-)
-def test_the_words_of_a_prompt(text: str, words: set[str]) -> None:
-    """A prompt in another language is said in the English words that developers use."""
-    assert words <= set(re.findall(r"[a-z]+", in_english(text)))
+@cases("prompting/in_english.txt")
+def test_the_words_of_a_prompt_in_english(case: Case) -> None:
+    """A prompt has a language by its grammar, or when all its words are of another one and one with an accent is listed."""
+    assert case.expected == in_english(case.text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "where do we delete the key from the cache?",
-        "please fix the naïve café parser for us",
-        "the key of the map is called schlüssel",
-        "os path – join",
-        "ai agent 🚀 crash",
-        "use es modules – drop commonjs",
-        "war file deploy",
-        "non blocking io",
-        "sin cos tan functions",
-        "man page missing",
-        "roll die function",
-        "parse DER certs",
-        "add para style",
-        "résumé upload fails",
-        "what does μ mean in optimizer",
-        "compute Δt between frames",
-        "fix Müller's commit",
-        "port the driver to the target os",
-        "new target os",
-        "",
-        "42",
-    ],
-)
-def test_an_english_prompt_stays(text: str) -> None:
-    """Nothing is replaced in English, with an accent or without, nor in code alone."""
-    assert "" == in_english(text)
-
-
-@pytest.mark.parametrize(
-    ("word", "english"),
-    [
-        ("Weiterleitungen", "redirect"),
-        ("Weiterleitungsschleife", "redirect loop"),
-        ("Antwortzeit", "response time"),
-        ("redirección", "redirect"),
-        ("redireccion", "redirect"),
-        ("agotado", "exhausted"),
-        ("vencido", "expired"),
-        ("caducado", "expired"),
-        ("expirado", "expired"),
-        ("ausgeben", "print"),
-        ("abgelaufene", "expired"),
-        ("gelöscht", "deleted"),
-    ],
-)
-def test_usual_words_of_programming(word: str, english: str) -> None:
+@cases("prompting/shipped_words.txt")
+def test_usual_words_of_programming(case: Case) -> None:
     """The shipped file has what developers mean, and compounds of it."""
-    listed, folded = Lexicon(shipped(*LEXICON).read_bytes()), fold(word)
+    listed, folded = Lexicon(shipped(*LEXICON).read_bytes()), fold(case.text)
 
-    assert english == (listed.nearest(folded) or listed.compound(folded))
-
-
-@pytest.mark.parametrize(
-    ("text", "english"),
-    [
-        ("Kommandozeilenparameter überprüfen", "command parameter check"),
-        ("Größe begrenzen", "size limit"),
-        ("sesión caducada", "session expired"),
-        ("Bézier curve", ""),
-        ("Müller", ""),
-        ("cliché", ""),
-        ("Kraków", ""),
-        ("résumé parser", ""),
-        ("crème brûlée", ""),
-    ],
-)
-def test_a_prompt_without_grammar(text: str, english: str) -> None:
-    """It has a language when all its words are of another one and one with an accent is listed; names are not."""
-    assert english == in_english(text)
-
-
-def test_the_example_of_the_documentation() -> None:
-    """`docs/models.md` shows these words."""
-    assert "expired key deleted?" == in_english("Wo werden abgelaufene Schlüssel gelöscht?").strip()
+    assert case.expected == (listed.nearest(folded) or listed.compound(folded))
 
 
 def test_code_in_a_prompt_stays() -> None:
@@ -287,19 +154,6 @@ def test_code_in_a_prompt_stays() -> None:
 
     assert all(part in said for part in (*code, "speicher = datei"))
     assert "value" in said
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("warum ist 'Schlüssel' nicht gesetzt", "'key'"),
-        ("pourquoi la clé 'valeur' est vide", "'value'"),
-        ("où supprime-t-on l'entrée de la table ?", "input"),
-    ],
-)
-def test_a_quoted_word_keeps_its_quotes(text: str, said: str) -> None:
-    """An apostrophe belongs to a word where a letter is left out, and nowhere else."""
-    assert said in in_english(text)
 
 
 def test_of_a_long_text_the_beginning_is_said() -> None:

@@ -1,5 +1,8 @@
+from __future__ import annotations
+
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -7,6 +10,10 @@ from hypothesis import strategies as st
 
 from hybrid.prompting.clean import CleanedPrompt, clean
 from hybrid.render.frame import Entry, Format, render_frame
+from tests.support.cases import cases
+
+if TYPE_CHECKING:
+    from tests.support.cases import Case
 
 CAPTURED = Path(__file__).parents[2] / "fixtures" / "hooks"
 
@@ -16,37 +23,51 @@ def captured_prompt(name: str) -> str:
     return json.loads((CAPTURED / name).read_text(encoding="utf-8"))["prompt"]
 
 
-def test_a_plain_prompt_stays_as_it_is():
-    """A prompt without anything to cut comes back unchanged."""
-    prompt = "why does the exporter drop the last row?\n\n    for row in rows[:-1]:\n        write(row)"
+@cases("prompting/typed.txt")
+def test_what_people_type_and_paste_stays(case: Case) -> None:
+    """Markup, code, output and issues with headings are what a prompt is about."""
+    assert CleanedPrompt(case.text) == clean(case.text)
 
-    assert CleanedPrompt(prompt) == clean(prompt)
+
+@cases("prompting/wrapped.txt")
+def test_what_clients_put_around_a_prompt_is_cut(case: Case) -> None:
+    """The typed text remains, whether it is a question or a word of thanks."""
+    for typed in ("which check limits the size of an upload?", "thanks, that works", "ok"):
+        assert CleanedPrompt(typed) == clean(case.text.replace("{}", typed, 1))
 
 
-@pytest.mark.parametrize(
-    ("prompt", "expected"),
-    [
-        pytest.param("sum the totals <private>of Ada</private> per month", "sum the totals per month", id="closed"),
-        pytest.param("sum the totals <private>of Ada and Bob", "sum the totals", id="never-closed"),
-        pytest.param("a <private>b <private>c</private> d</private> e", "a e", id="nested"),
-        pytest.param("a <PRIVATE>b</Private > e", "a e", id="any-case"),
-        pytest.param('a <private reason="law">b</private> e', "a e", id="with-attribute"),
-        pytest.param("a <private>b</private> c <private>d</private> e", "a c e", id="several"),
-        pytest.param("a <pri\u200bvate>b</private> e", "a e", id="hidden-by-zero-width-space"),
-    ],
-)
-def test_private_spans_are_cut(prompt: str, expected: str):
+def test_headings_of_the_typed_text_are_no_heading_over_it() -> None:
+    """The last heading that looked like `My request` was taken for the client's, and the text above it was lost."""
+    typed = "Build it:\n\n## Context\nThe gateway counts.\n\n## Request\nReturn 429."
+    wrapped = f"# Context from my IDE setup:\n\n## Active file: a.py\n\n## My request for Codex:\n{typed}"
+
+    assert CleanedPrompt(typed) == clean(wrapped)
+
+
+def test_typed_paragraphs_behind_a_section_stay() -> None:
+    """A section that lists nothing was taken to reach to the last paragraph."""
+    typed = "The import deadlocks.\n\nSince the new index.\n\nWhich lock is it?"
+
+    assert typed in clean(f"# Selected text\nsome words\n\n{typed}").text
+
+
+@cases("prompting/private.txt")
+def test_private_spans_are_cut(case: Case) -> None:
     """What stands in `<private>` is neither searched nor stored, and the caller learns that there was some."""
-    cleaned = clean(prompt)
+    cleaned = clean(case.text)
 
-    assert (expected, True) == (cleaned.text, cleaned.had_private)
+    assert (case.expected, True) == (cleaned.text, cleaned.had_private)
 
 
-def test_a_name_that_begins_like_the_private_tag_is_not_private():
-    """`<private_key>` and `<private-key>` are elements of somebody's XML."""
-    prompt = "read <private_key> and <private-key> from the file"
+def test_a_private_tag_with_a_hidden_character_is_cut() -> None:
+    """A space without width hides no tag."""
+    assert "a e" == clean("a <pri\u200bvate>b</private> e").text
 
-    assert CleanedPrompt(prompt) == clean(prompt)
+
+@cases("prompting/machine_made.txt")
+def test_prompts_that_a_client_wrote_are_machine_made(case: Case) -> None:
+    """Each known beginning of a machine-made prompt is recognised, and nothing of it is left to search."""
+    assert CleanedPrompt("", is_machine_made=True) == clean(case.text)
 
 
 @pytest.mark.parametrize("fmt", ["text", "xml", "json"])
@@ -80,58 +101,11 @@ def test_the_first_prompt_of_gemini_loses_the_context_of_the_session_start():
     assert CleanedPrompt("How does the payment client retry?") == clean(prompt)
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "<teammate-message from=x>done</teammate-message>",
-        "<cross-session-message>hello</cross-session-message>",
-        "<system-reminder>The file changed.</system-reminder>",
-        "<system-reminder>The file changed.\nAnd more.",
-        "<ide_opened_file>The user opened the file a.py.</ide_opened_file>",
-        "<command-name>/model</command-name>\n<command-message>model</command-message>\n<command-args>x</command-args>",
-        "<task-notification><status>done</status></task-notification>\nRead the output file.",
-        "<local-command-stdout>ok</local-command-stdout>",
-        "<local-command-caveat>x</local-command-caveat>",
-        "[SYSTEM NOTIFICATION - NOT USER INPUT] a task ended",
-        "<command-name>/model</command-name>",
-        "<command-message>model</command-message>",
-        "<bash-input>ls</bash-input>",
-        "<bash-stdout>a.py</bash-stdout>",
-        "This session is being continued from a previous conversation that ran out of context.",
-        "[Request interrupted by user for tool use]",
-        "  \n<task-notification><status>failed</status></task-notification>",
-    ],
-)
-def test_prompts_that_a_client_wrote_are_machine_made(prompt: str):
-    """Each known beginning of a machine-made prompt is recognised, and nothing of it is left to search."""
-    assert CleanedPrompt("", is_machine_made=True) == clean(prompt)
-
-
-@pytest.mark.parametrize(
-    "section",
-    [
-        "<system-reminder>\nRun the tests.\n</system-reminder>",
-        "<system-reminder>[no-hybrid]</system-reminder>",
-        "<local-command-stdout>ok</local-command-stdout>",
-        "<bash-input>ls</bash-input><bash-stdout>a.py</bash-stdout><bash-stderr></bash-stderr>",
-        "[Request interrupted by user]",
-    ],
-)
-def test_a_question_behind_closed_sections_is_human(section: str):
-    """Whether a prompt is machine-made is judged by what is left without the closed sections at its beginning."""
-    assert CleanedPrompt("And more?") == clean(f"{section}\nAnd more?")
-
-
 def test_a_report_keeps_its_headings_and_elements():
     """An agent's report is no prompt that a client wrapped."""
     report = "## Open files\n- a.py\n\nNone is closed.\n<file_content>x</file_content>"
 
     assert CleanedPrompt(report) == clean(report, is_report=True)
-
-
-def test_a_prompt_about_a_machine_made_form_is_human():
-    """Only the beginning counts: a question that mentions the form was typed."""
-    assert not clean("why is <task-notification> sent twice by the scheduler?").is_machine_made
 
 
 def test_a_task_notification_with_a_result_is_a_subagent_report():
@@ -154,12 +128,6 @@ def test_of_a_slash_command_the_arguments_remain():
     cleaned = clean(captured_prompt("claude_code-2.1.330/UserPromptSubmit.slash_command.json"))
 
     assert ("payments", "why", "/why payments") == (cleaned.text, cleaned.command_name, cleaned.typed)
-
-
-@pytest.mark.parametrize("prompt", ["/usr/lib is not found", "/api/users/1 answers 500", "/ is not a command", "//x y"])
-def test_a_path_at_the_beginning_is_no_slash_command(prompt: str):
-    """A slash command is one word without a second slash."""
-    assert CleanedPrompt(prompt) == clean(prompt)
 
 
 @pytest.mark.parametrize("prompt", ["fix the parser [no-hybrid]", "[NO-HYBRID] fix the parser"])
@@ -195,3 +163,14 @@ def test_cleaning_accepts_any_string_and_leaves_no_private_span(prompt: str):
 def test_cleaning_hostile_fragments_never_raises(prompt: str):
     """Fragments of marks in any order are cleaned to a string."""
     assert isinstance(clean(prompt).text, str)
+
+
+@pytest.mark.parametrize(
+    "unit", ["\n", "<", "</a>", "<a_b></a_b>", "<ide_selection>", "## Open files\n", "```\n", "a/", "a: b\n"]
+)
+@pytest.mark.parametrize("before", ["", "## Open files\n", "```a.py\n"])
+def test_hostile_text_takes_linear_time(unit: str, before: str) -> None:
+    """A hundred thousand characters of fragments of sections are gone through a few times, not once for each."""
+    text = before + unit * (100_000 // len(unit))
+
+    assert isinstance(clean(text).text, str)

@@ -1,9 +1,16 @@
-import pytest
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.prompting.query import MAX_NAMES, Passage, Query, make_query
 from hybrid.prompting.traces import SourceLine
+from tests.support.cases import cases
+
+if TYPE_CHECKING:
+    from tests.support.cases import Case
 
 
 def test_a_short_prompt_is_its_own_query():
@@ -13,38 +20,6 @@ def test_a_short_prompt_is_its_own_query():
     expected = Query(text, False, names, paths, (SourceLine("src/net.py"),), (Passage(text, 1.0),), text)
 
     assert expected == make_query(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Client.retry",
-        "Session",
-        "where is `parse_args` defined?",
-        "parse_args",
-        "src/net.py",
-        "Rack::Builder class",
-        "retry?",
-    ],
-)
-def test_little_else_than_names_is_symbol_like(text: str):
-    """A query that only wants to find a name leans lexical."""
-    assert make_query(text).is_symbol_like
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "how does the retry loop end",
-        "Client.retry loops when the server is slow",
-        "static file middleware",
-        "",
-        "  ?  ",
-    ],
-)
-def test_sentences_are_not_symbol_like(text: str):
-    """A question in words stays one, even with a name in it."""
-    assert not make_query(text).is_symbol_like
 
 
 def test_a_single_word_counts_as_an_identifier():
@@ -106,23 +81,13 @@ def test_places_are_found_beyond_the_limit():
     assert ("x/src/step89.py", 89) == (query.places[0].path, query.places[0].line)
 
 
-PASTED = "```python\nflock.count()\n```\nIt worked in 1.2, see the tests.\n"
+@cases("prompting/symbol_like.txt")
+def test_little_else_than_names_is_symbol_like(case: Case) -> None:
+    """A query that only wants to find a name leans lexical; a question in words stays one, even with a name in it."""
+    assert (case.expected == "yes") == make_query(case.text).is_symbol_like
 
 
-@pytest.mark.parametrize(
-    ("text", "title"),
-    [
-        (f"Flock.count ignores young herons\n\n{PASTED}", "Flock.count ignores young herons"),
-        (f"\n  Flock.count ignores young herons  \n{PASTED}", "Flock.count ignores young herons"),
-        ("Flock.count ignores young herons", ""),
-        ("Flock.count ignores young herons\nThey are not counted at night either.", ""),
-        (f"Bug report\n\n{PASTED}", ""),
-        (f"Hello everybody, I hope that you have a nice week\n\n{PASTED}", ""),
-        (f'Traceback (most recent call last):\n  File "/x/a.py", line 1, in run\nKeyError: 1\n\n{PASTED}', ""),
-        (f"{'a long story about herons, ' * 10}\n{PASTED}", ""),
-    ],
-)
-def test_the_title_of_a_prompt_with_something_pasted(text: str, title: str):
+@cases("prompting/titles.txt")
+def test_the_title_of_a_prompt_with_something_pasted(case: Case) -> None:
     """Its first line, if that says something and is no story; prose alone has none."""
-
-    assert title == make_query(text).title
+    assert case.expected == make_query(case.text).title

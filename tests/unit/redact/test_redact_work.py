@@ -9,36 +9,19 @@ import pytest
 
 from hybrid.base import patterns
 from hybrid.redact import redact
+from tests.support.cases import cases
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterator
 
-SHAPES = [
-    # Literals of tokens, alone and in one long run, and literals that are joined on and on.
-    *("Q~", "7Q~", "-us", "-us ", ":AA", "_v1_", "k_live_", "sk-", "sk-=", "sk-ant-", "SK", "AC", "whsec_", "glpat-"),
-    *(".atlasv1.", "/api/webhooks/", "eyJ", "eyJa.", "sig=", "AccountKey=", 'ghp_abcdefghijk" + "', 'SK"+"SKSKSKSKSK'),
-    # The marks of keys, on one line and on many.
-    *("-----END PRIVATE KEY-----", "-----END PRIVATE KEY-----\n", "-----END PRIVATE KEY-----\\n"),
-    *("-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY----- x -----END PRIVATE KEY-----", "LS0tLS1CRUdJTi"),
-    # Commands and statements.
-    *("$sqlplus -", "rabbitmqctl -", "login:", "login:-", "login ", "az login -p ", "assword:", "echo '", "curl -b "),
-    # Lists that stand in lists, and names that come again and again.
-    *("pwd:\n  - ", "pw:\n  - =", "passwords:\n- ", 'passwords = ["', "pw", "key&", "--pass ", '"k": [', "auth, "),
-    # Fields of structures, options in lists, here-documents, encoded text, lines of users, calls.
-    *(
-        '"password": {"value": ',
-        "value: x\nname: password\n",
-        "password:\n  value: ",
-        '"tokens": {"a": "',
-        "<password>",
-    ),
-    *('"--password", ', "- --password\n", "--password x ", "secret <<EOF\nx\nEOF\n", ">secret <<EOF\n", "<<EOF\n"),
-    *("%3D", "password%3D", "%253D%3A", "users\n", "passwd\na:b\n", 'connect("a", ', '.connect("a",\n', "sessionid="),
-    *("_session=", "sk_live_", "-live-", "tvly-", "://h/t/", "otpauth://secret=", "bw unlock\n", "-----END OpenVPN"),
-    # Names in other languages.
-    *("密码", "密码是", "密码是：", "пароль: ", "пароль", "пароль_", "mot de passe ", "api キー", "パスワードはx"),
-]
+    from tests.support.cases import Case
+
+WORDS = (
+    *("password", "_pass", "pass", "pwd", "pw", "secret", "token", "api_key", "key", "auth", "cred", "salt", "seed"),
+    *("curl -u ", "login", "cookie", "authorization", "mysql -p", "://", "sshpass -p", "echo ", "recovery code"),
+)
+"""Words that a secret may stand beside."""
 
 
 class _Work:
@@ -93,29 +76,35 @@ def work(monkeypatch: pytest.MonkeyPatch) -> _Work:
     return work
 
 
-def _of(shape: str, size: int) -> str:
-    return (shape * (size // len(shape) + 1))[:size]
+def _assert_it_grows_with_the_length(piece: str, size: int, work: _Work, before: str = "") -> None:
+    """Assert that patterns are asked once for each character at most, and search it a few times."""
 
+    def counted(size: int) -> tuple[int, int]:
+        work.n_calls = work.n_chars = 0
+        redact(before + (piece * (size // len(piece) + 1))[:size])
+        return work.n_calls, work.n_chars
 
-def _counted(text: str, work: _Work) -> tuple[int, int]:
-    work.n_calls = work.n_chars = 0
-    redact(text)
-    return work.n_calls, work.n_chars
+    counted(size // 2)  # Values that are judged once are remembered.
+    (calls, chars), (more_calls, more_chars) = counted(size), counted(2 * size)
 
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_repeated_pieces_are_looked_at_a_few_times(shape: str, work: _Work) -> None:
-    """Patterns are asked once for each character at most, and search it a few times, however long the text is."""
-    size = 30_000
-    _counted(_of(shape, 1_000), work)  # Values that are judged once are remembered.
-
-    calls, chars = _counted(_of(shape, size), work)
-    more_calls, more_chars = _counted(_of(shape, 2 * size), work)
-
-    assert calls <= size
-    assert chars <= 20 * size
+    assert calls <= size + 4_000
+    assert chars <= 20 * size + 100_000
     assert more_calls <= 2.2 * calls + 50
     assert more_chars <= 2.2 * chars + size
+
+
+@cases("redaction/repeated.txt")
+def test_repeated_pieces_are_looked_at_a_few_times(case: Case, work: _Work) -> None:
+    """Beginnings of secrets, marks, commands and names, in one long run, also where a private key may be."""
+    for before in ("", "PRIVATE KEY "):
+        _assert_it_grows_with_the_length(case.text, 6_000, work, before)
+
+
+@pytest.mark.parametrize("between", ["", " ", "=", ": ", "='", '"', ",\n", "\n", "(", " is ", "/", ";"])
+def test_repeated_words_cost_no_more_than_other_text(between: str, work: _Work) -> None:
+    """Each word that a secret may stand beside, whatever stands between one and the next."""
+    for word in WORDS:
+        _assert_it_grows_with_the_length(f"{word}{between}", 4_000, work)
 
 
 @pytest.mark.parametrize(
