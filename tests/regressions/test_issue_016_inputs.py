@@ -30,12 +30,6 @@ MARKS = {"surrogate": "\udcff", "replaced": "\ufffd", "unknown": "?"}
 ALONE = {"HYBRID_DAEMON_ENABLED": "false"}
 
 
-@pytest.fixture
-def new_project(tmp_path: Path) -> Shop:
-    """The payments project before its first index."""
-    return new_shop(tmp_path, is_indexed=False)
-
-
 @pytest.mark.parametrize(
     "text", [LONG_DECIMAL, LONG_HEX, DEEP, f"{{a = {LONG_HEX}}}"], ids=["10", "16", "deep", "table"]
 )

@@ -48,12 +48,6 @@ name = "hashing"
 """
 
 
-@pytest.fixture
-def new_project(tmp_path: Path) -> Shop:
-    """The payments project before its first index."""
-    return new_shop(tmp_path, is_indexed=False)
-
-
 @pytest.mark.parametrize("key", LISTS)
 @pytest.mark.parametrize(
     "text",

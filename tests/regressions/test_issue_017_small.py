@@ -18,18 +18,6 @@ if TYPE_CHECKING:
     from tests.support.builders import Shop
 
 
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
-    """The payments project, indexed; only for commands that change nothing."""
-    return new_shop(tmp_path_factory.mktemp("shared"))
-
-
-@pytest.fixture
-def own_shop(tmp_path: Path) -> Shop:
-    """The payments project, indexed, for one test alone."""
-    return new_shop(tmp_path)
-
-
 @pytest.mark.parametrize("name", ["nosuch", "someone/nosuch"])
 def test_model_of_which_nothing_is_known_is_not_described(shop: Shop, name: str) -> None:
     """`models show` described any name with empty fields, and ended with code 0."""
