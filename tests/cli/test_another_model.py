@@ -62,9 +62,11 @@ def test_the_old_index_answers_until_the_new_one_is_whole(own_shop: Shop) -> Non
     own_shop.out("models", "use", "hashing", "--quiet")
     after = own_shop.out("search", "retry a payment"), own_shop.hook(RETRY, session="s2")
     index, shown = own_shop.json("status")["index"], own_shop.out("status", "--table", COLUMNS="300")
+    explained = own_shop.out("context", RETRY, "--explain")
     own_shop.out("reindex", "--quiet")
 
     assert before == after
+    assert f"files: the index made with {SHIPPED} answers until it is embedded with hashing" in explained
     assert ("src/payments/client.py" in before[1], SHIPPED) == (True, _model_told(index))
     assert ("stale", 4, 5, True) == tuple(index[key] for key in ("state", "documents", "chunks", "is_calibrated"))
     assert f"Re-embedding     from {SHIPPED} to hashing, 0 % done; {SHIPPED} answers until it is whole" in shown
@@ -77,35 +79,6 @@ def _model_told(index: dict[str, Any]) -> str:
         key: value for key, value in index["reembedding"].items() if key != "answers"
     }
     return index["reembedding"]["answers"]
-
-
-def test_what_answers_is_said(own_shop: Shop) -> None:
-    """`hybrid context` and `hybrid explain` name the model that answers and the one that will; `doctor` tells too."""
-    line = f"files: the index made with {SHIPPED} answers until it is embedded with hashing"
-    own_shop.hook(RETRY, **OTHER)
-
-    assert line in own_shop.out("context", RETRY, "--explain", **OTHER)
-    assert line in own_shop.out("explain", "--last", **OTHER)
-    assert (
-        f"waits to be embedded with hashing; {SHIPPED} answers until then"
-        in own_shop.run("doctor", **OTHER).stdout.decode()
-    )
-
-
-def test_another_environment_does_not_disturb(own_shop: Shop) -> None:
-    """Settings of one terminal change nothing for another: the index keeps its model until somebody builds."""
-    own_shop.out("search", "retry", **OTHER)
-
-    assert (None, SHIPPED) == (_share(own_shop), _model(own_shop))
-
-
-def test_chunks_are_reused(own_shop: Shop) -> None:
-    """Only vectors are made anew, and going back embeds nothing."""
-    there = own_shop.json("reindex", **OTHER)
-    back = own_shop.json("reindex")
-
-    assert (5, 0) == (there["embedded"], there["changed"] + there["added"])
-    assert 0 == back["embedded"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9 on Windows")
@@ -260,19 +233,10 @@ TYPO = {"HYBRID_MODEL_NAME": "static-vO"}
 MISSING = "model static-vO is not on this machine"
 
 
-def test_a_model_that_is_not_there_silences_nothing(own_shop: Shop) -> None:
-    """With a misspelt name the old index answers prompts and searches, as if its own model were that of the settings."""
-    before = own_shop.out("search", "retry a payment"), own_shop.hook(RETRY)
-    after = own_shop.run("search", "retry a payment", **TYPO), own_shop.hook(RETRY, session="s2", **TYPO)
-
-    assert before == (after[0].stdout.decode(), after[1])
-    assert "src/payments/client.py" in after[1]
-    assert MISSING in own_shop.error("reindex", **TYPO)
-
-
 def test_a_model_that_is_not_there_is_a_problem(own_shop: Shop) -> None:
-    """Status, doctor, log and `explain` say what is missing, what answers meanwhile, and what to do."""
-    own_shop.hook(RETRY, **TYPO)
+    """Status, doctor and `explain` say what is missing and what to do; the old index answers as before."""
+    before = own_shop.out("search", "retry a payment"), own_shop.hook(RETRY, session="s2")
+    after = own_shop.run("search", "retry a payment", **TYPO), own_shop.hook(RETRY, session="s3", **TYPO)
     told, shown = own_shop.json("status", **TYPO), own_shop.out("status", "--table", COLUMNS="300", **TYPO)
     doctor = own_shop.run("doctor", **TYPO).stdout.decode()
 
@@ -286,6 +250,9 @@ def test_a_model_that_is_not_there_is_a_problem(own_shop: Shop) -> None:
         f"files: the index made with {SHIPPED} answers, since that of the settings cannot: {MISSING}"
         in own_shop.out("explain", "--last", **TYPO)
     )
+    assert before == (after[0].stdout.decode(), after[1])
+    assert "src/payments/client.py" in after[1]
+    assert MISSING in own_shop.error("reindex", **TYPO)
     assert None is own_shop.json("status")["model"]["error"]
 
 
@@ -329,6 +296,7 @@ def orphaned(tmp_path: Path) -> Shop:
 def test_without_its_model_an_index_finds_by_words(orphaned: Shop) -> None:
     """A search says that it found by words alone and why; prompts are met with silence; a build mends it."""
     done = orphaned.run("search", "retry after a timeout")
+    found = orphaned.run("search", "retry after a timeout", "--json").stdout.decode()
     silent, index = orphaned.hook(RETRY), orphaned.json("status")["index"]
     shown = orphaned.out("status", "--table", COLUMNS="300")
     orphaned.out("reindex", "--quiet")
@@ -337,6 +305,7 @@ def test_without_its_model_an_index_finds_by_words(orphaned: Shop) -> None:
     assert done.stderr.decode().startswith(
         "hybrid: warning: files: found by words alone, for the index was built with "
     )
+    assert ('"cosine": null' in found, '"cosine": 0' in found) == (True, False)
     assert ("", ["index_mismatch"]) == (silent, orphaned.reasons())
     assert ("stale", None, 4) == (index["state"], index["reembedding"]["answers"], index["documents"])
     assert "is gone: no prompt is answered until it is whole, and `hybrid search` finds by words" in shown
@@ -359,14 +328,6 @@ def _n_vectors(shop: Shop) -> dict[str, int]:
     sql = "SELECT m.key, (SELECT count(*) FROM vectors v WHERE v.model_id = m.id) FROM models m"
     with contextlib.closing(sqlite3.connect(_workspace(shop).place.catalog)) as db:
         return {key.partition("@")[0]: n for key, n in db.execute(sql)}
-
-
-def test_by_words_there_is_no_cosine(orphaned: Shop) -> None:
-    """No vector of the model before is compared with one of another model."""
-    found = orphaned.run("search", "retry after a timeout", "--json").stdout.decode()
-
-    assert '"cosine": null' in found
-    assert '"cosine": 0' not in found
 
 
 # --- an upgrade that ships a successor ---------------------------------------------------------------------

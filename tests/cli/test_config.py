@@ -120,16 +120,3 @@ def test_a_mistake_stops_commands_but_no_hook(own_shop: Shop) -> None:
     assert given
     assert "config.toml: cannot be read: " in own_shop.json("explain")["event"]["config_problems"][0]
     assert "  settings   " in own_shop.out("explain")
-
-
-def test_settings_reach_the_hook(own_shop: Shop) -> None:
-    """A project's own budget and skipped prefixes decide what a prompt gets."""
-    own_shop.out("config", "set", "hooks.skip_prefixes", "How does", "--quiet")
-    own_shop.out("config", "set", "hooks.budget", "12", "--quiet")
-
-    silent = own_shop.hook("How does the payment client retry?")
-    short = own_shop.hook("Where is a payment sent again after a timeout?")
-
-    assert "" == silent
-    assert 0 < len(short.splitlines()) <= 12
-    assert ["prompt", "injected"] == own_shop.reasons()

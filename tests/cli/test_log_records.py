@@ -127,16 +127,6 @@ def test_explain_of_a_silence_names_the_bars_of_every_kind(told: Shop) -> None:
     assert any(re.match(r"Of the lore it missed by \d\.\d\d .*: `lore\.max_\w+_rate` \(0\.\d+\)", hint) for hint in hints)  # fmt: skip
 
 
-def test_explain_names_when_a_record_was_given(tmp_path: Path) -> None:
-    """A repeated topic leads to the event that gave the record."""
-    shop = shop_with_records(tmp_path)
-    shop.hook(COMMITS)
-    first = shop.json("log")["events"][0]["id"]
-    shop.hook(COMMITS)
-
-    assert f"UTC: L001 (`hybrid explain {first}`)." in shop.out("explain")
-
-
 def test_context_tells_what_each_kind_said(told: Shop) -> None:
     """`--explain` has a gate row and a table for each kind, with rank, scores and fate of its records by id and name."""
     shown = told.out("context", COMMITS, "--explain")

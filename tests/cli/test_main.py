@@ -105,7 +105,7 @@ def test_a_full_disk_behind_standard_output_is_one_line(shop: Shop) -> None:
     assert (2, "hybrid: No space left on device\n") == (done.returncode, done.stderr.decode())
 
 
-@pytest.mark.parametrize("command", ["status", "search x", "reindex", "log", "config", "projects"])
+@pytest.mark.parametrize("command", ["status", "search x", "reindex", "log", "config", "projects", "project"])
 def test_a_deleted_working_directory_is_one_line(tmp_path: Path, command: str) -> None:
     """In a directory that is gone every command says so, with code 2 and no traceback."""
     gone = tmp_path / "gone"

@@ -22,19 +22,6 @@ def _lines(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def test_an_export_is_json_lines(own_shop: Shop) -> None:
-    """A header, then sessions, prompts, observations and summaries of all projects, or of those asked for."""
-    fill_memory(own_shop)
-    lines = _lines(_memory(own_shop, "export"))
-
-    kinds = ["header", *["session"] * 2, "prompt", *["observation"] * 3, "summary"]
-    assert kinds == [line["kind"] for line in lines]
-    assert {"shop"} == {line["project"] for line in _lines(_memory(own_shop, "export", "--here"))[1:]}
-    assert {"blog"} == {line["project"] for line in _lines(_memory(own_shop, "export", "--in", "blog"))[1:]}
-    late = _lines(_memory(own_shop, "export", "--since", "2026-01-12"))
-    assert ["Sign the cookie with a new key"] == [line["title"] for line in late if line["kind"] == "observation"]
-
-
 def test_an_empty_memory_exports_a_header_alone(new_project: Shop) -> None:
     """Exit code 1: there was nothing."""
     assert ["header"] == [line["kind"] for line in _lines(_memory(new_project, "export", code=1))]
@@ -70,30 +57,6 @@ def test_an_export_is_imported_elsewhere_and_once(own_shop: Shop, tmp_path: Path
     again = other.json("memory", "import", str(path))
     assert (dict.fromkeys(new, 0), 7) == ({name: again[name] for name in new}, again["duplicates"])
     assert _memory(own_shop, "export") == _memory(other, "export")
-
-
-def test_lines_that_cannot_be_read_are_named(new_project: Shop) -> None:
-    """With file and line; the rest is taken over, without secrets; the code is 0."""
-    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    good = {
-        "kind": "observation",
-        "session_id": "s",
-        "project_key": "k" * 16,
-        "project": "p",
-        "type": "change",
-        "title": f"Use {token} no more",
-        "created_ms": 1_700_000_000_000,
-    }
-    header = {"kind": "header", "format": "hybrid-memory", "version": 1}
-    text = "\n".join([json.dumps(header), "{half", json.dumps(good), "\udcff"])
-    path = new_project.home / "odd.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    found = new_project.json("memory", "import", str(path))
-
-    assert (1, 2) == (found["observations"], len(found["problems"]))
-    assert any(problem.startswith(f"{path}:2:") for problem in found["problems"])
-    assert token not in _memory(new_project, "export")
 
 
 def test_what_is_no_export_is_an_error(new_project: Shop, tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_an_end_that_is_no_date_is_none(new_project: Shop) -> None:
     assert [("all", True)] == [(entry["scope"], entry["is_endless"]) for entry in paused]
 
 
-@pytest.mark.parametrize("text", ["2", "h", "-1h", "1w", "2 h", "1x", "0", "0s", "0.1s", "9999d", "9" * 400 + "d"])
+@pytest.mark.parametrize("text", ["2", "-1h", "0s", "9999d", "9" * 400 + "d"])
 def test_a_time_needs_a_number_and_a_unit(new_project: Shop, text: str) -> None:
     """What is no time is refused with code 2."""
     done = new_project.run("pause", f"--for={text}")

@@ -27,66 +27,6 @@ LESSONS = """\
 > Keep them for ten years.
 """
 
-KEYS: dict[str, Any] = {
-    "version": None,
-    "project": {"name": None, "key": None, "root": None, "worktree": None},
-    "index": dict.fromkeys(
-        (
-            "state",
-            "documents",
-            "chunks",
-            "by_kind",
-            "languages",
-            "stale_documents",
-            "last_built_at",
-            "size_bytes",
-            "format_version",
-        )
-    ),
-    "model": {"name": None, "dim": None, "sha256": None},
-    "gate": {"threshold": None, "source": None, "calibrated_at": None, "expected_false_open_rate": None},
-    "hooks": {
-        "installed": None,
-        "config": dict.fromkeys(
-            (
-                "threshold",
-                "budget_lines",
-                "budget_chars",
-                "content_mode",
-                "min_prompt_length",
-                "gate_threshold",
-                "dedup_enabled",
-            )
-        ),
-        "injection_count": None,
-        "last_injection_time": None,
-        "last_session_id": None,
-    },
-    "health": {
-        "last_success": None,
-        "last_error": None,
-        "consecutive_failures": None,
-        "latency_ms": {"p50": None, "p95": None},
-    },
-    "records": {
-        "accepted": None,
-        "waiting": None,
-        "lessons": dict.fromkeys(("enabled", "project", "system", "superseded", "file")),
-        "lore": dict.fromkeys(("enabled", "patterns", "anti_patterns", "decisions", "handoffs", "folders")),
-        "problems": None,
-    },
-    "daemon": {"running": None, "pid": None, "uptime_s": None, "rss_bytes": None},
-}
-MAY_BE_NULL = {
-    "gate.calibrated_at",
-    "gate.expected_false_open_rate",
-    "records.waiting",
-    "health.last_error",
-    "daemon.pid",
-    "daemon.uptime_s",
-    "daemon.rss_bytes",
-}
-
 
 def _missing(expected: dict[str, Any], found: dict[str, Any], prefix: str = "") -> list[str]:
     """Keys that are not there."""
@@ -104,34 +44,6 @@ def _nulls(expected: dict[str, Any], found: dict[str, Any], prefix: str = "") ->
         if isinstance(below, dict) and isinstance(found[key], dict):
             names |= _nulls(below, found[key], f"{prefix}{key}.")
     return names
-
-
-def test_status_has_every_key_and_none_is_null_after_an_injection(own_shop: Shop) -> None:
-    """After a build and an injection only what needs a calibration, an error or a daemon is null."""
-    own_shop.hook("How does the payment client retry?")
-
-    state = own_shop.json("status")
-
-    assert [] == _missing(KEYS, state)
-    assert set() == _nulls(KEYS, state) - MAY_BE_NULL
-    assert ("shop", str(own_shop.root), False) == tuple(state["project"][key] for key in ("name", "root", "worktree"))
-    assert ("ready", 4, {"code": 2, "doc": 2}) == tuple(
-        state["index"][key] for key in ("state", "documents", "by_kind")
-    )
-    assert ("static-v1", 256, 64) == (state["model"]["name"], state["model"]["dim"], len(state["model"]["sha256"]))
-    assert ("auto", 1) == (state["gate"]["source"], state["hooks"]["injection_count"])
-    assert (0, False) == (state["health"]["consecutive_failures"], state["daemon"]["running"])
-    assert state["index"]["size_bytes"] > 1000
-    assert 0 < state["health"]["latency_ms"]["p50"] <= state["health"]["latency_ms"]["p95"]
-
-
-def test_status_before_the_first_build_has_every_key(new_project: Shop) -> None:
-    """Without an index the state is `missing`, and every key is there."""
-    state = new_project.json("status")
-
-    assert [] == _missing(KEYS, state)
-    assert ("missing", 0, None) == tuple(state["index"][key] for key in ("state", "documents", "last_built_at"))
-    assert not (new_project.root / ".hybrid").exists()
 
 
 def test_status_is_json_in_a_pipe_and_a_table_when_asked(shop: Shop) -> None:
@@ -199,22 +111,6 @@ def test_hook_status_is_the_hooks_part(shop: Shop) -> None:
     assert shop.json("status")["hooks"] == shop.json("hook", "status")
 
 
-def test_a_damaged_state_file_is_told_and_set_aside_by_the_next_injection(own_shop: Shop) -> None:
-    """Corrupt counters never stop a prompt; they are kept under another name and begin anew."""
-    own_shop.hook("How does the payment client retry?")
-    path = own_shop.root / ".hybrid" / "hook_state.json"
-    path.write_text('{"injection_count": [')
-
-    before = own_shop.json("hook", "status")
-    given = own_shop.hook("How do I roll back a release of the shop?")
-    after = own_shop.json("hook", "status")
-
-    assert (True, 0) == (before["is_state_corrupt"], before["injection_count"])
-    assert given
-    assert (False, 1) == (after["is_state_corrupt"], after["injection_count"])
-    assert ['{"injection_count": ['] == [(path.parent / name).read_text() for name in after["set_aside"]]
-
-
 def test_gate_and_settings_in_force_are_shown(shop: Shop) -> None:
     """A threshold fixed by a setting is shown with its source; a wrong setting is a line of the status, not its end."""
     fixed = shop.json("status", HYBRID_HOOKS_GATE_THRESHOLD="0.5")
@@ -272,15 +168,6 @@ def test_the_gate_in_the_table(shop: Shop, chunks: int, gate: dict[str, Any], ex
     } | gate
 
     assert dict(rows(found))["Gate"].startswith(expected)
-
-
-def test_a_built_index_shows_its_own_bars(shop: Shop) -> None:
-    """The table of a project says where its calibrated gate opens."""
-    bars = shop.json("status")["gate"]["thresholds"]
-
-    table = shop.out("status", "--table", COLUMNS="200")
-
-    assert f"opens above {bars['tasks']:.2f} (tasks), " in table
 
 
 def test_the_rates_of_a_built_index_are_those_that_both_bars_allow(shop: Shop) -> None:
@@ -341,16 +228,3 @@ def test_an_empty_index_is_not_stale(tmp_path: Path) -> None:
 
     assert ("ready", 0) == (state["index"]["state"], state["index"]["chunks"])
     assert "closed: nothing is indexed" in shop.out("status", "--table", COLUMNS="200")
-
-
-def test_errors_of_the_hook_show_in_the_health(own_shop: Shop) -> None:
-    """Failures in a row, the last error and the last success are read from the event log."""
-    own_shop.hook("How does the payment client retry?")
-    for _ in range(2):
-        own_shop.out("hook", "inject-context", stdin=b"not json")
-
-    health = own_shop.json("status")["health"]
-
-    assert 2 == health["consecutive_failures"]
-    assert health["last_error"]["message"].startswith("hook input is not JSON")
-    assert health["last_success"] < health["last_error"]["at"]

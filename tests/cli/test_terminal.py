@@ -73,7 +73,7 @@ COMMANDS = [
     ("project",),
     ("project", EVIL),
     ("changes-with", EVIL),
-    ("completions", "answer", "memory", ""),
+    ("completions", "answer", "search", "--kind", ""),
     ("completions", EVIL),
     ("config", "show"),
     ("config", "check"),
@@ -100,6 +100,16 @@ COMMANDS = [
     ("search", "x", "--" + EVIL),
     ("search", "x", "--debug", "--project", EVIL),
 ]
+PAINTED = [
+    ("search", "payment", "retry", "-n", "20", "-v"),
+    ("search", "payment", "--explain", "--kind", "lessons"),
+    ("context", "How does the payment client retry?", "--explain"),
+    ("log", "--plot", "--all"),
+    ("explain",),
+    ("status", "--table"),
+    ("eval", "retrieval", EVIL),
+]
+"""Commands that write colours, links and tables to a terminal."""
 JSON_COMMANDS = [
     command
     for command in COMMANDS
@@ -191,7 +201,7 @@ def test_no_command_prints_what_a_terminal_obeys(hostile: Shop, command: tuple[s
 def test_no_command_writes_what_a_terminal_obeys_to_a_terminal(hostile: Shop) -> None:
     """On a terminal the only escapes are our own: colours and links, and their ends."""
     raw = {}
-    for command in COMMANDS:
+    for command in PAINTED:
         out, err = _in_terminal(hostile, *command)
         if found := RAW.search(OWN.sub("", out) + err):
             raw[command] = found
@@ -218,21 +228,20 @@ def test_search_shows_marks_and_json_the_name_as_it_is(hostile: Shop) -> None:
     assert {f"src/{NAME}", f"src/{LINE}", "src/not-utf8-\udcff.py"} <= {hit["path"] for hit in found}
 
 
-@pytest.mark.parametrize(
-    ("command", "n_lines"),
-    [(("projects",), 1), (("project",), 12), (("trust",), 3), (("pause",), 1), (("resume",), 1)],
-    ids=lambda value: value[0] if isinstance(value, tuple) else "",
-)
-def test_a_name_begins_no_line(tmp_path: Path, command: tuple[str, ...], n_lines: int) -> None:
+def test_a_name_begins_no_line(tmp_path: Path) -> None:
     """A folder or a record whose name holds a line end forges no line of a list, nor does a tab forge a column (#16)."""
     files = PAYMENTS | {".hybrid/lore/transfer/data/sessions/a\nforged: 9 lessons.json": "{}"}
     shop = Shop(git_project(tmp_path / "shop\nforged\tname", files), tmp_path / "home")
     shop.run("reindex", "--quiet")
-    shop.run("pause", *([] if command[0] == "resume" else ["--all"]))
-    lines = shop.run(*command).stdout.decode().splitlines()
+    shown = {
+        command: shop.run(command).stdout.decode().splitlines()
+        for command in ("projects", "project", "trust", "pause", "resume")
+    }
 
-    assert n_lines == len(lines)
-    assert not any("\t" in line or line.startswith("forged") for line in lines)
+    assert {"projects": 1, "project": 12, "trust": 3, "pause": 1, "resume": 1} == {
+        command: len(lines) for command, lines in shown.items()
+    }
+    assert not [line for lines in shown.values() for line in lines if "\t" in line or line.startswith("forged")]
 
 
 def test_wide_letters_fill_two_columns_of_a_table(capsys: pytest.CaptureFixture[str]) -> None:
