@@ -159,17 +159,13 @@ def test_the_worker_is_killed(building: Building, root: Path) -> None:
     assert "README.md" in building.found(root, "zebrawood")
 
 
-@pytest.mark.parametrize("damage", ["manifest", "segment", "catalog", "model"])
+@pytest.mark.parametrize("damage", ["segment", "model"])
 def test_a_damaged_index_is_rebuilt(building: Building, root: Path, damage: str) -> None:
     """An index that is damaged or of another model is made again, also when only a path was asked for."""
     building.built(root)
     place = building.workspace(root).place
-    if damage == "manifest":
-        (place.folder / "manifest.json").write_text("{")
-    elif damage == "segment":
+    if damage == "segment":
         next(place.folder.glob("segment-*")).write_bytes(b"nothing")
-    elif damage == "catalog":
-        place.catalog.write_bytes(b"not a database at all" * 100)
     result = building.built(root, ["README.md"], **({"HYBRID_MODEL_NAME": "hashing-64"} if damage == "model" else {}))
 
     assert (True, 4) == (result.is_full, result.summary["documents"])

@@ -344,14 +344,14 @@ def test_requests_keep_the_service_alive(agent: Agent) -> None:
     """Those with the token count as use; somebody without it keeps nothing alive."""
     import time
 
-    agent.shop.home.joinpath("config.toml").write_text("[daemon]\nidle_minutes = 0.1\n")
+    agent.shop.home.joinpath("config.toml").write_text("[daemon]\nidle_minutes = 0.05\n")
     agent.shop.out("daemon", "start", "--quiet")
     asker = Asker(agent)
     pid = asker.pid
-    until_s = time.monotonic() + 10
+    until_s = time.monotonic() + 5
     while time.monotonic() < until_s:
         assert asker.get("/observations/1", 404)
-        time.sleep(0.5)
+        time.sleep(0.2)
     assert is_alive(pid)
 
     def ask_without() -> bool:
