@@ -24,7 +24,7 @@ BOUNDS = {
     "files of a client": 38,
     "files of a kind": 18,
     "files of a setting": 9,
-    "files of a command": 5,
+    "files of a command": 4,
     "files of a prompt": 113,
     "calls of a prompt": 5_300,
     "value types of a prompt": 105,
