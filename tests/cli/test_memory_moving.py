@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from tests.support.builders import new_shop
 from tests.support.memories import BLOG, fill_memory, shop_owner
@@ -122,3 +125,48 @@ def test_a_database_of_claude_mem_is_imported(new_project: Shop) -> None:
     )
     (other,) = new_project.json("memory", "recent", "--in", "elsewhere")["records"]
     assert other["project_key"] not in (found["project_key"], BLOG.key)
+
+
+def test_export_into_a_folder_that_is_not_there_names_the_folder(own_shop: Shop) -> None:
+    """The message named a temporary file that nobody had asked for."""
+    own_shop.out("memory", "add", "Cap retries at five")
+    folder = own_shop.root / "none"
+
+    assert f"hybrid: {folder} is no folder; make it first, or name another file" == own_shop.error(
+        "memory", "export", str(folder / "x.jsonl")
+    )
+
+
+def test_an_import_says_how_much_was_not_read(new_project: Shop, tmp_path: Path) -> None:
+    """Of a file of garbage only "96 more" were told, however many lines there were."""
+    path = tmp_path / "garbage.jsonl"
+    path.write_text("no JSON\n" * 1_234, encoding="utf-8")
+
+    shown = new_project.out("memory", "import", str(path), code=2).splitlines()
+    all_shown = new_project.out("memory", "import", str(path), "--verbose", code=2).splitlines()
+    told = new_project.json("memory", "import", str(path), code=2)
+
+    assert "not read: 1,229 more; --verbose shows the first 100" == shown[-1]
+    assert "not read: 1,134 more" == all_shown[-1]
+    assert (100, 1_234) == (len(told["problems"]), told["unread"])
+
+
+def test_an_import_of_nothing_is_an_error(new_project: Shop, tmp_path: Path) -> None:
+    """An export that a full disk left empty was imported with success."""
+    (tmp_path / "empty.jsonl").write_bytes(b"\n")
+
+    message = new_project.error("memory", "import", str(tmp_path / "empty.jsonl"))
+
+    assert f"hybrid: {tmp_path / 'empty.jsonl'} is empty: give a file of `hybrid memory export`" == message
+    assert "standard input is empty" in new_project.error("memory", "import", "-", stdin=b"")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="there is no file without end")  # noqa: PTH110 - a device
+def test_a_line_without_end_is_not_imported(new_project: Shop) -> None:
+    """`hybrid memory import` read a file without line ends whole, until no memory was left."""
+    done = new_project.run("memory", "import", "/dev/zero", "--json")
+
+    assert 2 == done.returncode
+    assert ["/dev/zero:1: longer than 64,000,000 characters; neither this line nor what follows is read"] == json.loads(
+        done.stdout
+    )["problems"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ from tests.support.builders import new_shop
 from tests.support.memories import FIRST_MS, RETRY, fill_memory, shop_owner
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.support.builders import Shop
 RETRY_LINE = f"#1 {moment_text(FIRST_MS)} bugfix Cap retry attempts at 5 in PaymentClient (~46 tokens)"
 
@@ -219,3 +222,36 @@ def test_a_switched_off_memory_is_not_searched(known: Shop) -> None:
 
     assert (1, b"Nothing found.\n") == (done.returncode, done.stdout)
     assert b"switched off" in done.stderr
+
+
+def test_rows_seen_from_outside_of_any_project_say_whose_they_are(own_shop: Shop, tmp_path: Path) -> None:
+    """The list named no project, and spoke of this one where there was none."""
+    nowhere = tmp_path / "nowhere"
+    nowhere.mkdir()
+    empty = own_shop.out("memory", "recent", cwd=nowhere, code=1)
+    own_shop.out("memory", "add", "Cap retries at five")
+
+    assert "# all projects recent context\nNo previous sessions found in any project yet.\n" == empty
+    assert "Cap retries at five [project: shop] (~" in own_shop.out("memory", "recent", cwd=nowhere)
+    assert "[" not in own_shop.out("memory", "recent")
+
+
+def test_use_of_a_tool_that_is_not_told_of_yet_is_no_empty_memory(own_shop: Shop) -> None:
+    """For three seconds after the first event it said that there were no previous sessions."""
+    event = {
+        "hook_event_name": "PostToolUse",
+        "session_id": "s1",
+        "cwd": str(own_shop.root),
+        "tool_name": "Edit",
+        "tool_input": {"file_path": str(own_shop.root / "a.py"), "old_string": "five = 5", "new_string": "six = 6"},
+        "tool_response": {"filePath": "a.py"},
+    }
+    window = {"HYBRID_MEMORY_BATCH_WINDOW_MS": "3600000", "HYBRID_DAEMON_ENABLED": "false"}
+    words = ("hook", "run", "--client", "claude", "--event", "PostToolUse")
+    own_shop.out(*words, stdin=json.dumps(event).encode(), **window)
+
+    told = own_shop.out("memory", "recent", code=1, **window)
+
+    assert told == (
+        "# shop recent context\nNothing is told of yet: 1 use of tools waits for what follows; ask again in 3600 s.\n"
+    )

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+import re
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from hybrid.cli.status import rows
-from tests.support.builders import new_shop, write_files
+from tests.support.builders import hybrid_command, new_shop, write_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -228,3 +230,29 @@ def test_an_empty_index_is_not_stale(tmp_path: Path) -> None:
 
     assert ("ready", 0) == (state["index"]["state"], state["index"]["chunks"])
     assert "closed: nothing is indexed" in shop.out("status", "--table", COLUMNS="200")
+
+
+def test_times_for_people_are_local(own_shop: Shop) -> None:
+    """`memory stats` and `status` told UTC beside lists in local time; machine forms keep UTC."""
+    own_shop.out("memory", "add", "Cap retries at five")
+    own_shop.hook("How does the payment client retry?")
+    last = datetime.fromisoformat(own_shop.json("memory", "stats")["newest"].replace("Z", "+00:00"))
+    decided = datetime.fromisoformat(own_shop.json("status")["health"]["last_success"])
+
+    def shown(*args: str) -> str:
+        # A process of its own: the zone is read when it starts.
+        return hybrid_command(*args, cwd=own_shop.root, home=own_shop.home, TZ="Etc/GMT-14").stdout.decode()
+
+    far = timezone(timedelta(hours=14))
+    assert re.search(rf"^to +{last.astimezone(far):%Y-%m-%d %H:%M:%S}$", shown("memory", "stats"), re.MULTILINE)
+    assert f"{decided.astimezone(far):%Y-%m-%d %H:%M:%S}" in shown("status", "--table")
+
+
+def test_one_thing_is_counted_in_the_singular(tmp_path: Path) -> None:
+    """`1 documents`, `1 chunks` and `1 names`."""
+    shop = new_shop(tmp_path, {"a.py": "def first():\n    return 1\n"}, is_indexed=False)
+
+    assert shop.out("reindex").startswith("1 document, 1 chunk; ")
+    assert "ready: 1 document, 1 chunk" in shop.out("status", "--table")
+    shop.out("lessons", "add", "A rule", "See `src/gone.py`.")
+    assert shop.out("lessons", "validate").endswith("\n1 lesson checked, 1 name not found\n")

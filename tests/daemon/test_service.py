@@ -282,3 +282,47 @@ def test_answers_of_many_sessions_at_once_are_kept_apart(tmp_path: Path) -> None
 
     assert {True} == {"src/payments/client.py" in text for text in first}
     assert {True} == {"pay.py" in text for text in second}
+
+
+def test_stop_returns_when_the_process_is_gone(tmp_path: Path) -> None:
+    """`hybrid daemon stop` returned while the process of the service lived."""
+    shop = new_shop(tmp_path, is_indexed=False)
+    alive: list[int] = []
+    for _ in range(3):
+        pid = shop.json("daemon", "start")["pid"]
+        shop.out("daemon", "stop")
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            continue
+        alive += [pid] if "(zombie)" not in _state(pid) else []
+
+    assert [] == alive
+
+
+def _state(pid: int) -> str:
+    """The state of a process as the system tells it."""
+    done = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, encoding="utf-8", check=False)
+    return "(zombie)" if done.stdout.strip().startswith("Z") or not done.stdout.strip() else done.stdout
+
+
+def test_status_of_a_switched_off_service_promises_nothing(shop: Shop) -> None:
+    """It said that the next prompt starts the service."""
+    told = shop.out("daemon", "status", code=1, HYBRID_DAEMON_ENABLED="false")
+
+    assert told == (
+        "The service does not run, and `daemon.enabled = false`: no prompt starts it, each opens the index anew.\n"
+    )
+    assert "the next prompt of an agent starts it" in shop.out("daemon", "status", code=1, HYBRID_DAEMON_ENABLED="true")
+
+
+def test_a_service_that_cannot_live_is_told_at_once(new_project: Shop) -> None:
+    """`hybrid daemon start` in a home that cannot be written waited ten seconds, and did not say why."""
+    new_project.home.mkdir()
+    (new_project.home / "run").write_text("a file in the place of the folder", encoding="utf-8")
+
+    message = new_project.error("daemon", "start")
+
+    assert (
+        f"hybrid: the service cannot start: {new_project.home / 'run'} cannot be written (Not a directory)" == message
+    )

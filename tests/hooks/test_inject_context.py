@@ -328,3 +328,13 @@ def test_a_client_that_has_gone_got_nothing(own_shop: Shop) -> None:
     assert (0, b"") == (process.returncode, err)
     assert ["error"] == own_shop.reasons()
     assert own_shop.hook(FITS, session="s1")
+
+
+def test_hot_topics_say_how_they_are_refreshed_and_pinned(own_shop: Shop) -> None:
+    """The file named neither the command nor the place where agents read it."""
+    own_shop.out("hook", "hot-topics", "--force")
+
+    text = (own_shop.root / ".hybrid" / "hot-topics.md").read_text()
+
+    assert "`hybrid hook hot-topics --force`" in text
+    assert "`@.hybrid/hot-topics.md` in `CLAUDE.md`" in text

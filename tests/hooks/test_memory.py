@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import Row
+    from tests.support.builders import Shop
 
 OLD = """    def retry(self, request):
         while True:
@@ -489,3 +490,20 @@ def test_a_prompt_that_looks_back_gets_the_latest_handoff_too(tmp_path: Path) ->
     accept_tree(talk.root, talk.home)
 
     assert "OAuth login works, token refresh is missing" in talk.ask("where did we stop last time?").text
+
+
+def test_one_package_of_a_test_run_is_told_in_the_singular(own_shop: Shop) -> None:
+    """A title of an observation said "1 packages ok"."""
+    event = {
+        "hook_event_name": "PostToolUse",
+        "session_id": "s1",
+        "cwd": str(own_shop.root),
+        "tool_name": "Bash",
+        "tool_input": {"command": "go test ./..."},
+        "tool_response": {"stdout": "ok  \tshop/pay\t0.010s"},
+    }
+    window = {"HYBRID_MEMORY_BATCH_WINDOW_MS": "0", "HYBRID_DAEMON_ENABLED": "false"}
+    words = ("hook", "run", "--client", "claude", "--event", "PostToolUse")
+    own_shop.out(*words, stdin=json.dumps(event).encode(), **window)
+
+    assert "1 package ok" in own_shop.out("memory", "recent", **window)

@@ -539,3 +539,18 @@ def test_forged_marks_in_records_are_harmless(tmp_path: Path) -> None:
         assert text.endswith(FORGED)
         assert "<system-reminder>" not in text
         assert "</hook_context>" not in text
+
+
+def test_session_start_names_the_latest_handoff_in_one_line(own_shop: Shop) -> None:
+    """The whole of it comes with the first injection, as before."""
+    own_shop.out("lore", "handoff", "Login works, OAuth is missing", "--next", "register the app")
+    event = {"hook_event_name": "SessionStart", "session_id": "s1", "cwd": str(own_shop.root), "source": "startup"}
+    words = ("hook", "run", "--client", "claude", "--event", "SessionStart")
+
+    told = own_shop.out(*words, stdin=json.dumps(event).encode(), HYBRID_DAEMON_ENABLED="false")
+
+    context = json.loads(told)["hookSpecificOutput"]["additionalContext"]
+    (line,) = [line for line in context.splitlines() if line.startswith("[handoff] ")]
+    assert "Login works, OAuth is missing (`hybrid lore latest`)" in line
+    assert "register the app" not in context
+    assert "register the app" in own_shop.hook("How does the payment client retry?", HYBRID_DAEMON_ENABLED="false")
