@@ -12,7 +12,7 @@ import pytest
 from hybrid.cli.explain import lines_of
 from hybrid.health.explaining import advice
 from hybrid.health.gate_words import gate_rows
-from tests.support.builders import command_environment, default_config, hear_interrupts, new_shop
+from tests.support.builders import command_environment, default_config, hear_interrupts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -157,17 +157,6 @@ def test_explain_of_an_event_of_an_earlier_version() -> None:
     event = {"id": "a1", "reason": "gate", "top_cosine": 0.21, "threshold": 0.29, "threshold_source": "auto"}
 
     assert "  gate       raw top cosine 0.2100, opens from 0.29 (auto)" in lines_of(event)
-
-
-def test_explain_finds_an_event_by_the_beginning_of_its_id(own_shop: Shop) -> None:
-    """The beginning of an id from `log` is enough; an unknown one ends with code 1."""
-    own_shop.hook(FITS)
-    own_shop.hook("thanks a lot, that is all")
-    first = own_shop.json("log")["events"][1]
-
-    assert first == own_shop.json("explain", first["id"][:8])["event"]
-    assert "No event ffffffffff.\n" == own_shop.out("explain", "ffffffffff", code=1)
-    assert {"event": None, "advice": []} == own_shop.json("explain", "ffffffffff", code=1)
 
 
 def test_before_the_first_prompt_there_is_nothing(shop: Shop) -> None:
@@ -333,18 +322,6 @@ def test_the_bar_of_records_that_were_read_is_a_share(tmp_path: Path, parts: dic
     found = advice(event, [], default_config(tmp_path))
 
     assert any(f"`lessons.max_other_task_rate` (0.15){said} sets that bar" in line for line in found)
-
-
-def test_explain_of_an_empty_project_does_not_ask_for_a_calibration(tmp_path: Path) -> None:
-    """Without a chunk there is nothing to compare a prompt with, which no build changes."""
-    shop = new_shop(tmp_path, {"notes.txt": ""})
-    shop.hook(FITS)
-    debugged = shop.out("context", FITS, code=1)
-    found = shop.json("explain")
-
-    assert "hybrid: skipped (gate: nothing to compare)\n" == debugged
-    assert ("gate", 1) == (found["event"]["reason"], len(found["advice"]))
-    assert found["advice"][0].startswith("The prompt has no word that could be compared, or the index no chunk")
 
 
 def test_all_seen_names_every_event_that_gave_a_result(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -84,18 +83,6 @@ def test_settings_of_a_project_are_not_read_or_written_through_a_link(own_shop: 
         "config", "set", "hooks.budget", "80"
     )
     assert "[hooks]\nprivate_name = 1\n" == (tmp_path / "outside.toml").read_text()
-
-
-@needs_posix
-def test_a_pipe_in_place_of_the_settings_hangs_nothing(own_shop: Shop) -> None:
-    """`hybrid status` waited for ever for a pipe named config.toml."""
-    path = own_shop.root / ".hybrid" / "config.toml"
-    path.unlink(missing_ok=True)
-    os.mkfifo(path)
-
-    problems = [f"{path}: cannot be read: [Errno 22] not a regular file: '{path}'"]
-    assert problems == own_shop.json("status")["config_problems"]
-    assert own_shop.hook(PROMPT)
 
 
 def test_settings_of_a_project_stop_no_command(own_shop: Shop) -> None:
