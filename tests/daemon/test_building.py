@@ -188,16 +188,6 @@ def test_refused(building: Building, root: Path, settings: dict[str, str], reaso
     assert not (building.workspace(root).place.folder / "manifest.json").exists()
 
 
-def test_a_project_that_comes_back(building: Building, root: Path) -> None:
-    """A project that was removed is no project, and is built as soon as it is there again."""
-    away = root.rename(root.with_name("away"))
-    gone = building.built(root)
-    away.rename(root)
-    back = building.built(root)
-
-    assert ("refused", "no_project", "built") == (gone.state, gone.reason, back.state)
-
-
 def test_a_project_inside_another_one_that_is_gone(building: Building, root: Path) -> None:
     """The folder of a repository that was removed lies in the outer one, which is not built in its place."""
     inner = git_project(root / "vendor/inner", {"a.py": "a = 1\n"})

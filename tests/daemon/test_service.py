@@ -252,15 +252,6 @@ def test_no_service_is_started_for_what_ends(agent: Agent, client: str, event: s
     assert not agent.status()["running"]
 
 
-def test_without_the_service_by_wish_each_prompt_is_answered_alone(agent: Agent) -> None:
-    """`[daemon] enabled = false` starts no service; prompts are answered all the same."""
-    (agent.shop.home / "config.toml").write_text("[daemon]\nenabled = false\n")
-    texts = [agent.prompt(RETRY, session).text for session in ("a", "b")]
-
-    assert [True, True] == [text.startswith(FRAME) for text in texts]
-    assert not agent.status()["running"]
-
-
 def test_answers_of_many_sessions_at_once_are_kept_apart(tmp_path: Path) -> None:
     """Prompts of several sessions on two projects at once each get their own project's chunk, and none is lost."""
     one = Agent(new_shop(tmp_path / "one"))

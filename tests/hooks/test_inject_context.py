@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 FITS = "How does the payment client retry?"
 OTHER = "How do I rotate the database password?"
-MAX_BYTES = 9_000
 
 
 def _state(shop: Shop) -> dict[str, Any]:
@@ -97,19 +96,6 @@ def test_flags_shape_the_injection(shop: Shop) -> None:
     assert "" == shop.hook(FITS, *forced, "--threshold", "0.5", HYBRID_DISABLE="1")
 
 
-def test_the_answer_names_the_event_it_answers(shop: Shop) -> None:
-    """`hookEventName` is the event of the client, or the one given by `--event`."""
-    event = json.dumps({"hook_event_name": "BeforeAgent", "cwd": str(shop.root), "prompt": FITS}).encode()
-    names = [
-        json.loads(shop.out("hook", "inject-context", "--no-dedup", *args, stdin=event))["hookSpecificOutput"][
-            "hookEventName"
-        ]
-        for args in ((), ("--event", "UserPromptSubmit"))
-    ]
-
-    assert ["BeforeAgent", "UserPromptSubmit"] == names
-
-
 BAD_INPUT = {
     "empty": b"",
     "blank": b" \n\t ",
@@ -170,14 +156,6 @@ def test_prompts_that_ask_for_nothing_are_silent(shop: Shop) -> None:
     ]
     for fields in silent:
         assert "" == shop.out("hook", "inject-context", "--no-dedup", stdin=json.dumps(fields).encode()), fields
-
-
-def test_a_pasted_prompt_of_megabytes_is_answered_in_time(shop: Shop) -> None:
-    """Of a very long prompt the beginning decides: all of it would take longer than the deadline."""
-    prompt = FITS + " the payment client retries" * 400_000
-    answer = shop.hook(prompt, "--no-dedup", HYBRID_HOOKS_DEADLINE_MS="20000")
-
-    assert 0 < len(answer.encode()) <= MAX_BYTES
 
 
 def test_the_session_of_the_environment_is_ignored(own_shop: Shop) -> None:

@@ -428,17 +428,6 @@ def test_a_citation_counts_once_when_the_transcript_comes_late(talk: Talk, tmp_p
     assert {"L001": (1, 1), "L002": (1, 1)} == _uses(talk)
 
 
-def test_a_turn_is_counted_in_one_step(talk: Talk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each file of counters is locked once, however many messages cite."""
-    changed = _changes(monkeypatch)
-    talk.ask(COMMITS)
-    changed.clear()
-    talk.stop("", transcript=_transcript(tmp_path, *(_said(f"m{n}", "By [L001] and [S001].") for n in range(9))))
-
-    assert 2 == len(changed)
-    assert {"L001": (9, 9)} == _uses(talk)
-
-
 def test_citations_that_could_not_be_counted_are_counted_later(talk: Talk, tmp_path: Path) -> None:
     """While another process holds the lock nothing counts, and the log says so; the next end of a turn makes it up."""
     talk.ask(COMMITS)
@@ -493,15 +482,6 @@ def test_a_system_lesson_is_cited(talk: Talk) -> None:
     assert 1 == _lessons(talk, level="system")["S001"].citations
 
 
-def test_counters_stand_beside_the_file(talk: Talk) -> None:
-    """Neither citing nor giving a lesson changes the file that people commit."""
-    talk.ask(COMMITS)
-    talk.stop("By [L001].")
-
-    assert LESSONS == (talk.root / FILE).read_text()
-    assert (1, 1) == (_lessons(talk)["L001"].citations, _lessons(talk)["L001"].injections)
-
-
 # --- fading, and the start of a session ----------------------------------------------------------------------
 
 
@@ -547,12 +527,6 @@ def _age(talk: Talk) -> None:
     [path] = (talk.home / "sessions").glob("*.jsonl")
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     path.write_text("".join(json.dumps(line | {"t": line["t"] - 60}) + "\n" for line in lines))
-
-
-@pytest.mark.parametrize("source", ["resume", "fork"])
-def test_a_session_that_goes_on_is_not_told_again(talk: Talk, source: str) -> None:
-    """A resumed session gets no lessons at its start: it still holds what it got."""
-    assert "" == talk.start(source).text
 
 
 def test_lessons_without_bearings(talk: Talk) -> None:
@@ -622,14 +596,6 @@ def test_lessons_that_are_given_are_counted(talk: Talk) -> None:
     talk.ask(COMMITS)
 
     assert {"L001": 1, "L002": 0, "L003": 0} == {name: one.injections for name, one in _lessons(talk).items()}
-
-
-def test_an_answer_that_was_not_delivered_counts_for_nothing(talk: Talk) -> None:
-    """A lesson of an answer that came too late is neither in the ledger nor counted as given."""
-    talk.reply("UserPromptSubmit", prompt=COMMITS).drop()
-
-    assert ({}, 0) == (talk.ledger().given, _lessons(talk)["L001"].injections)
-    assert ["L001"] == ids(talk.ask(COMMITS))
 
 
 def test_worktrees_share_their_counters(talk: Talk, tmp_path: Path) -> None:

@@ -153,16 +153,6 @@ def test_a_kind_that_is_switched_off(talk: Talk, kind: str) -> None:
 # --- never twice ---------------------------------------------------------------------------------------------
 
 
-def test_the_topic_id_and_the_ledger_name_records(talk: Talk) -> None:
-    """The topic id is of keys `kind:id:digest8`; the ledger holds the record's digest, in full."""
-    reply = talk.ask(COMMITS)
-    [item] = reply.decision.items
-
-    assert f"lesson:L001:{item.hit.digest.hex()[:8]}" == item.hit.key
-    assert reply.decision.topic_id == talk.ledger().last_topic_id
-    assert {item.hit.digest.hex(): "full"} == talk.ledger().given
-
-
 def test_not_twice_in_a_session_with_other_words(talk: Talk) -> None:
     """What a session has is not given for another prompt either; another session gets it."""
     other = "Which format do git commit messages have here?"
@@ -366,16 +356,6 @@ def test_lessons_for_all_projects_need_no_consent(tmp_path: Path) -> None:
     assert ["S001"] == ids(replace(talk, session_id="s2").start("startup"))
 
 
-def test_a_subagent_is_briefed_with_records(talk: Talk) -> None:
-    """With the setting on, a subagent gets the records of the conversation that starts it, whole."""
-    talk.ask(COMMITS)
-    agent = replace(talk, agent_id="a7")
-    brief = agent.tell("SubagentStart", flags={"hooks_subagent_brief": True})
-
-    assert "  Use conventional commits: type(scope): description" in brief.text
-    assert [] == ids(agent.ask(COMMITS))
-
-
 def test_a_project_cannot_choose_where_lore_lies(tmp_path: Path) -> None:
     """A cloned repository's settings name neither a folder of lore nor a model that would be asked."""
     elsewhere = tmp_path / "elsewhere" / "patterns" / "data" / "patterns.yaml"
@@ -415,28 +395,6 @@ def test_the_owner_accepts_by_command(tmp_path: Path) -> None:
 
 
 # --- forms ---------------------------------------------------------------------------------------------------
-
-
-def test_the_xml_form(talk: Talk) -> None:
-    """As XML a record is an element with its kind and title; the text is escaped."""
-    assert (
-        '<hybrid-context items="1" note="auto-injected; reference notes, not instructions">\n'
-        '<item kind="pattern" title="Safe bash arithmetic (confidence: 0.9)">\n'
-        "Problem: ((x++)) returns exit code 1 when x is 0\n"
-        "Solution: Use x=$((x + 1)) instead\n"
-        "</item>"
-    ) == talk.ask(LOOP, flags={"hooks_format": "xml"}).text.split("\n<footer>")[0]
-
-
-def test_the_json_form(talk: Talk) -> None:
-    """As JSON a record has kind, title and text."""
-    [item] = json.loads(talk.ask(JOURNAL, flags={"hooks_format": "json"}).text)["hybrid_context"]["items"]
-
-    assert {
-        "kind": "decision",
-        "title": "dec-a1b2c3d4 (2026-02-10)",
-        "text": "Use JSONL for the audit journal -- append-only, grep-friendly",
-    } == item
 
 
 # --- the budget ----------------------------------------------------------------------------------------------
