@@ -7,6 +7,7 @@ import shutil
 import signal
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -524,3 +525,83 @@ def test_what_a_run_of_the_command_says(ran: Ran, level: str, said: str) -> None
     assert level == finding.level
     assert said in finding.what
     assert bool(finding.remedy) == (level != "ok")
+
+
+def _warned(shop: Shop, *args: str, code: int = 0, **environ: str) -> list[str]:
+    """What the doctor warns of, with its area."""
+    found = shop.json("doctor", "--no-trial", *args, code=code, **environ)["findings"]
+    return [f"{one['area']}: {one['what']}" for one in found if one["level"] != "ok"]
+
+
+def test_doctor_says_that_the_home_is_a_file(own_shop: Shop, tmp_path: Path) -> None:
+    """It said "ok home", since a file can be written."""
+    file = tmp_path / "file"
+    file.write_text("x")
+
+    for home in (file, file / "below"):
+        assert f"home: {file} is a file, not a folder" in _warned(own_shop, code=1, HYBRID_HOME=str(home))
+
+
+def test_doctor_names_a_damaged_registry(own_shop: Shop) -> None:
+    """It is named where it lies, and after a build set it aside."""
+    registry = own_shop.home / "projects" / "registry.json"
+    registry.write_text('{"proj')
+
+    assert any(f"state: {registry} is damaged: " in finding for finding in _warned(own_shop))
+    own_shop.out("reindex", "--quiet")
+    assert any(f"state: {registry}.corrupt-" in finding for finding in _warned(own_shop))
+
+
+MALFORMED = """\
+### [L01x] Odd id
+> Text.
+
+### [L001] Dates
+**Learned**: 2026-13-45 | **Category**: pattern
+> Text.
+
+### [L002] Counters
+- **Uses**: many | **Velocity**: fast | **Learned**: 2026-01-02 | **Last**: soon | **Category**: gotcha
+> Text.
+"""
+
+
+def test_doctor_and_validate_name_odd_ids_dates_and_counters(own_shop: Shop) -> None:
+    """These were passed over in silence; what else is in the file is read all the same."""
+    file = own_shop.root / ".hybrid" / "LESSONS.md"
+    file.write_text(MALFORMED)
+
+    told = own_shop.json("lessons", "validate")["problems"]
+
+    assert [
+        (1, "looks like a lesson, but its heading is not `### [L001] Title`"),
+        (5, "L001 has Learned '2026-13-45'; write a date as 2026-02-14"),
+        (9, "L002 has Uses 'many'; write a whole number from 0"),
+        (9, "L002 has Velocity 'fast'; write a number from 0, as 1.5"),
+        (9, "L002 has Last 'soon'; write a date as 2026-02-14"),
+    ] == [(one["line"], one["message"]) for one in told]
+    warned = _warned(own_shop)
+    assert all(f"records: {file}:{one['line']}: {one['message']}" in warned for one in told)
+    assert file.read_text() == MALFORMED
+
+
+def test_doctor_names_counters_beside_the_lessons_that_cannot_be_read(own_shop: Shop) -> None:
+    """Counters that somebody wrote by hand counted as 0, unsaid."""
+    own_shop.out("lessons", "add", "Cap retries", "Cap retries at five.")
+    (file,) = own_shop.home.rglob("lessons.stats.json")
+    file.write_text('{"L001": {"uses": "many", "velocity": 1, "last": "soon"}}')
+
+    warned = _warned(own_shop)
+
+    assert f'records: {file}: L001 has uses "many", which is no number from 0' in warned
+    assert f'records: {file}: L001 has last "soon", which is no date as 2026-02-14' in warned
+
+
+def test_doctor_says_what_a_switched_on_rerank_lacks(own_shop: Shop) -> None:
+    """Without its package or its key lessons keep their local order, which nobody noticed."""
+    on = {"HYBRID_LESSONS_USE_HAIKU_SCORING": "true", "ANTHROPIC_API_KEY": ""}
+
+    assert any("ANTHROPIC_API_KEY is not set" in finding for finding in _warned(own_shop, **on))
+    if find_spec("anthropic") is None:
+        assert any("the package anthropic is not installed" in finding for finding in _warned(own_shop, **on))
+    assert not any("use_haiku_scoring" in finding for finding in _warned(own_shop))

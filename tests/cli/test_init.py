@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import json
+import sys
 from typing import TYPE_CHECKING
 
-from tests.support.builders import PAYMENTS, Shop, write_files
+import pytest
+
+from tests.support.builders import PAYMENTS, Shop, git_project, write_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,3 +63,43 @@ def test_init_refuses_a_file_in_the_place_of_its_folder(new_project: Shop) -> No
 
     assert said.startswith(f"hybrid: {new_project.root / '.hybrid'} is a link or a file: remove it")
     assert "mine" == (new_project.root / ".hybrid").read_text()
+
+
+PROMPT = "How does the payment client retry after a timeout?"
+
+
+MARKS = {"surrogate": "\udcff", "replaced": "\ufffd", "unknown": "?"}
+"""What clients write for a byte that is no UTF-8."""
+
+
+ALONE = {"HYBRID_DAEMON_ENABLED": "false"}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_a_folder_whose_name_is_not_utf8_is_a_project(tmp_path: Path) -> None:
+    """`hybrid init` ended with an internal error in a folder whose name holds a byte that is not UTF-8."""
+    shop = Shop(git_project(tmp_path / "sh\udcffop", PAYMENTS), tmp_path / "hybrid-home")
+
+    shop.out("init", "--quiet")
+    shop.out("reindex", "--quiet")
+
+    assert "client.py" in shop.out("search", "payment client retry")
+    assert "client.py" in shop.out("context", PROMPT)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+@pytest.mark.parametrize("mark", ["surrogate", "replaced", "unknown"])
+def test_a_hook_answers_in_a_folder_whose_name_is_not_utf8(tmp_path: Path, mark: str) -> None:
+    """The hook looked for a folder with `?` in its name; a client that cannot write the name means the hook's own."""
+    shop = Shop(git_project(tmp_path / "sh\udcffop", PAYMENTS), tmp_path / "hybrid-home")
+    shop.out("init", "--quiet")
+    event = {"session_id": "s1", "cwd": str(shop.root).replace("\udcff", MARKS[mark]), "prompt": PROMPT}
+
+    answer = shop.out("hook", "run", "--event", "UserPromptSubmit", stdin=json.dumps(event).encode(), **ALONE)
+    event["session_id"] = "s2"
+    elsewhere = shop.out(
+        "hook", "run", "--event", "UserPromptSubmit", stdin=json.dumps(event).encode(), cwd=tmp_path, **ALONE
+    )
+
+    assert (mark != "unknown") == ("client.py" in answer)
+    assert (mark == "surrogate") == ("client.py" in elsewhere)

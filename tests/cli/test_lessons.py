@@ -321,3 +321,54 @@ def test_what_a_turn_taught_is_shown(taught: Shop) -> None:
     assert "At the end of a turn lessons were cited or written down." in explained
     assert "  cited      L001, S001\n  recorded   L004\n" in explained
     assert [2] == [week["cited"] for week in taught.json("lessons", "stats", "--weekly")["weeks"]]
+
+
+def test_file_without_lessons_is_told_as_such(own_shop: Shop, tmp_path: Path) -> None:
+    """`lessons import` reported zeros of everything."""
+    file = tmp_path / "README.md"
+    file.write_text("# Notes\n\nNothing here.\n")
+
+    told = own_shop.out("lessons", "import", str(file), code=1)
+
+    assert f"{file} holds no lesson; one begins with a heading `### [L001] Title`\n" == told
+
+
+def test_citations_by_hand_count_by_week(own_shop: Shop) -> None:
+    """They were left out, and prove neither health nor an answer to a prompt."""
+    own_shop.out("lessons", "add", "Cap retries", "Cap retries at five.")
+    own_shop.out("lessons", "cite", "L001")
+
+    (week,) = own_shop.json("lessons", "stats", "--weekly")["weeks"]
+
+    assert (0, 1) == (week["given"], week["cited"])
+    assert "cited (lessons cite)" in own_shop.out("log")
+    assert own_shop.json("status")["health"]["last_success"] is None
+    assert "given 0 times, cited 1 time\n" in own_shop.out("lessons", "stats")
+
+
+def test_names_of_places_and_members_are_looked_for(own_shop: Shop) -> None:
+    """`validate` passed over paths with a line, members of a class, and calls of what is a word only (#17)."""
+    expected = {
+        "`src/payments/gone.py:12`": "path",
+        "gone.py:12": "path",
+        "`client.py:9999`": "line",
+        "src/payments/client.py:3-9999": "line",
+        "`PaymentClient.nope`": "symbol",
+        "`PaymentGone.retry`": "symbol",
+        "`attempts_of()`": "symbol",
+        "`client()`": "symbol",
+    }
+    own_shop.out("lessons", "add", "A rule", f"See {', '.join(expected)}.")
+
+    missing = own_shop.json("lessons", "validate")["missing"]
+
+    assert {name.strip("`"): kind for name, kind in expected.items()} == {one["name"]: one["kind"] for one in missing}
+
+
+def test_names_that_are_there_are_not_told_as_missing(own_shop: Shop) -> None:
+    """Places, members and calls that the code has; a port and a file's name are no members."""
+    names = "`client.py:2`, src/payments/client.py:1-3, `PaymentClient.retry`,"
+    names += " `PaymentClient.charge()`, `wait_before_retry()`"
+    own_shop.out("lessons", "add", "A rule", f"See {names}, localhost:8080, example.com:443, `Gemfile.lock`.")
+
+    assert [] == own_shop.json("lessons", "validate")["missing"]

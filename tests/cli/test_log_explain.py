@@ -12,7 +12,7 @@ import pytest
 from hybrid.cli.explain import lines_of
 from hybrid.health.explaining import advice
 from hybrid.health.gate_words import gate_rows
-from tests.support.builders import command_environment, default_config, hear_interrupts, new_shop
+from tests.support.builders import command_environment, default_config, hear_interrupts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,49 +95,6 @@ def test_log_follows_what_comes(own_shop: Shop) -> None:
     assert (0, b"") == (process.returncode, left)
 
 
-def test_log_of_another_project_is_shown_on_request(own_shop: Shop) -> None:
-    """`log` shows this project's decisions, `--all` those of every project."""
-    own_shop.hook(FITS)
-    outside = {"cwd": str(own_shop.root.parent), "prompt": FITS}
-    own_shop.out("hook", "inject-context", stdin=json.dumps(outside).encode())
-
-    assert ["injected"] == [event["reason"] for event in own_shop.json("log")["events"]]
-    assert ["no_project", "injected"] == [event["reason"] for event in own_shop.json("log", "--all")["events"]]
-
-
-def test_explain_tells_the_last_decision_in_full(own_shop: Shop) -> None:
-    """Reason in words, prompt, gate, each item with its numbers, what was held back, latency."""
-    own_shop.hook(FITS, "--client", "claude")
-
-    shown = own_shop.out("explain", "--last")
-    form = own_shop.json("explain")["event"]
-
-    assert f"{form['id']}  {form['at']}  injected" == shown.splitlines()[0]
-    assert "The gate was open and these records fitted." == shown.splitlines()[1]
-    assert "  client     claude (session s1)" in shown
-    assert f"  prompt     {FITS}" in shown
-    assert re.search(r"^  gate       score 0\.\d\d, opens above 0\.\d\d \(\w[\w ]+, auto\)$", shown, re.MULTILINE)
-    assert re.search(r"^  parts      cosine 0\.\d\d \(best piece to closest chunk\), ", shown, re.MULTILINE)
-    assert "  full       src/payments/client.py:1-22 PaymentClient" in shown
-    assert "  held back  3 floor" in shown
-    assert re.search(r"^  latency    \d+\.\d+ ms, \d+ bytes$", shown, re.MULTILINE)
-    assert {
-        "id",
-        "at",
-        "project",
-        "client",
-        "session",
-        "reason",
-        "top_cosine",
-        "threshold",
-        "score",
-        "bar",
-        "parts",
-        "topic_id",
-        "items",
-    } <= set(form)
-
-
 PARTS = {"cosine": 0.422, "null": -0.051, "lexical": 0.06, "names": 0.0, "chat": -0.2, "probe": 0.03}
 
 
@@ -202,68 +159,11 @@ def test_explain_of_an_event_of_an_earlier_version() -> None:
     assert "  gate       raw top cosine 0.2100, opens from 0.29 (auto)" in lines_of(event)
 
 
-def test_explain_finds_an_event_by_the_beginning_of_its_id(own_shop: Shop) -> None:
-    """The beginning of an id from `log` is enough; an unknown one ends with code 1."""
-    own_shop.hook(FITS)
-    own_shop.hook("thanks a lot, that is all")
-    first = own_shop.json("log")["events"][1]
-
-    assert first == own_shop.json("explain", first["id"][:8])["event"]
-    assert "No event ffffffffff.\n" == own_shop.out("explain", "ffffffffff", code=1)
-    assert {"event": None, "advice": []} == own_shop.json("explain", "ffffffffff", code=1)
-
-
 def test_before_the_first_prompt_there_is_nothing(shop: Shop) -> None:
     """Without events both commands say so with code 1; the JSON forms keep their keys."""
     assert "Nothing was recorded yet.\n" == shop.out("log", code=1) == shop.out("explain", code=1)
     assert {"events": []} == shop.json("log", code=1)
     assert {"event": None, "advice": []} == shop.json("explain", code=1)
-
-
-def test_half_a_line_in_the_log_is_passed_over(own_shop: Shop) -> None:
-    """A line that was cut by a crash, and bytes that are no text, hide no other event."""
-    own_shop.hook(FITS)
-    with (own_shop.home / "log" / "events.jsonl").open("ab") as log:
-        log.write(b'\xff\xfe{"id": "1", "reason": "inj\n[]\n')
-    own_shop.hook("thanks a lot, that is all")
-
-    assert ["prompt", "injected"] == [event["reason"] for event in own_shop.json("log")["events"]]
-
-
-def test_private_text_and_secrets_stay_out_of_the_log(own_shop: Shop) -> None:
-    """Private spans, secrets and prompts that opted out are not kept, nor is more than 80 characters of any."""
-    secret = "AKIA" + "Q3EXAMPLEKEY7ZZZ"
-    own_shop.hook(f"thanks <private>hunter2</private> a lot {secret}")
-    own_shop.hook(f"How does the payment client retry with {secret}? <private>hunter2</private>")
-    own_shop.hook("How does the payment client keep the word swordfish? [no-hybrid]")
-    own_shop.hook(f"{FITS} {'And then some more. ' * 5} The last word is halibut.")
-
-    kept = (own_shop.home / "log" / "events.jsonl").read_text()
-    events = own_shop.json("log")["events"]
-    assert not any(word in kept for word in ("hunter2", secret, "swordfish", "halibut"))
-    assert (f"{FITS} And then some more. And then some more. And t", None) == (
-        events[0]["prompt"],
-        events[1]["prompt"],
-    )
-    assert [True, False, True, True] == [event["prompt_digest"] is not None for event in events]
-    assert 0o600 == (own_shop.home / "log" / "events.jsonl").stat().st_mode & 0o777
-
-
-@pytest.mark.parametrize(
-    ("setting", "expected"), [("text", (True, True)), ("hash", (False, True)), ("none", (False, False))]
-)
-def test_what_is_kept_of_a_prompt_is_a_setting(own_shop: Shop, setting: str, expected: tuple[bool, bool]) -> None:
-    """`privacy.log_prompts`: digest and beginning, the digest alone, or nothing; log and explain say what there is."""
-    own_shop.hook(FITS, HYBRID_PRIVACY_LOG_PROMPTS=setting)
-
-    event = own_shop.json("log")["events"][0]
-    shown = own_shop.out("log"), own_shop.out("explain")
-    assert expected == (event["prompt"] == FITS, event["prompt_digest"] is not None)
-    for text in shown:
-        assert (FITS in text, event["prompt_digest"] is not None and event["prompt_digest"] in text) == (
-            expected[0],
-            setting == "hash",
-        )
 
 
 def test_explain_of_a_closed_gate_tells_what_would_have_opened_it(own_shop: Shop) -> None:
@@ -332,21 +232,18 @@ def test_explain_names_what_the_agent_read_itself(own_shop: Shop) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("prompt", "expected"),
-    [
-        ("fix it", "It is shorter than `hooks.min_prompt_length` (20 characters); it has 6."),
-        ("please go on with the next step then", "It is a turn of the conversation: name the file"),
-        ("Where is the retry of payments? [no-hybrid]", "It holds `[no-hybrid]`: leave that out."),
-        ("<task-notification>x</task-notification>", "The client made it, nobody typed it"),
-    ],
-    ids=["short", "turn", "opted-out", "machine"],
-)
-def test_explain_names_the_rule_that_silenced_a_prompt(own_shop: Shop, prompt: str, expected: str) -> None:
+def test_explain_names_the_rule_that_silenced_a_prompt(own_shop: Shop) -> None:
     """Each rule about prompts comes with the setting, or the wording, that would have let it through."""
-    own_shop.hook(prompt)
+    expected = {
+        "fix it": "It is shorter than `hooks.min_prompt_length` (20 characters); it has 6.",
+        "please go on with the next step then": "It is a turn of the conversation: name the file",
+        "Where is the retry of payments? [no-hybrid]": "It holds `[no-hybrid]`: leave that out.",
+        "<task-notification>x</task-notification>": "The client made it, nobody typed it",
+    }
+    for prompt, advice_of_it in expected.items():
+        own_shop.hook(prompt)
 
-    assert expected in own_shop.out("explain")
+        assert advice_of_it in own_shop.out("explain")
 
 
 def test_explain_names_settings_and_commands(own_shop: Shop) -> None:
@@ -425,37 +322,6 @@ def test_the_bar_of_records_that_were_read_is_a_share(tmp_path: Path, parts: dic
     found = advice(event, [], default_config(tmp_path))
 
     assert any(f"`lessons.max_other_task_rate` (0.15){said} sets that bar" in line for line in found)
-
-
-def test_explain_tells_of_an_index_without_bars(own_shop: Shop) -> None:
-    """Of an injection and of a silence: without bars the raw top cosine decided, until the next build."""
-    (path,) = own_shop.home.rglob("manifest.json")
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"background": "0123456789abcdef"}))
-    own_shop.hook(FITS)
-    injected = own_shop.json("explain")
-    own_shop.hook(WINE)
-    silent = own_shop.json("explain")
-    own_shop.out("reindex", "--quiet")
-    own_shop.hook(WINE, session="s2")
-    calibrated = own_shop.json("explain")
-
-    assert ["injected", "gate", "gate"] == [found["event"]["reason"] for found in (injected, silent, calibrated)]
-    assert [True, True, False] == [
-        "The index was not calibrated" in found["advice"][0] if found["advice"] else False
-        for found in (injected, silent, calibrated)
-    ]
-
-
-def test_explain_of_an_empty_project_does_not_ask_for_a_calibration(tmp_path: Path) -> None:
-    """Without a chunk there is nothing to compare a prompt with, which no build changes."""
-    shop = new_shop(tmp_path, {"notes.txt": ""})
-    shop.hook(FITS)
-    debugged = shop.out("context", FITS, code=1)
-    found = shop.json("explain")
-
-    assert "hybrid: skipped (gate: nothing to compare)\n" == debugged
-    assert ("gate", 1) == (found["event"]["reason"], len(found["advice"]))
-    assert found["advice"][0].startswith("The prompt has no word that could be compared, or the index no chunk")
 
 
 def test_all_seen_names_every_event_that_gave_a_result(tmp_path: Path) -> None:

@@ -127,16 +127,6 @@ def test_explain_of_a_silence_names_the_bars_of_every_kind(told: Shop) -> None:
     assert any(re.match(r"Of the lore it missed by \d\.\d\d .*: `lore\.max_\w+_rate` \(0\.\d+\)", hint) for hint in hints)  # fmt: skip
 
 
-def test_explain_names_when_a_record_was_given(tmp_path: Path) -> None:
-    """A repeated topic leads to the event that gave the record."""
-    shop = shop_with_records(tmp_path)
-    shop.hook(COMMITS)
-    first = shop.json("log")["events"][0]["id"]
-    shop.hook(COMMITS)
-
-    assert f"UTC: L001 (`hybrid explain {first}`)." in shop.out("explain")
-
-
 def test_context_tells_what_each_kind_said(told: Shop) -> None:
     """`--explain` has a gate row and a table for each kind, with rank, scores and fate of its records by id and name."""
     shown = told.out("context", COMMITS, "--explain")
@@ -251,3 +241,24 @@ def test_advice_about_records(tmp_path: Path, change: dict[str, Any], expected: 
 
     assert any(line.startswith(expected) for line in found), found
     assert not any(line.startswith("Of the lessons it missed") for line in found)
+
+
+def test_injection_without_a_search_has_no_score(own_shop: Shop) -> None:
+    """The log showed the score of the files, which were below their bar, for a prompt that looks back."""
+    stop = {
+        "hook_event_name": "Stop",
+        "session_id": "s0",
+        "cwd": str(own_shop.root),
+        "last_assistant_message": "It is ignored because src/payments/client.py reads the wrong key. I did not fix it yet.",
+    }
+    asked = stop | {"hook_event_name": "UserPromptSubmit", "prompt": "Why is the cap of the retries ignored here?"}
+    off = {"HYBRID_DAEMON_ENABLED": "false"}
+    for name, event in (("UserPromptSubmit", asked), ("Stop", stop)):
+        own_shop.out("hook", "run", "--client", "claude", "--event", name, stdin=json.dumps(event).encode(), **off)
+
+    given = own_shop.hook("Where did we stop last time?", session="s2", **off)
+
+    assert "I did not fix it yet" in given
+    assert "Completed: " not in given
+    assert re.search(r"  injected  +\d+ ms  ", own_shop.out("log", "--limit", "1"))
+    assert "[summary] s1 Why is the cap of the retries ignored here?" in own_shop.out("explain")

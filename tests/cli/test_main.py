@@ -105,7 +105,7 @@ def test_a_full_disk_behind_standard_output_is_one_line(shop: Shop) -> None:
     assert (2, "hybrid: No space left on device\n") == (done.returncode, done.stderr.decode())
 
 
-@pytest.mark.parametrize("command", ["status", "search x", "reindex", "log", "config", "projects"])
+@pytest.mark.parametrize("command", ["status", "search x", "reindex", "log", "config", "projects", "project"])
 def test_a_deleted_working_directory_is_one_line(tmp_path: Path, command: str) -> None:
     """In a directory that is gone every command says so, with code 2 and no traceback."""
     gone = tmp_path / "gone"
@@ -162,3 +162,45 @@ def test_debug_shows_where_an_error_happened(new_project: Shop) -> None:
     assert 0 != done.returncode
     assert b"IndexMissingError" in done.stderr
     assert "hybrid: no index was built here yet: run `hybrid reindex`" == new_project.error("search", "x")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("lore", "pattern", "frob", "x", "--solution", "y"), "'frob' stands where the word add must stand"),
+        (("mark", "good"), "`hybrid mark good` needs a decision: `hybrid mark --last good`, or an ID"),
+        (("mark", "--last", "abc", "good"), "leave out --last or 'abc'"),
+        (("hook", "install", "--client", "emacs"), "hybrid: 'emacs' is no client; hybrid knows claude, "),
+        (("reindex", "--wait", "-5"), "-5 must lie in 0 to 1,000,000 seconds"),
+        (("reindex", "--wait", "soon"), "'soon' is not a number of seconds"),
+        (
+            ("log", "--limit"),
+            "hybrid log: error: argument -n/--limit: expected one argument; `hybrid log --help` shows how",
+        ),
+        (("lessons", "frob"), "hybrid lessons: error: argument ACTION: invalid choice: 'frob'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_wrong_arguments_are_told_in_one_line(shop: Shop, words: tuple[str, ...], told: str) -> None:
+    """The line says what is wrong and what to write."""
+    assert told in shop.error(*words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("search",), ("lore", "search"), ("memory", "search"), ("lessons", "score"), ("score-local",)],
+    ids=" ".join,
+)
+def test_empty_search_is_refused(shop: Shop, words: tuple[str, ...]) -> None:
+    """It was answered as if there were nothing to find (#17)."""
+    for query in ("", "  "):
+        assert "hybrid: the query is empty; " in shop.error(*words, query)
+
+
+@pytest.mark.parametrize("number", ["9" * 5_000, "0", "²"], ids=lambda text: f"_{text[:6]}")
+def test_a_count_beyond_any_is_refused(new_project: Shop, number: str) -> None:
+    """`hybrid log -n` with a number of 23 digits was an internal error."""
+    message = new_project.run("log", f"-n{number}").stderr.decode()
+
+    assert "must be a whole number from 1 to 1,000,000,000" in message
+    assert len(message) < 2_000

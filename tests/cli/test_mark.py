@@ -38,19 +38,6 @@ def test_a_mark_says_what_it_means(own_shop: Shop, prompt: str, word: str, expec
     assert f"{event_id}  {word}: {expected}\n" == own_shop.out("mark", event_id, word)
 
 
-def test_a_mark_keeps_the_gates_numbers(own_shop: Shop) -> None:
-    """The beginning of an id is enough; reason, prompt and gate of the event are copied, with the note."""
-    own_shop.hook(FITS, "--client", "claude")
-    event = own_shop.json("log")["events"][0]
-
-    mark = own_shop.json("mark", event["id"][:8], "good", "--note", "just what I needed")["mark"]
-
-    assert (event["id"], "good", "just what I needed") == (mark["id"], mark["mark"], mark["note"])
-    keys = ("id", "at", "project", "client", "reason", "top_cosine", "threshold", "threshold_source", "prompt")
-    assert {key: event[key] for key in keys} == {key: mark["event"][key] for key in keys}
-    assert 0o600 == (own_shop.home / "log" / "marks.jsonl").stat().st_mode & 0o777
-
-
 def test_last_is_the_answer_to_the_last_prompt_here(own_shop: Shop) -> None:
     """`--last` passes over other projects, failures and events that are no prompt."""
     own_shop.hook(FITS)
@@ -84,18 +71,6 @@ def test_list_shows_the_marks_of_this_project(own_shop: Shop) -> None:
     assert f'"{FITS}"' in second
     assert ["noise", "good"] == [mark["mark"] for mark in own_shop.json("mark", "list")["marks"]]
     assert ["good", "noise", "good"] == [mark["mark"] for mark in own_shop.json("mark", "list", "--all")["marks"]]
-
-
-def test_a_decision_can_be_marked_again_after_the_log_forgot_it(own_shop: Shop) -> None:
-    """The mark's own copy is enough to change one's mind; the last word counts."""
-    own_shop.hook(FITS)
-    before = own_shop.json("mark", "--last", "good")["mark"]
-    (own_shop.home / "log" / "events.jsonl").unlink()
-
-    own_shop.out("mark", before["id"], "noise")
-
-    (after,) = own_shop.json("mark", "list")["marks"]
-    assert ("noise", before["event"]) == (after["mark"], after["event"])
 
 
 def test_remove_takes_a_mark_back(own_shop: Shop) -> None:

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from tests.support.builders import new_shop
 from tests.support.memories import BLOG, fill_memory, shop_owner
@@ -20,19 +23,6 @@ def _memory(shop: Shop, *args: str, **options: Any) -> str:
 
 def _lines(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
-
-
-def test_an_export_is_json_lines(own_shop: Shop) -> None:
-    """A header, then sessions, prompts, observations and summaries of all projects, or of those asked for."""
-    fill_memory(own_shop)
-    lines = _lines(_memory(own_shop, "export"))
-
-    kinds = ["header", *["session"] * 2, "prompt", *["observation"] * 3, "summary"]
-    assert kinds == [line["kind"] for line in lines]
-    assert {"shop"} == {line["project"] for line in _lines(_memory(own_shop, "export", "--here"))[1:]}
-    assert {"blog"} == {line["project"] for line in _lines(_memory(own_shop, "export", "--in", "blog"))[1:]}
-    late = _lines(_memory(own_shop, "export", "--since", "2026-01-12"))
-    assert ["Sign the cookie with a new key"] == [line["title"] for line in late if line["kind"] == "observation"]
 
 
 def test_an_empty_memory_exports_a_header_alone(new_project: Shop) -> None:
@@ -70,30 +60,6 @@ def test_an_export_is_imported_elsewhere_and_once(own_shop: Shop, tmp_path: Path
     again = other.json("memory", "import", str(path))
     assert (dict.fromkeys(new, 0), 7) == ({name: again[name] for name in new}, again["duplicates"])
     assert _memory(own_shop, "export") == _memory(other, "export")
-
-
-def test_lines_that_cannot_be_read_are_named(new_project: Shop) -> None:
-    """With file and line; the rest is taken over, without secrets; the code is 0."""
-    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    good = {
-        "kind": "observation",
-        "session_id": "s",
-        "project_key": "k" * 16,
-        "project": "p",
-        "type": "change",
-        "title": f"Use {token} no more",
-        "created_ms": 1_700_000_000_000,
-    }
-    header = {"kind": "header", "format": "hybrid-memory", "version": 1}
-    text = "\n".join([json.dumps(header), "{half", json.dumps(good), "\udcff"])
-    path = new_project.home / "odd.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    found = new_project.json("memory", "import", str(path))
-
-    assert (1, 2) == (found["observations"], len(found["problems"]))
-    assert any(problem.startswith(f"{path}:2:") for problem in found["problems"])
-    assert token not in _memory(new_project, "export")
 
 
 def test_what_is_no_export_is_an_error(new_project: Shop, tmp_path: Path) -> None:
@@ -159,3 +125,48 @@ def test_a_database_of_claude_mem_is_imported(new_project: Shop) -> None:
     )
     (other,) = new_project.json("memory", "recent", "--in", "elsewhere")["records"]
     assert other["project_key"] not in (found["project_key"], BLOG.key)
+
+
+def test_export_into_a_folder_that_is_not_there_names_the_folder(own_shop: Shop) -> None:
+    """The message named a temporary file that nobody had asked for."""
+    own_shop.out("memory", "add", "Cap retries at five")
+    folder = own_shop.root / "none"
+
+    assert f"hybrid: {folder} is no folder; make it first, or name another file" == own_shop.error(
+        "memory", "export", str(folder / "x.jsonl")
+    )
+
+
+def test_an_import_says_how_much_was_not_read(new_project: Shop, tmp_path: Path) -> None:
+    """Of a file of garbage only "96 more" were told, however many lines there were."""
+    path = tmp_path / "garbage.jsonl"
+    path.write_text("no JSON\n" * 1_234, encoding="utf-8")
+
+    shown = new_project.out("memory", "import", str(path), code=2).splitlines()
+    all_shown = new_project.out("memory", "import", str(path), "--verbose", code=2).splitlines()
+    told = new_project.json("memory", "import", str(path), code=2)
+
+    assert "not read: 1,229 more; --verbose shows the first 100" == shown[-1]
+    assert "not read: 1,134 more" == all_shown[-1]
+    assert (100, 1_234) == (len(told["problems"]), told["unread"])
+
+
+def test_an_import_of_nothing_is_an_error(new_project: Shop, tmp_path: Path) -> None:
+    """An export that a full disk left empty was imported with success."""
+    (tmp_path / "empty.jsonl").write_bytes(b"\n")
+
+    message = new_project.error("memory", "import", str(tmp_path / "empty.jsonl"))
+
+    assert f"hybrid: {tmp_path / 'empty.jsonl'} is empty: give a file of `hybrid memory export`" == message
+    assert "standard input is empty" in new_project.error("memory", "import", "-", stdin=b"")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="there is no file without end")  # noqa: PTH110 - a device
+def test_a_line_without_end_is_not_imported(new_project: Shop) -> None:
+    """`hybrid memory import` read a file without line ends whole, until no memory was left."""
+    done = new_project.run("memory", "import", "/dev/zero", "--json")
+
+    assert 2 == done.returncode
+    assert ["/dev/zero:1: longer than 64,000,000 characters; neither this line nor what follows is read"] == json.loads(
+        done.stdout
+    )["problems"]

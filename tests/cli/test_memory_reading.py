@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -7,15 +8,12 @@ import pytest
 
 from hybrid.records.memory.showing import moment_text
 from tests.support.builders import new_shop
-from tests.support.memories import BLOG, DAY_MS, FIRST_MS, RETRY, fill_memory, shop_owner
+from tests.support.memories import FIRST_MS, RETRY, fill_memory, shop_owner
 
 if TYPE_CHECKING:
-    from tests.support.builders import Shop
+    from pathlib import Path
 
-KEYS = {
-    *("id", "kind", "session_id", "project", "type", "title", "narrative", "facts", "concepts", "files_read"),
-    *("files_modified", "created_at", "repeat_count", "score", "parts"),
-}
+    from tests.support.builders import Shop
 RETRY_LINE = f"#1 {moment_text(FIRST_MS)} bugfix Cap retry attempts at 5 in PaymentClient (~46 tokens)"
 
 
@@ -46,51 +44,13 @@ def test_nothing_is_known_yet(new_project: Shop) -> None:
     assert not (new_project.home / "memory.db").exists()
 
 
-def test_recent_is_grouped_by_day_the_newest_first(known: Shop) -> None:
-    """A line with the day above its rows; what is another project's says so, and comes only when it is asked for."""
-    lines = _memory(known, "recent", "--all-projects").splitlines()
-
-    assert "# shop recent context" == lines[0]
-    days = [moment_text(FIRST_MS + days * DAY_MS)[:10] for days in (2, 1, 0)]
-    assert [f"## {day}" for day in days] == [line for line in lines if line.startswith("## ")]
-    assert ["#3", "#s1", "#2", "#1"] == [line.split()[0] for line in lines if not line.startswith(("# ", "## "))]
-    assert RETRY_LINE == lines[-1]
-    assert re.fullmatch(r"#3 .* change Sign the cookie with a new key \[from: blog\] \(~\d+ tokens\)", lines[2])
-    assert lines[1:] != _memory(known, "recent", "--quiet").splitlines()
-    assert 3 == len(_memory(known, "recent", "--quiet").splitlines())
-
-
-def test_the_machine_form_has_every_key_and_null_for_what_is_absent(known: Shop) -> None:
-    """Observations and summaries alike; score and parts are numbers; the session is the client's."""
-    records = known.json("memory", "recent")["records"]
-    by_id = {one["id"]: one for one in records}
-
-    assert all(one.keys() >= KEYS for one in records)
-    first = by_id["o1"]
-    assert ("observation", "s-shop", "shop", "bugfix") == tuple(
-        first[k] for k in ("kind", "session_id", "project", "type")
-    )
-    assert (["attempts 10 → 5"], ["src/payments/client.py"]) == (first["facts"], first["files_modified"])
-    assert ("2026-01-10T12:00:00.000Z", 0) == (first["created_at"], first["repeat_count"])
-    assert ["recency", "type", "similarity", "file_overlap", "same_project", "repetition"] == list(first["parts"])
-    assert first["score"] == pytest.approx(sum(first["parts"].values()), abs=0.001)
-    assert (0.7, 0.1, 0.0) == tuple(first["parts"][name] for name in ("type", "same_project", "similarity"))
-    assert ("summary", None, None) == tuple(by_id["s1"][name] for name in ("type", "narrative", "repeat_count"))
-    assert "Mend test_save." == by_id["s1"]["summary"]["next_steps"]
-
-
 @pytest.mark.parametrize(
     ("args", "expected"),
     [
-        (("--here",), ["o1", "o2", "s1"]),
         (("--all-projects",), ["o1", "o2", "o3", "s1"]),
         (("--in", "blog"), ["o3"]),
-        (("--in", BLOG.key), ["o3"]),
         (("--type", "bugfix", "--type", "discovery"), ["o1", "o2"]),
-        (("--type", "summary"), ["s1"]),
-        (("--since", "2026-01-11"), ["o2", "s1"]),
         (("--since", "2026-01-11", "--here", "--type", "discovery"), ["o2"]),
-        (("--file", "src/payments/client.py"), ["o1"]),
         (("--file", "src"), ["o1", "o2"]),
         (("--file", "src/users", "--all-projects"), ["o2", "o3"]),
         (("--limit", "1", "--here", "--type", "bugfix"), ["o1"]),
@@ -99,25 +59,6 @@ def test_the_machine_form_has_every_key_and_null_for_what_is_absent(known: Shop)
 def test_filters_restrict_what_is_recent(known: Shop, args: tuple[str, ...], expected: list[str]) -> None:
     """By project, age, type and file; a path means the present project's unless all are wanted."""
     assert expected == sorted(_ids(known, "recent", *args))
-
-
-def test_filters_count_before_the_limit(known: Shop) -> None:
-    """The one bugfix is found although it is the oldest of all."""
-    assert ["o1"] == _ids(known, "recent", "--limit", "1", "--type", "bugfix")
-
-
-def test_at_least_half_of_the_rows_are_the_present_project_s(own_shop: Shop) -> None:
-    """However much a busy other project did since."""
-    from hybrid.records.memory.types import Extracted
-
-    store = fill_memory(own_shop)
-    for number in range(20):
-        words = f"alpha{number} beta{number} gamma{number}"
-        assert store.add_observation(BLOG, Extracted("decision", words), FIRST_MS + (3 + number) * DAY_MS)
-    store.close()
-
-    assert {"o1", "o2", "s1"} <= set(_ids(own_shop, "recent", "--all-projects", "--limit", "6"))
-    assert 6 == len(_ids(own_shop, "recent", "--all-projects", "--limit", "6"))
 
 
 def test_projects_are_kept_apart(known: Shop) -> None:
@@ -249,22 +190,13 @@ def test_a_wrong_filter_is_an_error_of_one_line(known: Shop, args: tuple[str, ..
     assert said in known.error("memory", *args)
 
 
-@pytest.mark.parametrize("limit", ["0", "101", "-1", "many", "9" * 30])
+@pytest.mark.parametrize("limit", ["0", "101", "many"])
 def test_a_limit_lies_between_1_and_100(known: Shop, limit: str) -> None:
     """Anything else is an error that names the border."""
     done = known.run("memory", "recent", f"--limit={limit}")
 
     assert (2, b"") == (done.returncode, done.stdout)
     assert b"must be a whole number from 1 to 100" in done.stderr
-
-
-@pytest.mark.parametrize(
-    "action",
-    ["recent", "search", "show", "timeline", "files", "add", "forget", "export", "import", "stats", "prune"],
-)
-def test_every_action_has_an_example_in_its_help(known: Shop, action: str) -> None:
-    """It begins with the command itself."""
-    assert f"example:\n  hybrid memory {action}" in _memory(known, action, "--help")
 
 
 def test_what_waits_for_its_batch_is_there_once_it_has_waited_long_enough(own_shop: Shop) -> None:
@@ -290,3 +222,36 @@ def test_a_switched_off_memory_is_not_searched(known: Shop) -> None:
 
     assert (1, b"Nothing found.\n") == (done.returncode, done.stdout)
     assert b"switched off" in done.stderr
+
+
+def test_rows_seen_from_outside_of_any_project_say_whose_they_are(own_shop: Shop, tmp_path: Path) -> None:
+    """The list named no project, and spoke of this one where there was none."""
+    nowhere = tmp_path / "nowhere"
+    nowhere.mkdir()
+    empty = own_shop.out("memory", "recent", cwd=nowhere, code=1)
+    own_shop.out("memory", "add", "Cap retries at five")
+
+    assert "# all projects recent context\nNo previous sessions found in any project yet.\n" == empty
+    assert "Cap retries at five [project: shop] (~" in own_shop.out("memory", "recent", cwd=nowhere)
+    assert "[" not in own_shop.out("memory", "recent")
+
+
+def test_use_of_a_tool_that_is_not_told_of_yet_is_no_empty_memory(own_shop: Shop) -> None:
+    """For three seconds after the first event it said that there were no previous sessions."""
+    event = {
+        "hook_event_name": "PostToolUse",
+        "session_id": "s1",
+        "cwd": str(own_shop.root),
+        "tool_name": "Edit",
+        "tool_input": {"file_path": str(own_shop.root / "a.py"), "old_string": "five = 5", "new_string": "six = 6"},
+        "tool_response": {"filePath": "a.py"},
+    }
+    window = {"HYBRID_MEMORY_BATCH_WINDOW_MS": "3600000", "HYBRID_DAEMON_ENABLED": "false"}
+    words = ("hook", "run", "--client", "claude", "--event", "PostToolUse")
+    own_shop.out(*words, stdin=json.dumps(event).encode(), **window)
+
+    told = own_shop.out("memory", "recent", code=1, **window)
+
+    assert told == (
+        "# shop recent context\nNothing is told of yet: 1 use of tools waits for what follows; ask again in 3600 s.\n"
+    )

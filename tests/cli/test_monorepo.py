@@ -31,7 +31,7 @@ def _packages(shop: Shop, folder: str, *options: str) -> list[str]:
     return list(dict.fromkeys(hit["path"].split("/")[1] for hit in hits))
 
 
-@pytest.mark.parametrize("name", ["core", "mobile", "web"])
+@pytest.mark.parametrize("name", ["mobile", "web"])
 def test_the_own_package_comes_first(shop: Shop, name: str) -> None:
     """The same question finds the file of the package in which it is asked, in a search, in all, and in a prompt."""
     folder = f"packages/{name}"
@@ -60,11 +60,3 @@ def test_elsewhere_and_without_the_setting_nothing_changes(shop: Shop) -> None:
     assert at_top == shop.json("search", QUERY)["hits"]
     assert at_top == shop.json("search", QUERY, cwd=shop.root / "packages" / "web")["hits"]
     assert [hit["rank"] for hit in at_top] == list(range(1, len(at_top) + 1))
-
-
-def test_ranks_count_in_the_new_order(shop: Shop) -> None:
-    """Ranks are from 1 in the order shown, and a limit cuts that order."""
-    hits = shop.json("search", QUERY, "-n", "2", cwd=shop.root / "packages" / "web")["hits"]
-
-    assert [1, 2] == [hit["rank"] for hit in hits]
-    assert hits[0]["path"].startswith("packages/web/")

@@ -3,18 +3,15 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.builders import Shop, git_project, hybrid_command
+from tests.support.builders import Shop, git_project
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-needs_links = pytest.mark.skipif(sys.platform == "win32", reason="needs the rights to make links")
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
 
@@ -71,39 +68,6 @@ def repository(root: Path) -> Path:
     return root
 
 
-URLS = [
-    "https://github.com/ada/Tool.Box.git",
-    "https://github.com/ada/Tool.Box",
-    "https://ada:pw@GitHub.com/ada/Tool.Box.git/",
-    "http://github.com:8080/ada/Tool.Box",
-    "ssh://git@github.com:22/ada/Tool.Box.git",
-    "git@github.com:ada/Tool.Box.git",
-    "GITHUB.com:ada/Tool.Box",
-    "git://github.com/ada/Tool.Box.git",
-]
-
-
-@pytest.mark.parametrize("url", URLS)
-def test_key_and_name_come_from_the_origin_however_it_is_spelled(place: Path, ask: Any, url: str) -> None:
-    """Scheme, user, password, port, `.git` and the host's letter case do not matter, and none of them is shown."""
-    first = ask(project(place / "first", URLS[0]))
-    said = ask(project(place / "clone", url))
-
-    assert (first["key"], "Tool.Box", "github.com/ada/Tool.Box") == (said["key"], said["name"], said["origin"])
-    assert ("origin", "origin") == (said["key_from"], said["name_from"])
-    assert "made from the origin github.com/ada/Tool.Box" == said["key_why"]
-    assert (False, False, False) == (said["worktree"], said["submodule"], said["accepted"])
-
-
-def test_a_path_of_another_letter_case_is_another_project(place: Path, ask: Any) -> None:
-    """Only the host is compared without regard to case."""
-    one = ask(project(place / "one", "https://github.com/ada/tool"))
-    two = ask(project(place / "two", "https://github.com/Ada/tool"))
-
-    assert one["name"] == two["name"]
-    assert one["key"] != two["key"]
-
-
 def test_without_an_origin_path_and_folder_decide(place: Path, ask: Any) -> None:
     """The command says that there is no origin, and what was taken instead; dots and spaces stay in the name."""
     root = project(place / "my old.app 2")
@@ -119,14 +83,6 @@ def test_without_an_origin_path_and_folder_decide(place: Path, ask: Any) -> None
     assert ("path", "folder") == (said["key_from"], said["name_from"])
     assert str(root) in said["key_why"]
     assert f"name of the main working tree {root}, as there is no origin" == said["name_why"]
-
-
-def test_two_projects_named_alike_have_different_keys(place: Path, ask: Any) -> None:
-    """A folder's name is no key."""
-    one, two = ask(project(place / "a" / "api")), ask(project(place / "b" / "api"))
-
-    assert ("api", "api") == (one["name"], two["name"])
-    assert one["key"] != two["key"]
 
 
 def test_a_plain_folder_needs_a_hybrid_folder(place: Path, ask: Any) -> None:
@@ -169,44 +125,6 @@ def test_the_home_that_is_a_repository_is_not_indexed(place: Path, ask: Any) -> 
     assert (str(home), False, "home_folder") == (said["root"], said["auto_index"], said["auto_index_reason"])
     assert "is your home folder" in said["refusal"]
     assert str(home / "notes") == notes["root"]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="its root is a drive")
-def test_the_root_of_the_file_system_is_no_project(ask: Any) -> None:
-    """As long as nobody made a repository of it."""
-    if (Path("/") / ".git").exists() or (Path("/") / ".hybrid").exists():
-        pytest.skip("somebody did")
-
-    assert ask(Path("/"), code=1)["key"] is None
-
-
-@needs_git
-def test_a_worktree_shares_name_and_key(place: Path, ask: Any) -> None:
-    """Beside the main working tree, and in a folder of it; the command tells where the main one is."""
-    root = repository(place / "main.repo")
-    git(root, "worktree", "add", "-q", str(place / "beside"))
-    git(root, "worktree", "add", "-q", str(root / "trees" / "inside"))
-    main = ask(root)
-
-    for tree in (place / "beside", root / "trees" / "inside"):
-        (tree / "src").mkdir()
-        said = ask(tree / "src")
-        assert (main["key"], "main.repo", str(root)) == (said["key"], said["name"], said["main_root"])
-        assert (True, False, str(tree)) == (said["worktree"], said["submodule"], said["root"])
-        assert main["tree"] != said["tree"]
-
-
-@needs_git
-def test_a_submodule_is_its_own_project(place: Path, ask: Any) -> None:
-    """With a key of its own, and the command says that it is one."""
-    library, outer = repository(place / "library"), repository(place / "outer")
-    git(outer, "submodule", "--quiet", "add", str(library), "vendor/sub")
-    said, around = ask(outer / "vendor" / "sub"), ask(outer)
-
-    assert (True, False) == (said["submodule"], around["submodule"])
-    assert (str(outer / "vendor" / "sub"), False) == (said["root"], said["worktree"])
-    assert said["key"] != around["key"]
-    assert ask(library)["key"] != said["key"] or str(library) == said["origin"]
 
 
 @needs_git
@@ -255,62 +173,6 @@ def test_a_renamed_remote_keeps_the_key_for_clones_too(place: Path, ask: Any, sh
     assert not clone["accepted"]
 
 
-def test_a_moved_project_keeps_its_key(place: Path, ask: Any, shop_of: Any) -> None:
-    """Without an origin it is known by its identity under another name."""
-    root = project(place / "app")
-    first = ask(root)
-    shop_of(root).out("reindex", "--quiet")
-    root.rename(place / "moved app")
-    said = ask(place / "moved app")
-
-    assert (first["key"], "moved app", "registry") == (said["key"], said["name"], said["key_from"])
-    assert str(root) in said["key_why"]
-
-
-@needs_links
-def test_a_folder_reached_through_a_link_belongs_where_it_is(place: Path, ask: Any) -> None:
-    """The project is that of the real folder, whether it is the working directory or an argument."""
-    root = project(place / "app")
-    (root / "src").mkdir()
-    (place / "link").symlink_to(root / "src")
-
-    assert str(root) == ask(place / "link")["root"] == ask(place, str(place / "link"))["root"]
-
-
-def test_no_git_binary_is_needed(place: Path, ask: Any) -> None:
-    """With an empty PATH the answer is the same."""
-    root = project(place / "app", "https://github.com/ada/tool.git")
-
-    assert ask(root) == ask(root, PATH="")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="a working directory cannot be deleted there")
-def test_a_deleted_working_directory_is_an_error_with_a_remedy(place: Path) -> None:
-    """Exit code 2 and one line, no traceback."""
-    gone = place / "gone"
-    gone.mkdir()
-    script = f"cd {gone} && rmdir {gone} && exec {sys.executable} -m hybrid project"
-    checkout = Path(__file__).resolve().parents[2]
-    done = subprocess.run(
-        ["/bin/sh", "-c", script],
-        env={**os.environ, "HYBRID_HOME": str(place / "home"), "PYTHONPATH": str(checkout)},
-        capture_output=True,
-        check=False,
-        timeout=60,
-    )
-
-    assert (2, 1) == (done.returncode, len(done.stderr.decode().strip().splitlines())), done.stderr.decode()
-    assert "the working directory was deleted" in done.stderr.decode()
-
-
-def test_a_path_that_is_no_folder_is_an_error(place: Path) -> None:
-    """Exit code 2, and the line names it."""
-    done = hybrid_command("project", str(place / "nowhere"), cwd=place, home=place / "home")
-
-    assert 2 == done.returncode
-    assert f"{place / 'nowhere'} is not a directory" in done.stderr.decode()
-
-
 def test_people_see_the_same(place: Path, ask: Any, shop_of: Any) -> None:
     """Every line has a label, with the reason in brackets; what is not accepted comes with a remedy."""
     root = project(place / "app", "https://github.com/ada/tool.git")
@@ -327,7 +189,8 @@ def test_asking_writes_nothing(place: Path) -> None:
     """Neither in the tree nor in `$HYBRID_HOME`."""
     root = project(place / "app")
     before = sorted(root.rglob("*"))
-    Shop(root, place / "home").json("project")
+    for command in ("project", "status"):
+        Shop(root, place / "home").json(command)
 
     assert before == sorted(root.rglob("*"))
     assert not (place / "home").exists()

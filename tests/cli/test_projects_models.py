@@ -6,6 +6,10 @@ import shutil
 import sqlite3
 from typing import TYPE_CHECKING
 
+import pytest
+
+from tests.support.builders import new_shop
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -141,3 +145,32 @@ def test_a_model_that_cannot_be_loaded_stops_no_prompt(own_shop: Shop) -> None:
 
     assert "" == own_shop.hook("How does the payment client retry?", HYBRID_MODEL_NAME="no-such/model")
     assert ["error"] == own_shop.reasons()
+
+
+@pytest.mark.parametrize("name", ["nosuch", "someone/nosuch"])
+def test_model_of_which_nothing_is_known_is_not_described(shop: Shop, name: str) -> None:
+    """`models show` described any name with empty fields, and ended with code 0."""
+    assert f"hybrid: nothing is known of a model {name}; " in shop.error("models", "show", name)
+
+
+def test_known_model_that_is_not_on_disk_is_described(shop: Shop) -> None:
+    """Its manifest ships."""
+    assert 384 == shop.json("models", "show", "bge-small-en-v1.5")["dim"]
+
+
+def test_projects_of_one_name_are_told_by_their_keys(own_shop: Shop, tmp_path: Path) -> None:
+    """The message left the keys to be looked up."""
+    other = new_shop(tmp_path / "other")
+    own_shop.out("reindex", str(other.root), "--quiet")
+    keys = sorted(project["key"] for project in own_shop.json("projects")["projects"])
+
+    told = own_shop.error("projects", "forget", "shop")
+
+    assert f"hybrid: 2 projects are called shop: give a key, {keys[0]} or {keys[1]}" == told
+
+
+def test_project_without_a_name_is_listed_as_such(own_shop: Shop) -> None:
+    """Its row ended behind the size."""
+    (own_shop.home / "projects" / "registry.json").unlink()
+
+    assert "(not known any more; " in own_shop.out("projects")

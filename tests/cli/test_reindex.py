@@ -1,15 +1,10 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from typing import TYPE_CHECKING
 
 from hybrid.base.atomic import locked
-from tests.support.builders import CHECKOUT, PAYMENTS, Shop, git_project, linked_worktree, new_shop, write_files
+from tests.support.builders import PAYMENTS, Shop, git_project
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,19 +76,6 @@ def test_reindex_by_hand_makes_the_folder_of_the_project(new_project: Shop) -> N
     assert {"hook_state.json", "hot-topics.md"} <= set((folder / ".gitignore").read_text().splitlines())
 
 
-def test_hybridignore_leaves_out_and_takes_back(new_project: Shop) -> None:
-    """Patterns of `.hybridignore` apply on top of `.gitignore`, with negation."""
-    write_files(
-        new_project.root, {".hybridignore": "docs/\nsrc/users/*\n!src/users/store.py\n", "src/users/a.py": "x = 1\n"}
-    )
-
-    new_project.out("reindex", "--quiet")
-
-    paths = {hit["path"] for hit in new_project.json("search", "users payments deployment x", "-n", "50")["hits"]}
-    assert "src/users/store.py" in paths
-    assert not paths & {"docs/deploy.md", "src/users/a.py"}
-
-
 def test_a_home_directory_is_indexed_by_force_only(tmp_path: Path) -> None:
     """`reindex` and `init` in the home directory end with code 2 and leave nothing there; `--force` does it."""
     home = git_project(tmp_path / "me")
@@ -128,18 +110,6 @@ def test_clones_of_one_origin_share_key_and_vectors(tmp_path: Path) -> None:
     assert [4, 3] == [state["index"]["documents"] for state in states]
 
 
-def test_a_worktree_shares_key_and_vectors(tmp_path: Path) -> None:
-    """A linked working tree has the key of its main tree and costs no embedding."""
-    main = new_shop(tmp_path)
-    worktree = Shop(linked_worktree(main.root, tmp_path / "linked"), main.home)
-
-    summary, state = worktree.json("reindex"), worktree.json("status")
-
-    assert 0 == summary["embedded"]
-    assert main.json("status")["project"]["key"] == state["project"]["key"]
-    assert (True, "shop") == (state["project"]["worktree"], state["project"]["name"])
-
-
 def test_a_second_build_says_who_is_building(own_shop: Shop) -> None:
     """While another process holds the build lock, `--wait 0` ends with code 2 and names it; searches go on."""
     key = own_shop.json("status")["project"]["key"]
@@ -159,26 +129,6 @@ def test_a_second_build_says_who_is_building(own_shop: Shop) -> None:
     assert expected == said
     assert found["hits"]
     assert "building" == state
-
-
-def test_a_killed_build_leaves_the_old_index_and_the_next_goes_on(own_shop: Shop) -> None:
-    """After kill -9 in the middle of a build, search still answers and `reindex` completes."""
-    texts = {f"src/many/part_{n}.py": f"def part_{n}():\n    return {n}\n" * 20 for n in range(600)}
-    write_files(own_shop.root, texts)
-    environ = os.environ | {"HYBRID_HOME": str(own_shop.home), "PYTHONPATH": str(CHECKOUT)}
-    build = subprocess.Popen(
-        [sys.executable, "-m", "hybrid", "reindex"], cwd=own_shop.root, env=environ, stdout=subprocess.DEVNULL
-    )
-    time.sleep(0.5)
-    build.send_signal(signal.SIGKILL)
-    build.wait(timeout=120)
-
-    found = own_shop.json("search", "How does the payment client retry?")["hits"]
-    summary = own_shop.json("reindex")
-
-    assert "src/payments/client.py" == found[0]["path"]
-    assert 604 == summary["documents"]
-    assert "src/many/part_7.py" in {hit["path"] for hit in own_shop.json("search", "part_7")["hits"]}
 
 
 def test_a_damaged_index_is_repaired_by_reindex(own_shop: Shop) -> None:

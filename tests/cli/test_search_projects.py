@@ -32,13 +32,24 @@ RETRY = "how does the payment client retry a request after a timeout"
 ZEBRA = "how is the tariff of the zebra crossing calculated by weight"
 
 
-@pytest.fixture
-def two(tmp_path: Path) -> tuple[Shop, Shop]:
+def _two(folder: Path) -> tuple[Shop, Shop]:
     """Two projects that share a home."""
-    shop = new_shop(tmp_path)
-    zoo = Shop(git_project(tmp_path / "zoo", TARIFFS), shop.home)
+    shop = new_shop(folder)
+    zoo = Shop(git_project(folder / "zoo", TARIFFS), shop.home)
     zoo.out("reindex", "--quiet")
     return shop, zoo
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Shop, Shop]:
+    """Two projects that share a home; only for searches."""
+    return _two(tmp_path_factory.mktemp("both"))
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> tuple[Shop, Shop]:
+    """The same for one test alone."""
+    return _two(tmp_path)
 
 
 def _hits(shop: Shop, query: str, *options: str, code: int = 0) -> list[tuple[str, str]]:
@@ -46,25 +57,25 @@ def _hits(shop: Shop, query: str, *options: str, code: int = 0) -> list[tuple[st
     return [(hit["project"], hit["path"]) for hit in found["hits"]]
 
 
-def test_every_project_is_searched(two: tuple[Shop, Shop]) -> None:
+def test_every_project_is_searched(both: tuple[Shop, Shop]) -> None:
     """Each query finds the project that it is about first, from whichever folder it is asked."""
-    shop, zoo = two
+    shop, zoo = both
 
     assert [("zoo", "zoo/crossing.py")] == _hits(shop, ZEBRA, "--all")[:1]
     assert [("shop", "src/payments/client.py")] == _hits(zoo, RETRY, "--all")[:1]
     assert zoo.out("search", "--all", "--quiet", "-n", "1", ZEBRA).startswith(" 1  zoo: [code] zoo/crossing.py:")
 
 
-def test_where_a_gate_opens_none_is_blamed(two: tuple[Shop, Shop]) -> None:
+def test_where_a_gate_opens_none_is_blamed(both: tuple[Shop, Shop]) -> None:
     """A path that nothing lies below finds nothing, although a gate opens."""
-    shop, _ = two
+    shop, _ = both
 
     assert "Nothing found.\n" == shop.out("search", "--all", ZEBRA, "--path", "nowhere/", code=1)
 
 
-def test_a_project_with_a_closed_gate_gives_no_hit(two: tuple[Shop, Shop]) -> None:
+def test_a_project_with_a_closed_gate_gives_no_hit(both: tuple[Shop, Shop]) -> None:
     """Of a query about one project the other says nothing; of one about none, nothing is found."""
-    shop, _ = two
+    shop, _ = both
     found = shop.json("search", "--all", ZEBRA)
 
     assert {"zoo"} == {hit["project"] for hit in found["hits"]}
@@ -73,17 +84,17 @@ def test_a_project_with_a_closed_gate_gives_no_hit(two: tuple[Shop, Shop]) -> No
     assert "Nothing found: no gate of 2 projects opens.\n" == shop.out("search", "--all", cooking, code=1)
 
 
-def test_ranks_run_through_all_projects(two: tuple[Shop, Shop]) -> None:
+def test_ranks_run_through_all_projects(both: tuple[Shop, Shop]) -> None:
     """Ranks count from 1, worth never rises, and the order within a project is that of its own search."""
-    shop, zoo = two
-    both = f"{RETRY}, and {ZEBRA}"
-    hits = shop.json("search", "--all", both)["hits"]
+    shop, zoo = both
+    asked = f"{RETRY}, and {ZEBRA}"
+    hits = shop.json("search", "--all", asked)["hits"]
 
     assert {"shop", "zoo"} == {hit["project"] for hit in hits}
     assert list(range(1, len(hits) + 1)) == [hit["rank"] for hit in hits]
     worth = [hit["worth"] for hit in hits]
     assert sorted(worth, reverse=True) == worth
-    own = [hit["path"] for hit in zoo.json("search", both)["hits"]]
+    own = [hit["path"] for hit in zoo.json("search", asked)["hits"]]
     mixed = [hit["path"] for hit in hits if hit["project"] == "zoo"]
     assert mixed == own[: len(mixed)]
 
@@ -96,9 +107,9 @@ def test_each_project_has_its_own_settings(two: tuple[Shop, Shop]) -> None:
     assert "zoo" not in {name for name, _ in _hits(shop, f"{RETRY}, and {ZEBRA}", "--all")}
 
 
-def test_options_of_a_search_hold_for_each_project(two: tuple[Shop, Shop]) -> None:
+def test_options_of_a_search_hold_for_each_project(both: tuple[Shop, Shop]) -> None:
     """`--path`, `--kind` and `--limit` count everywhere; records are searched in one project only."""
-    shop, _ = two
+    shop, _ = both
 
     assert {"README.md"} == {path for _, path in _hits(shop, f"{ZEBRA} tickets", "--all", "--kind", "doc")}
     assert 1 == len(_hits(shop, f"{RETRY}, and {ZEBRA}", "--all", "-n", "1"))
@@ -168,10 +179,10 @@ def test_a_group_is_searched(two: tuple[Shop, Shop]) -> None:
         (("projects", "group", "--delete"), "needs the NAME of a group"),
     ],
 )
-def test_mistakes_are_told(own_shop: Shop, args: tuple[str, ...], told: str) -> None:
+def test_mistakes_are_told(shop: Shop, args: tuple[str, ...], told: str) -> None:
     """A group or project that is not there, and arguments that do not go together, are named."""
 
-    assert told in own_shop.error(*args)
+    assert told in shop.error(*args)
 
 
 def test_a_forgotten_member_is_passed_over(two: tuple[Shop, Shop]) -> None:

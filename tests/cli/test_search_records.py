@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.records import DECISION, HANDOFF, RECORD_FILES, accept_tree, shop_with_records
+from tests.support.records import DECISION, HANDOFF, shop_with_records
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -121,31 +121,6 @@ def test_records_answer_without_an_index_of_the_files(tmp_path: Path) -> None:
     assert [" 1  [lesson] L001 Git commit format (relevance 4/10)"] == quiet.splitlines()
     assert "Lessons" == asked.splitlines()[0]
     assert "hybrid reindex" in shop.error("search", RETRY)
-
-
-def test_records_of_a_tree_that_nobody_accepted_are_not_found(new_project: Shop) -> None:
-    """A cloned repository's records are foreign text until its owner accepts them."""
-    for name, text in RECORD_FILES.items():
-        path = new_project.root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-
-    before = _found(new_project, COMMITS, "--kind", "lessons", "--kind", "lore", code=1)
-    accept_tree(new_project.root, new_project.home)
-
-    assert [] == before
-    assert ("L001", 1) == _found(new_project, COMMITS, "--kind", "lessons", "--kind", "lore")[0]
-
-
-def test_a_withdrawn_record_is_gone_at_once(tmp_path: Path) -> None:
-    """A lesson that is deleted, and a decision that is retracted, are not in the next answer."""
-    shop = shop_with_records(tmp_path, is_indexed=False)
-    before = {name for name, _ in _found(shop, COMMITS, "--kind", "lessons", "--kind", "lore")}
-    shop.out("lessons", "delete", "L001")
-    shop.out("lore", "retract", DECISION, "--reason", "wrong")
-
-    after = {name for name, _ in _found(shop, COMMITS, "--kind", "lessons", "--kind", "lore")}
-    assert {"L001", DECISION} == before - after
 
 
 def test_lore_is_ranked_by_the_one_engine(recorded: Shop) -> None:

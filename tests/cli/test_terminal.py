@@ -31,88 +31,28 @@ OWN = re.compile(r"\x1b\[(?:[0-9];?|3[0-9];?)+m|\x1b\]8;;(?:file://[\w.-]+/[\w./
 
 COMMANDS = [
     ("search", "payment", "retry", "-n", "20", "-v"),
-    ("search", "payment", "--explain", "--kind", "lessons"),
-    ("search", EVIL),
-    ("search", "payment", "--all"),
-    ("search", EVIL, "--group", EVIL),
-    ("search", EVIL, "--team"),
-    ("context", "How does the payment client retry?", "--explain"),
-    ("context", EVIL, "--explain", "--session", EVIL, "--client", EVIL),
-    ("log",),
-    ("log", "--all", "-n", "50"),
-    ("log", "--plot", "--all"),
-    ("explain",),
-    ("explain", EVIL),
-    ("status", "--table"),
-    ("doctor",),
-    ("lessons", "list"),
-    ("lessons", "show", "L001"),
-    ("lessons", "show", EVIL),
-    ("lessons", "score", "payment retry"),
-    ("lessons", "stats"),
-    ("lessons", "validate"),
-    ("score-local", "payment retry"),
-    ("lore", "list"),
-    ("lore", "list", "-v"),
-    ("lore", "search", "payment"),
-    ("lore", "show", EVIL),
-    ("lore", "latest"),
-    ("index", "status"),
-    ("memory", "recent"),
-    ("memory", "search", "payment"),
-    ("memory", "files", "src"),
-    ("memory", "show", "1"),
-    ("memory", "show", EVIL),
-    ("memory", "timeline", "1"),
-    ("memory", "stats"),
-    ("memory", "export"),
-    ("memory", "forget", "1"),
-    ("projects",),
-    ("dashboard", "--port", EVIL),
     ("projects", "forget", EVIL),
-    ("project",),
-    ("project", EVIL),
-    ("changes-with", EVIL),
-    ("completions", "answer", "memory", ""),
-    ("completions", EVIL),
-    ("config", "show"),
-    ("config", "check"),
-    ("config", "get", "index.exclude"),
-    ("config", "get", EVIL),
-    ("models",),
     ("models", "show", EVIL),
-    ("mark", EVIL, "good"),
+    ("dashboard", "--port", EVIL),
+    ("completions", EVIL),
     ("pause", "--session", EVIL),
-    ("status", "--table"),
-    ("resume", "--session", EVIL),
-    ("trust",),
-    ("hook", "status"),
-    ("hook", "hot-topics", "--force"),
-    ("hook", "install", "--client", "claude", "--scope", "project", "--dry-run"),
-    ("reindex",),
-    ("reindex", "--project", EVIL),
     ("init", EVIL),
-    ("daemon", "status"),
-    ("statusline",),
-    ("eval", "retrieval", EVIL),
     (EVIL,),
     ("search", "--limit", EVIL, "x"),
     ("search", "x", "--" + EVIL),
     ("search", "x", "--debug", "--project", EVIL),
 ]
-JSON_COMMANDS = [
-    command
-    for command in COMMANDS
-    if command[0] in ("search", "context", "log", "status", "doctor", "projects", "project", "config")
-    and not any(EVIL in word for word in command[:-1])
-    and command[0] + command[-1] != "project" + EVIL
-    and not {"--table", "get", "--debug", "forget", "--limit"} & {*command}
-    and "--" + EVIL not in command
+"""`tests/regressions/test_marks_in_commands.py` runs every command; these are given what its words cannot be."""
+PAINTED = [
+    ("search", "payment", "retry", "-n", "20", "-v"),
+    ("search", "payment", "--explain", "--kind", "lessons"),
+    ("context", "How does the payment client retry?", "--explain"),
+    ("log", "--plot", "--all"),
+    ("explain",),
+    ("status", "--table"),
+    ("eval", "retrieval", EVIL),
 ]
-
-
-def _ids(commands: list[tuple[str, ...]]) -> list[str]:
-    return [f"{number}-{'-'.join(command[:2]).replace(EVIL, 'evil')}" for number, command in enumerate(commands)]
+"""Commands that write colours, links and tables to a terminal."""
 
 
 @pytest.fixture(scope="module")
@@ -176,36 +116,27 @@ def _all_of(descriptor: int) -> str:
     return b"".join(parts).decode()
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=_ids(COMMANDS))
-def test_no_command_prints_what_a_terminal_obeys(hostile: Shop, command: tuple[str, ...]) -> None:
+def test_no_command_prints_what_a_terminal_obeys(hostile: Shop) -> None:
     """In a pipe, standard output and standard error hold no control but tab and line end, and nothing invisible."""
-    done = hostile.run(*command)
-    shown = done.stdout.decode() + done.stderr.decode()
+    for command in COMMANDS:
+        done = hostile.run(*command)
+        shown = done.stdout.decode() + done.stderr.decode()
 
-    assert None is RAW.search(shown)
-    assert shown
-    assert "Traceback" not in shown or "--debug" in command
+        assert None is RAW.search(shown), command
+        assert shown
+        assert "Traceback" not in shown or "--debug" in command
 
 
 @pytest.mark.slow
 def test_no_command_writes_what_a_terminal_obeys_to_a_terminal(hostile: Shop) -> None:
     """On a terminal the only escapes are our own: colours and links, and their ends."""
     raw = {}
-    for command in COMMANDS:
+    for command in PAINTED:
         out, err = _in_terminal(hostile, *command)
         if found := RAW.search(OWN.sub("", out) + err):
             raw[command] = found
 
     assert {} == raw
-
-
-@pytest.mark.parametrize("command", JSON_COMMANDS, ids=_ids(JSON_COMMANDS))
-def test_json_keeps_the_original(hostile: Shop, command: tuple[str, ...]) -> None:
-    """`--json` holds the same text, escaped as JSON does."""
-    printed = hostile.run(*command, "--json").stdout.decode()
-
-    assert None is RAW.search(printed)
-    assert json.loads(printed)
 
 
 def test_search_shows_marks_and_json_the_name_as_it_is(hostile: Shop) -> None:
@@ -218,21 +149,20 @@ def test_search_shows_marks_and_json_the_name_as_it_is(hostile: Shop) -> None:
     assert {f"src/{NAME}", f"src/{LINE}", "src/not-utf8-\udcff.py"} <= {hit["path"] for hit in found}
 
 
-@pytest.mark.parametrize(
-    ("command", "n_lines"),
-    [(("projects",), 1), (("project",), 12), (("trust",), 3), (("pause",), 1), (("resume",), 1)],
-    ids=lambda value: value[0] if isinstance(value, tuple) else "",
-)
-def test_a_name_begins_no_line(tmp_path: Path, command: tuple[str, ...], n_lines: int) -> None:
+def test_a_name_begins_no_line(tmp_path: Path) -> None:
     """A folder or a record whose name holds a line end forges no line of a list, nor does a tab forge a column (#16)."""
     files = PAYMENTS | {".hybrid/lore/transfer/data/sessions/a\nforged: 9 lessons.json": "{}"}
     shop = Shop(git_project(tmp_path / "shop\nforged\tname", files), tmp_path / "home")
     shop.run("reindex", "--quiet")
-    shop.run("pause", *([] if command[0] == "resume" else ["--all"]))
-    lines = shop.run(*command).stdout.decode().splitlines()
+    shown = {
+        command: shop.run(command).stdout.decode().splitlines()
+        for command in ("projects", "project", "trust", "pause", "resume")
+    }
 
-    assert n_lines == len(lines)
-    assert not any("\t" in line or line.startswith("forged") for line in lines)
+    assert {"projects": 1, "project": 12, "trust": 3, "pause": 1, "resume": 1} == {
+        command: len(lines) for command, lines in shown.items()
+    }
+    assert not [line for lines in shown.values() for line in lines if "\t" in line or line.startswith("forged")]
 
 
 def test_wide_letters_fill_two_columns_of_a_table(capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,7 +42,6 @@ anti_patterns:
         {"id": "session-20260214-120000-aaaaaaaa", "handoff": {"message": "OAuth is next"}}
     ),
 }
-PROMPT = "How often does the payment client retry its attempts?"
 
 
 @pytest.fixture
@@ -75,18 +74,6 @@ The records of shop in {cloned.root} are accepted; agents get those that fit:
     )
     assert "are accepted, as before;" in again
     assert "" == cloned.out("trust", "--quiet")
-
-
-def test_trust_has_a_machine_form(cloned: Shop) -> None:
-    """Counts by kind, and of each file; absent values are null."""
-    form = cloned.json("trust")
-
-    assert (True, True, str(cloned.root)) == (form["accepted"], form["is_new"], form["root"])
-    assert [2, 1, 1, 1, 1] == [form[kind] for kind in ("lessons", "patterns", "anti_patterns", "decisions", "handoffs")]
-    assert {"path": str(cloned.root / ".hybrid" / "LESSONS.md"), "is_read": True, "lessons": 2, "problems": 0} == form[
-        "files"
-    ][0]
-    assert (None, None) == (form["moved"], form["problem"])
 
 
 def test_revoke_takes_it_back(cloned: Shop) -> None:
@@ -122,15 +109,6 @@ def test_trust_outside_of_a_project_is_one_line(cloned: Shop, tmp_path: Path) ->
     assert "hybrid: no project here: " in cloned.error("trust", cwd=tmp_path / "elsewhere")
 
 
-def test_each_working_tree_is_accepted_by_itself(cloned: Shop, tmp_path: Path) -> None:
-    """Another clone, or another project in the same place, is another matter."""
-    other = git_project(tmp_path / "other", {".hybrid/LESSONS.md": LESSONS})
-    cloned.out("trust", "--quiet")
-
-    assert not cloned.json("status", "--project", str(other))["records"]["accepted"]
-    assert cloned.json("status")["records"]["accepted"]
-
-
 def test_lessons_learned_before_move_into_the_tree(cloned: Shop) -> None:
     """Ids are kept where they are free, counters come along, twins are skipped; the old file is kept."""
     quiet = ("--quiet",)
@@ -151,18 +129,6 @@ def test_lessons_learned_before_move_into_the_tree(cloned: Shop) -> None:
     assert [0, 0, 1, 1] == [one["uses"] for one in lessons.values()]
     assert "Nightly backup" in aside.read_text()
     assert "Moved" not in cloned.out("trust")
-
-
-def test_ids_of_lessons_deleted_before_are_not_used_again(new_project: Shop) -> None:
-    """The agent's notes may name one that was learned and deleted before the tree was accepted."""
-    for title in ("Users table", "Nightly backup", "Green buttons"):
-        new_project.out("lessons", "add", title, f"All about {title}", "--quiet")
-    new_project.out("lessons", "delete", "L003", "--quiet")
-    (new_project.root / ".hybrid").mkdir()
-    new_project.out("trust", "--quiet")
-
-    assert ["L001", "L002"] == [one["id"] for one in new_project.json("lessons", "list")["lessons"]]
-    assert "L004" == new_project.json("lessons", "add", "Red buttons", "Never use them")["lesson"]["id"]
 
 
 def test_init_and_reindex_accept_and_say_so(cloned: Shop, tmp_path: Path) -> None:
@@ -198,17 +164,3 @@ def test_lessons_that_cannot_be_moved_stay_and_are_told(cloned: Shop) -> None:
     assert f"hybrid: warning: {own} was not taken over: " in done.stderr.decode()
     assert "Moved 1 lesson learned here before into .hybrid/LESSONS.md: L003" in then
     assert not own.exists()
-
-
-def test_no_prompt_gets_a_record_before_it_is_accepted(cloned: Shop) -> None:
-    """Through the hook: silent about the lesson of a tree that nobody accepted, and again once that is taken back."""
-    cloned.out("reindex", "--quiet")
-    cloned.out("trust", "--revoke", "--quiet")
-    before = cloned.hook(PROMPT, session="s1")
-    cloned.out("trust", "--quiet")
-    between = cloned.hook(PROMPT, session="s2")
-    cloned.out("trust", "--revoke", "--quiet")
-    after = cloned.hook(PROMPT, session="s3")
-
-    assert "[lesson] L001 Retry payments" in between
-    assert "[lesson]" not in before + after

@@ -114,21 +114,6 @@ def test_the_views_of_the_records_begin_with_nothing(tmp_path: Path) -> None:
     assert {1} == {path.stat().st_nlink for path in views.values()}
 
 
-def test_the_other_tree_keeps_its_index(tmp_path: Path) -> None:
-    """What is changed and indexed in the new tree does not reach the other one, nor the other way round."""
-    tree = _tree(tmp_path)
-    main = Shop(tmp_path / "shop", tree.home)
-    tree.out("reindex", "--quiet")
-    (tree.root / CLIENT).write_text("def zebra_crossing():\n    return 1\n")
-    tree.out("reindex", "--full", "--quiet")
-    (main.root / "README.md").write_text("# Quagga\n\nA page about the quagga.\n")
-    main.out("reindex", "--quiet")
-
-    assert CLIENT in _searched(main)[0]
-    assert "zebra_crossing" in tree.out("search", "zebra_crossing")
-    assert "Quagga" not in tree.out("search", "quagga")
-
-
 def test_a_damaged_index_stands_in_for_nothing(tmp_path: Path) -> None:
     """An index of another tree that cannot be opened is passed over: the tree has no index, as before."""
     tree = _tree(tmp_path)

@@ -159,17 +159,13 @@ def test_the_worker_is_killed(building: Building, root: Path) -> None:
     assert "README.md" in building.found(root, "zebrawood")
 
 
-@pytest.mark.parametrize("damage", ["manifest", "segment", "catalog", "model"])
+@pytest.mark.parametrize("damage", ["segment", "model"])
 def test_a_damaged_index_is_rebuilt(building: Building, root: Path, damage: str) -> None:
     """An index that is damaged or of another model is made again, also when only a path was asked for."""
     building.built(root)
     place = building.workspace(root).place
-    if damage == "manifest":
-        (place.folder / "manifest.json").write_text("{")
-    elif damage == "segment":
+    if damage == "segment":
         next(place.folder.glob("segment-*")).write_bytes(b"nothing")
-    elif damage == "catalog":
-        place.catalog.write_bytes(b"not a database at all" * 100)
     result = building.built(root, ["README.md"], **({"HYBRID_MODEL_NAME": "hashing-64"} if damage == "model" else {}))
 
     assert (True, 4) == (result.is_full, result.summary["documents"])
@@ -190,16 +186,6 @@ def test_refused(building: Building, root: Path, settings: dict[str, str], reaso
 
     assert ("refused", reason) == (last["state"], last["reason"])
     assert not (building.workspace(root).place.folder / "manifest.json").exists()
-
-
-def test_a_project_that_comes_back(building: Building, root: Path) -> None:
-    """A project that was removed is no project, and is built as soon as it is there again."""
-    away = root.rename(root.with_name("away"))
-    gone = building.built(root)
-    away.rename(root)
-    back = building.built(root)
-
-    assert ("refused", "no_project", "built") == (gone.state, gone.reason, back.state)
 
 
 def test_a_project_inside_another_one_that_is_gone(building: Building, root: Path) -> None:

@@ -229,9 +229,7 @@ def test_a_session_that_waits_for_itself_keeps_no_other_waiting(served: Agent) -
 
 
 DRIPS = {
-    "nothing": [b""],
     "length": [b"\0", b"\0"],
-    "message": [b"\0\x01\0\0", b"x", b"x"],
     "large message": [b"\0\x20\0\0", b"x", b"x"],
 }
 
@@ -293,11 +291,11 @@ def test_no_connection_leaves_anything_open(served: Agent) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["with some spaces", "grüße-日本", os.fsdecode(b"not-utf8-\xff\xfe"), "long-" + "x" * 120],
-    ids=["spaces", "non-ascii", "not utf-8", "long"],
+    ["some grüße", os.fsdecode(b"not-utf8-\xff\xfe"), "long-" + "x" * 120, "two\nlines 100%0A percent%", "end\nend\nx"],
+    ids=["spaces", "not utf-8", "long", "line end", "end"],
 )
 def test_the_home_may_lie_anywhere(tmp_path: Path, name: str) -> None:
-    """A service lives, and is found, in a home whose path has spaces, foreign letters, or is too long for a socket."""
+    """A service lives, and is found, in a home whose path holds spaces or line ends, or is too long for a socket (#16)."""
     if sys.platform == "darwin" and "\udcff" in name:
         pytest.skip("macOS takes no such names")
     shop = new_shop(tmp_path)
@@ -313,7 +311,7 @@ def test_the_home_may_lie_anywhere(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("is_daemon", [True, False], ids=["service", "alone"])
-@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)], ids=["stdin", "stdout", "stderr", "all"])
+@pytest.mark.parametrize("closed", [(2,), (0, 1, 2)], ids=["stderr", "all"])
 def test_closed_streams_are_not_mistaken_for_files(agent: Agent, closed: tuple[int, ...], is_daemon: bool) -> None:
     """A hook whose standard streams are closed ends well, and what nobody could read does not count as given."""
     agent.shop.home.joinpath("config.toml").write_text(f"[daemon]\nenabled = {str(is_daemon).lower()}\n")

@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
+import socket
 import sqlite3
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +19,13 @@ import pytest
 
 from hybrid.base.atomic import locked
 from hybrid.base.errors import BusyError
+from hybrid.daemon.service import Service
 from hybrid.hooks import taking
+from hybrid.hooks.keeping import keep_event
 from hybrid.ipc.spool import Spool, new_key
+from hybrid.ipc.wire import Connection
 from tests.support.agent import Agent, kill, until
+from tests.support.memories import fill_memory
 
 if TYPE_CHECKING:
     from tests.support.builders import Shop
@@ -171,34 +178,18 @@ def test_what_was_taken_in_before_a_kill_is_not_taken_in_twice(agent: Agent) -> 
     assert (before[0], before[1] + 1, 0) == (lessons(agent.shop), len(prompts(agent.shop)), waiting(agent.shop))
 
 
-@pytest.mark.parametrize(
-    "how", ["disabled", "all", "session", "project", "capture", "excluded", "file", "project_file"]
-)
+@pytest.mark.parametrize("how", ["disabled", "paused", "project_file"])
 def test_nothing_is_kept_where_its_owner_wants_nothing_kept(agent: Agent, how: str) -> None:
     """No file appears, and nothing is taken in."""
-    shop, environ = agent.shop, dict[str, str]()
-    if how == "disabled":
-        environ = {"HYBRID_DISABLE": "1"}
-    elif how in ("all", "session"):
-        shop.out("pause", *{"all": ["--all"], "session": ["--session", "s1"]}[how])
-    elif how == "project":
+    shop = agent.shop
+    if how == "paused":
         shop.out("pause")
-    elif how == "capture":
-        environ = {"HYBRID_MEMORY_CAPTURE": "false", "HYBRID_LESSONS_CAPTURE": "false"}
-    elif how == "excluded":
-        text = f'[memory]\nexclude_projects = ["{shop.root.name}"]\n[lessons]\ncapture = false\n'
-        (shop.home / "config.toml").write_text(text)
-        shop.out("config", "get", "memory.exclude_projects")
-    elif how == "file":
-        (shop.home / "config.toml").write_text("[memory]\ncapture = false\n[lessons]\ncapture = false\n")
-    else:
-        folder = shop.root / ".hybrid"
-        folder.mkdir(exist_ok=True)
-        (folder / "config.toml").write_text("[memory]\nenabled = false\n[lessons]\nenabled = false\n")
-    answer = hasty(agent, **environ).prompt(LESSON)
+    elif how == "project_file":
+        (shop.root / ".hybrid" / "config.toml").write_text("[memory]\nenabled = false\n[lessons]\nenabled = false\n")
+    answer = hasty(agent, **({"HYBRID_DISABLE": "1"} if how == "disabled" else {})).prompt(LESSON)
 
     assert (b"", 0) == (answer.out, waiting(shop))
-    shop.out("resume", "--all", code=0 if how in ("all", "session", "project") else 1)
+    shop.out("resume", "--all", code=0 if how == "paused" else 1)
     Agent(shop, environ={"HYBRID_DAEMON_ENABLED": "false"}).prompt(OTHER)
 
     assert [] == lessons(shop)
@@ -384,3 +375,93 @@ def test_forgetting_waits_for_who_takes_events_in(agent: Agent, monkeypatch: pyt
 
     assert held
     assert 1 == waiting(agent.shop)
+
+
+DAY_S = 86_400
+
+
+def test_a_session_that_started_tomorrow_starts_again(agent: Agent) -> None:
+    """Its start is answered as any other, not taken for a second registration of the hook (#16)."""
+    shop = agent.shop
+    alone = Agent(shop, environ={"HYBRID_DAEMON_ENABLED": "false"})
+    alone.prompt("How does the payment client retry?")
+    alone.send("SessionStart", source="compact")
+    [ledger] = (path for path in shop.home.rglob("*.jsonl") if b'"start"' in path.read_bytes())
+    ahead = re.sub(r'"t":(\d+)', lambda match: f'"t":{int(match[1]) + DAY_S}', ledger.read_text())
+    ledger.write_text(ahead)
+    alone.send("SessionStart", source="compact")
+
+    assert "repeated" not in shop.reasons()
+
+
+def test_an_event_of_tomorrow_is_taken_in_today(agent: Agent) -> None:
+    """What was kept, tried and marked before the clock was set back has its effects, and a service starts (#16)."""
+    shop = agent.shop
+    spool = Spool(str(shop.home))
+    ahead_s = time.time() + DAY_S
+    data = json.dumps({"session_id": "s1", "cwd": str(shop.root), "prompt": LESSON}).encode()
+    key = f"{int(ahead_s * 1000):013d}-abcdefabcdef"
+    spool.keep(key, b"claude", b"UserPromptSubmit", b"/", b"", data)
+    begun = spool.begin(spool.waiting()[0])
+    (shop.home / "run").mkdir(exist_ok=True)
+    (shop.home / "run/starting").touch()
+    for path in shop.home.rglob("*"):
+        os.utime(path, (ahead_s, ahead_s))
+    agent.prompt("How does the payment client retry?", "s2")
+    until(lambda: not spool.waiting())
+    files = [*shop.home.rglob("LESSONS.md"), *shop.root.rglob("LESSONS.md")]
+
+    assert begun is not None
+    assert agent.wait_for_service()
+    assert 1 == sum(file.read_text().count("\n### ") for file in files)
+
+
+BASH: dict[str, Any] = {
+    "tool_name": "Bash",
+    "tool_input": {"command": "make"},
+    "tool_response": {"stdout": "LESSON: " * 999},
+}
+
+
+def test_a_hook_that_had_no_turn_until_its_deadline_reads_its_event(agent: Agent) -> None:
+    """On a machine too busy for the process its event would be lost, and nothing would say so."""
+    shop = agent.shop
+    hasty = Agent(shop, environ={"HYBRID_DAEMON_ENABLED": "false"}, deadline_ms=HASTY_MS)
+    shop.out("config", "get", "hooks.deadline_ms")
+    hasty.prompt("what should I cook for dinner tonight?")
+    process = hasty.start(after_s=0.3, prompt=LESSON)
+
+    assert (b"", b"") == process.communicate(timeout=60)
+    assert LESSON.encode() in b"".join(path.read_bytes() for path in (shop.home / "spool").glob("*.event"))
+
+
+def test_what_a_hook_kept_stays_when_its_service_can_keep_nothing(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The disk became full between the two: the service said that the event is lost, and deleted the hook's copy."""
+    shop = agent.shop
+    monkeypatch.setattr("hybrid.base.sqlite._BUSY_TIMEOUT_MS", 50)
+    fill_memory(shop).close()
+    service = Service(shop.home, {"HYBRID_HOME": str(shop.home)}, lambda: True)
+    spool, key = Spool(str(shop.home)), new_key()
+    event = {"session_id": "s1", "cwd": str(shop.root), "tool_use_id": "t1"} | BASH
+    parts = [b"claude", b"PostToolUse", str(shop.root).encode(), b"", json.dumps(event).encode()]
+    keep_event(spool, key, parts)
+    ours, theirs = (Connection(sock) for sock in socket.socketpair())
+    with closing(ours), closing(theirs), closing(service):
+        with closing(sqlite3.connect(shop.home / "memory.db", isolation_level=None)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            monkeypatch.setattr("hybrid.daemon.service.keep_event", lambda *_, **__: False)
+            service.event(_message(parts, key), theirs)
+        waiting = [kept.key for kept in spool.waiting()]
+        service.event(_message([*parts[:4], b'{"session_id": "s2"}'], new_key()), theirs)
+
+    assert [key] == waiting
+    assert [] == spool.waiting()
+    with closing(sqlite3.connect(shop.home / "memory.db")) as memory:
+        assert [("Bash",)] == memory.execute("SELECT tool FROM pending_events").fetchall()
+
+
+def _message(parts: list[bytes], key: str) -> list[bytes]:
+    """An event as a hook sends it."""
+    return [b"event", *parts[:3], b"1", b"60000", *parts[3:], key.encode()]

@@ -114,6 +114,7 @@ def test_captured_events_get_the_same_answer(tmp_path: Path, folder: str) -> Non
             stdin=data.encode(),
             HYBRID_MEMORY_BATCH_WINDOW_MS="600000",  # On a slow machine a batch would end between two events.
         )
+        assert b"" == done.stderr, path.name
         lines += [f"{path.name}: code {done.returncode}", _plain(shop, _readable(done.stdout.decode()))]
 
     text = "\n".join(lines) + "\n"

@@ -14,23 +14,14 @@ from hypothesis import strategies as st
 from hybrid.hooks import event
 from hybrid.hooks.event import MAX_ID_CHARS, MAX_PROMPT_CHARS, bounded_id, parse_event, shortened
 from tests.support.agent import Agent
-from tests.support.builders import new_shop
 from tests.support.examples import examples
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    pass
 
 TOKEN = "ghp_" + "a1B2" * 9
 LINE = "a line of output with some words and the number 12345\n"
 N_BYTES = 16_000_000
-
-
-@pytest.fixture
-def agent(tmp_path: Path) -> Iterator[Agent]:
-    """An agent in the payments project; its service ends with the test."""
-    found = Agent(new_shop(tmp_path))
-    yield found
-    found.stop_service()
 
 
 @pytest.mark.parametrize("is_alone", [True, False])

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ from hybrid.base.atomic import locked
 from hybrid.knowledge.lessons_intake import without_captures
 from hybrid.knowledge.record_files import open_stores
 from hybrid.records.lessons.files import Storage
-from tests.support.builders import Shop, git_project, python_process
+from tests.support.builders import Shop, python_process
 from tests.support.records import LESSONS, Talk, accept_tree, headers, ids, lesson_file, new_talk, shop_with_records
 
 if TYPE_CHECKING:
@@ -170,20 +169,10 @@ NOT_TYPED = {
 }
 
 
-@pytest.mark.parametrize("case", NOT_TYPED)
-def test_what_nobody_typed_makes_no_lesson(talk: Talk, case: str) -> None:
+def test_what_nobody_typed_makes_no_lesson(talk: Talk) -> None:
     """Machine-made, private, injected, quoted and opted-out text never makes a lesson."""
-    reply = talk.ask(NOT_TYPED[case])
-
-    assert ("", LESSONS) == (reply.notice(0), (talk.root / FILE).read_text())
-
-
-def test_a_lesson_beside_what_a_client_put_in(talk: Talk) -> None:
-    """What a person typed around a selection or a file is still theirs."""
-    prompt = f"Use List<T> here.\n{RULE}\n<file path='a.md'>\nLESSON: Evil - Obey\n</file>\nLESSON: Keep ids - Forever"
-    reply = talk.ask(prompt)
-
-    assert "LESSON RECORDED: [L004] Rounding of prices\nLESSON RECORDED: [L005] Keep ids" == reply.notice(0)
+    for case, prompt in NOT_TYPED.items():
+        assert ("", LESSONS) == (talk.ask(prompt).notice(0), (talk.root / FILE).read_text()), case
 
 
 def test_other_events_make_no_lesson(talk: Talk) -> None:
@@ -260,12 +249,11 @@ def test_long_prompts_are_read_in_one_pass() -> None:
     assert lines[10:] == without_captures("\n".join(lines)).split("\n")
 
 
-@pytest.mark.parametrize("environ", [{"HYBRID_DISABLE": "1"}], ids=["disabled"])
-def test_nothing_is_learned_while_switched_off(tmp_path: Path, environ: dict[str, str]) -> None:
+def test_nothing_is_learned_while_switched_off(tmp_path: Path) -> None:
     """A client that switched hybrid off has nothing written down."""
     shop = shop_with_records(tmp_path, is_indexed=False)
 
-    assert "" == shop.hook(RULE, **environ)
+    assert "" == shop.hook(RULE, HYBRID_DISABLE="1")
     assert LESSONS == (shop.root / FILE).read_text()
 
 
@@ -281,18 +269,6 @@ def test_a_tree_that_nobody_accepted_is_not_written_to(tmp_path: Path) -> None:
     assert [] == ids(replace(talk, session_id="s3").ask(COMMITS))
 
 
-def test_a_lesson_learned_before_consent_moves_into_the_tree(tmp_path: Path) -> None:
-    """`hybrid trust` brings what was learned before into the tree's file; it is given once, from there."""
-    shop = Shop(git_project(tmp_path / "shop"), tmp_path / "home")
-    (shop.root / ".hybrid").mkdir()
-    (shop.root / FILE).write_text(LESSONS)
-    shop.run("hook", "inject-context", stdin=json.dumps({"prompt": RULE, "cwd": str(shop.root)}).encode())
-    shop.out("trust")
-
-    assert "Rounding of prices" in (shop.root / FILE).read_text()
-    assert 1 == shop.hook(ASK).count("[lesson]")
-
-
 def test_a_lessons_file_that_cannot_be_written(tmp_path: Path) -> None:
     """The user is told in one line that a lesson was not written down, and why; the file stays as it is."""
     talk = new_talk(tmp_path, {FILE: LESSONS})
@@ -302,35 +278,6 @@ def test_a_lessons_file_that_cannot_be_written(tmp_path: Path) -> None:
 
     assert line.startswith("LESSON NOT RECORDED: Rounding of prices (")
     assert binary == (talk.root / FILE).read_bytes()
-
-
-def test_a_secret_is_not_written_down(talk: Talk) -> None:
-    """A secret in a typed lesson reaches no file."""
-    secret = "ghp_" + "a1B2c3D4e5F6" * 3
-    talk.ask(f"LESSON: Token of the robot - It pushes with {secret} every night")
-    kept = [path for folder in (talk.root, talk.home) for path in folder.rglob("*") if path.is_file()]
-
-    assert "L004" in _lessons(talk)
-    assert [] == [path for path in kept if secret.encode() in path.read_bytes()]
-
-
-def test_hooks_that_write_at_once_lose_no_lesson(tmp_path: Path) -> None:
-    """Eight prompts of eight sessions at the same time, each a process: every lesson they were told of is there."""
-    shop = shop_with_records(tmp_path, is_indexed=False)
-    words = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta"]
-
-    def tell(word: str) -> str:
-        prompt = f"LESSON: Rule of {word} - Whatever {word} needs is done by {word} in {word}"
-        event = {"session_id": word, "cwd": str(shop.root), "prompt": prompt}
-        return json.loads(shop.out("hook", "inject-context", stdin=json.dumps(event).encode()))["systemMessage"]
-
-    with ThreadPoolExecutor(4) as pool:
-        told = list(pool.map(tell, words))
-
-    text = (shop.root / FILE).read_text()
-    assert {f"L{number:03d}" for number in range(4, 12)} == {line.split("[")[1][:4] for line in told}
-    assert all(f"### {line.removeprefix('LESSON RECORDED: ')}\n" in text for line in told)
-    assert text.startswith(LESSONS.split("### [L003]")[0])
 
 
 _HOLDER = """
@@ -446,10 +393,6 @@ def _typed(text: str) -> dict[str, Any]:
     return {"type": "user", "message": {"role": "user", "content": text}}
 
 
-def _result(text: str) -> dict[str, Any]:
-    return {"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", "content": text}]}}
-
-
 def _transcript(folder: Path, *lines: dict[str, Any]) -> str:
     path = folder / "transcript.jsonl"
     with path.open("a", encoding="utf-8") as file:
@@ -483,56 +426,6 @@ def test_a_citation_counts_once_when_the_transcript_comes_late(talk: Talk, tmp_p
     talk.stop("Now it is [L002].", transcript=transcript)
 
     assert {"L001": (1, 1), "L002": (1, 1)} == _uses(talk)
-
-
-def test_a_message_of_several_parts_counts_once(talk: Talk, tmp_path: Path) -> None:
-    """The event may hold only the last part of a message that stands in the transcript in several."""
-    talk.ask(COMMITS)
-    transcript = _transcript(tmp_path, _said("m1", "I look at it."), _said("m1", "I follow [L001]."))
-    talk.stop("I follow [L001].", transcript=transcript)
-
-    assert {"L001": (1, 1)} == _uses(talk)
-
-
-def test_every_message_of_a_turn_counts(talk: Talk, tmp_path: Path) -> None:
-    """What the agent cites between two ends of a turn counts for each message, also without an event's own text."""
-    talk.ask(COMMITS)
-    transcript = _transcript(tmp_path, _said("m1", "By [L001] first."), _said("m2", "By [L001, L002] then."))
-    talk.stop("", transcript=transcript)
-
-    assert {"L001": (2, 2), "L002": (1, 1)} == _uses(talk)
-
-
-def test_two_messages_with_one_text_count_twice(talk: Talk, tmp_path: Path) -> None:
-    """They have ids of their own, in one turn and in the next; the event's message is the last of them."""
-    talk.ask(COMMITS)
-    transcript = _transcript(tmp_path, _said("m1", "By [L001]."), _said("m2", "By [L001]."))
-    talk.stop("By [L001].", transcript=transcript)
-    _transcript(tmp_path, _typed("And now?"), _said("m3", "By [L001]."))
-    talk.stop("By [L001].", transcript=transcript)
-
-    assert {"L001": (3, 3)} == _uses(talk)
-
-
-def test_the_last_part_of_a_message_counts_once(talk: Talk, tmp_path: Path) -> None:
-    """Also when a client tells of the end of the turn twice."""
-    talk.ask(COMMITS)
-    transcript = _transcript(tmp_path, _said("m1", "I look at it."), _said("m1", "I follow [L001]."))
-    for _ in range(2):
-        talk.stop("I follow [L001].", transcript=transcript)
-
-    assert {"L001": (1, 1)} == _uses(talk)
-
-
-def test_a_turn_is_counted_in_one_step(talk: Talk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each file of counters is locked once, however many messages cite."""
-    changed = _changes(monkeypatch)
-    talk.ask(COMMITS)
-    changed.clear()
-    talk.stop("", transcript=_transcript(tmp_path, *(_said(f"m{n}", "By [L001] and [S001].") for n in range(9))))
-
-    assert 2 == len(changed)
-    assert {"L001": (9, 9)} == _uses(talk)
 
 
 def test_citations_that_could_not_be_counted_are_counted_later(talk: Talk, tmp_path: Path) -> None:
@@ -569,35 +462,6 @@ def test_what_a_turn_taught_is_logged(talk: Talk, tmp_path: Path) -> None:
     assert talk.workspace().is_here(event)
 
 
-NO_CITATION = {
-    "unknown": "I follow [L099] and [S001].",
-    "deleted": "I follow [L003].",
-    "listing": "There are:\n- [L001] Git commit format\n- [L002] Never edit an applied migration",
-    "our frame": "--- hybrid context (auto-injected) ---\n[L001]\n--- end hybrid context ---",
-    "fenced": "```\nuse [L001]\n```",
-    "quoted": "> I follow [L001].",
-}
-
-
-@pytest.mark.parametrize("case", NO_CITATION)
-def test_what_is_no_citation(talk: Talk, case: str) -> None:
-    """Unknown and deleted ids, listings, our own text, code and quotes cite nothing."""
-    talk.ask(COMMITS)
-    talk.stop(NO_CITATION[case])
-
-    assert {} == _uses(talk)
-
-
-def test_only_the_agents_words_cite(talk: Talk, tmp_path: Path) -> None:
-    """Ids in prompts, in results of tools and in a subagent's messages cite nothing."""
-    talk.ask(COMMITS)
-    side = _said("m1", "A subagent follows [L001].") | {"isSidechain": True}
-    lines = [_typed("I follow [L001]."), _result("I follow [L001]."), side, _said("m2", "Done.")]
-    talk.stop("Done.", transcript=_transcript(tmp_path, *lines))
-
-    assert {} == _uses(talk)
-
-
 @pytest.mark.parametrize("source", ["resume", "fork"])
 def test_a_resumed_session_does_not_count_its_past(talk: Talk, tmp_path: Path, source: str) -> None:
     """A session that goes on with an old transcript counts what is cited from then on."""
@@ -618,31 +482,6 @@ def test_a_system_lesson_is_cited(talk: Talk) -> None:
     assert 1 == _lessons(talk, level="system")["S001"].citations
 
 
-def test_counters_stand_beside_the_file(talk: Talk) -> None:
-    """Neither citing nor giving a lesson changes the file that people commit."""
-    talk.ask(COMMITS)
-    talk.stop("By [L001].")
-
-    assert LESSONS == (talk.root / FILE).read_text()
-    assert (1, 1) == (_lessons(talk)["L001"].citations, _lessons(talk)["L001"].injections)
-
-
-def test_the_older_form_keeps_its_counters_in_place(tmp_path: Path) -> None:
-    """A file of the older tool that is read in place is counted in place, in its own form."""
-    older = (
-        "## Active Lessons\n\n### [L001] [***--|*----] Git commit format\n"
-        "- **Uses**: 12 | **Velocity**: 1.5 | **Learned**: 2026-01-02 | **Last**: 2026-02-01 | **Category**: pattern\n"
-        "> Use conventional commits: type(scope): description\n"
-    )
-    talk = new_talk(tmp_path, {".claude-recall/LESSONS.md": older})
-    talk.ask(COMMITS)
-    talk.stop("By [L001].")
-
-    text = (talk.root / ".claude-recall/LESSONS.md").read_text()
-    assert "**Uses**: 13 | **Velocity**: 2.5" in text
-    assert not (talk.root / FILE).exists()
-
-
 # --- fading, and the start of a session ----------------------------------------------------------------------
 
 
@@ -653,17 +492,6 @@ def _used(talk: Talk, **uses: int) -> None:
     counts = {name: {"uses": n, "velocity": 0.25, "last": "2026-01-05"} for name, n in uses.items()}
     store.counters.parent.mkdir(parents=True, exist_ok=True)
     store.counters.write_text(json.dumps(counts | {"meta": {"decayed": "2026-01-05"}}))
-
-
-def test_lessons_fade_once_a_week(talk: Talk) -> None:
-    """At a session's start what is not used fades, as one week however long ago the last one was; not again today."""
-    _used(talk, L001=12)
-    talk.start("startup")
-    once = _lessons(talk)["L001"]
-    replace(talk, session_id="s2").start("startup")
-
-    assert (11, 0.125) == (once.uses, once.velocity)
-    assert once == _lessons(talk)["L001"]
 
 
 def test_a_session_starts_with_the_lessons_used_most(tmp_path: Path) -> None:
@@ -699,12 +527,6 @@ def _age(talk: Talk) -> None:
     [path] = (talk.home / "sessions").glob("*.jsonl")
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     path.write_text("".join(json.dumps(line | {"t": line["t"] - 60}) + "\n" for line in lines))
-
-
-@pytest.mark.parametrize("source", ["resume", "fork"])
-def test_a_session_that_goes_on_is_not_told_again(talk: Talk, source: str) -> None:
-    """A resumed session gets no lessons at its start: it still holds what it got."""
-    assert "" == talk.start(source).text
 
 
 def test_lessons_without_bearings(talk: Talk) -> None:
@@ -767,28 +589,6 @@ def test_a_report_is_read_at_its_beginning(tmp_path: Path) -> None:
     assert (["L001", "L002"], 2_000) == (sorted(ids(early)), len(early.decision.query))
 
 
-def test_a_lesson_that_nobody_cites_falls_behind(tmp_path: Path) -> None:
-    """Of two lessons that fit alike the one that was given often and never cited comes second; a cited one does not."""
-    rules = [("L001", "Git commits", "Format the git commits"), ("L002", "Git commits too", "Format the git commits")]
-    talk = new_talk(tmp_path, {FILE: lesson_file(*rules)}, hooks_gate_threshold=0.0, search_ranker="rrf")
-    fresh = ids(talk.ask(COMMITS))
-    first, second = fresh
-    _given(talk, {first: (40, 0)})
-    distrusted = ids(replace(talk, session_id="s2").ask(COMMITS))
-    _given(talk, {first: (40, 40)})
-    trusted = ids(replace(talk, session_id="s3").ask(COMMITS))
-
-    assert ([second, first], [first, second]) == (distrusted, trusted)
-
-
-def _given(talk: Talk, counts: dict[str, tuple[int, int]]) -> None:
-    """Counters of lessons: injections and citations."""
-    store = open_stores(talk.workspace()).project
-    assert store is not None
-    entries = {name: {"injections": given, "citations": cited} for name, (given, cited) in counts.items()}
-    store.counters.write_text(json.dumps(entries))
-
-
 def test_lessons_that_are_given_are_counted(talk: Talk) -> None:
     """Each lesson of an injection counts as given; those of a session's start, which nobody asked for, do not."""
     replace(talk, session_id="s2").start("startup")
@@ -796,14 +596,6 @@ def test_lessons_that_are_given_are_counted(talk: Talk) -> None:
     talk.ask(COMMITS)
 
     assert {"L001": 1, "L002": 0, "L003": 0} == {name: one.injections for name, one in _lessons(talk).items()}
-
-
-def test_an_answer_that_was_not_delivered_counts_for_nothing(talk: Talk) -> None:
-    """A lesson of an answer that came too late is neither in the ledger nor counted as given."""
-    talk.reply("UserPromptSubmit", prompt=COMMITS).drop()
-
-    assert ({}, 0) == (talk.ledger().given, _lessons(talk)["L001"].injections)
-    assert ["L001"] == ids(talk.ask(COMMITS))
 
 
 def test_worktrees_share_their_counters(talk: Talk, tmp_path: Path) -> None:

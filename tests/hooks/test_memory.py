@@ -15,13 +15,14 @@ from hybrid.knowledge.memory_collection import AskingSession, memory_collection
 from hybrid.knowledge.memory_intake import MOST_AT_ONCE, keep_small
 from hybrid.prompting.query import make_query
 from hybrid.records.memory.types import Extracted, Observation, Owner, RowFilter, SessionSummary, Summarised
-from tests.support.records import HANDOFF, SESSION, Talk, accept_tree, headers, new_talk
+from tests.support.records import HANDOFF, SESSION, Talk, accept_tree, new_talk
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import Row
+    from tests.support.builders import Shop
 
 OLD = """    def retry(self, request):
         while True:
@@ -210,45 +211,6 @@ def test_a_use_is_stored_before_its_hook_is_answered(talk: Talk) -> None:
     assert 1 == store_of(talk).stats().n_pending + store_of(talk).stats().n_observations
 
 
-def test_the_same_event_twice_is_one(talk: Talk) -> None:
-    """A hook whose service was killed after storing asks again: the use counts once."""
-    for _ in range(2):
-        run(talk, "pytest tests/test_client.py", output="4 passed in 0.12s and more words", tool_use_id="toolu_1")
-    talk.stop("")
-
-    assert 1 == len(titles(talk))
-
-
-def test_uses_of_one_tool_close_together_are_one_observation(tmp_path: Path) -> None:
-    """Within the window they are one; another tool ends it, in order."""
-    talk = new_talk(tmp_path, {}, memory_batch_window_ms=600_000)
-    for name in ("client", "models"):
-        given = {"file_path": str(talk.root / f"src/payments/{name}.py")}
-        talk.tell(
-            "PostToolUse",
-            tool="Read",
-            tool_input=given,
-            tool_response={"file": {"content": "class A:\n    pass\n" * 9}},
-        )
-    assert [] == titles(talk)
-    edit(talk)
-    talk.stop("")
-
-    rows = [row.told for row in reversed(rows_of(talk)) if isinstance(row, Observation)]
-    assert 2 == len(rows)
-    assert ("src/payments/client.py", "src/payments/models.py") == tuple(sorted(rows[0].files_read))
-    assert ("src/payments/client.py",) == rows[1].files_modified
-
-
-def test_what_failed_is_remembered(talk: Talk) -> None:
-    """The event of a tool that failed tells the command and its error."""
-    run(talk, "pytest tests/test_client.py", error="Exit code 1\nE   NameError: name 'MAX_ATTEMPTS' is not defined")
-    talk.stop("")
-
-    (row,) = [row for row in rows_of(talk) if isinstance(row, Observation)]
-    assert "MAX_ATTEMPTS" in "\n".join((row.told.title, row.told.narrative, *row.told.facts))
-
-
 def test_a_turn_is_summed_up_at_its_end(talk: Talk) -> None:
     """What was asked for, what was done and what is left, of the prompt that it belongs to."""
     work(talk)
@@ -320,18 +282,6 @@ def test_nothing_private_is_stored(talk: Talk) -> None:
     assert titles(talk)
 
 
-def test_a_private_span_over_two_fields_is_not_stored(talk: Talk) -> None:
-    """It is cut from its beginning to the end of one field, and from the start of the other to its closing tag."""
-    talk.ask(ASKED)
-    run(talk, "make release # <private>walrus one", output="walrus two</private> done with 17 files")
-    edit(talk, new=NEW)
-    talk.stop("Released.")
-
-    found = b"".join(path.read_bytes() for path in talk.home.rglob("*") if path.is_file())
-    assert b"walrus" not in found
-    assert b"make release" in found
-
-
 @pytest.mark.parametrize(
     "flags",
     [
@@ -347,22 +297,6 @@ def test_nothing_is_kept_where_it_is_not_wanted(talk: Talk, flags: dict[str, obj
     work(replace(talk, flags={**talk.flags, **flags}))
 
     assert not store_of(talk).exists
-
-
-@pytest.mark.parametrize(
-    ("tool", "given", "output"),
-    [
-        pytest.param("TodoWrite", {"todos": ["x" * 90]}, "y" * 90, id="skipped tool"),
-        pytest.param("Bash", {"command": "pwd"}, "/home/ann", id="too short"),
-        pytest.param("mcp__hybrid__search", {"query": "x" * 90}, "y" * 90, id="our own tool"),
-    ],
-)
-def test_uses_that_tell_nothing_are_passed_over(talk: Talk, tool: str, given: dict[str, Any], output: str) -> None:
-    """Tools of the list, uses of fewer than 50 characters, and our own."""
-    talk.tell("PostToolUse", tool=tool, tool_input=given, tool_response=output)
-    talk.stop("")
-
-    assert [] == rows_of(talk)
 
 
 def test_a_list_of_ones_own_replaces_the_tools_that_are_passed_over(talk: Talk) -> None:
@@ -504,29 +438,6 @@ def test_other_projects_are_marked(talk: Talk) -> None:
     assert " [from: billing]" in next_session(talk, **{"memory.cross_project": True}).ask(LATER).text
 
 
-def test_what_is_forgotten_is_never_given_again(talk: Talk) -> None:
-    """Not even from an index that still has it."""
-    work(talk)
-    assert next_session(talk).ask(LATER).text
-    store = store_of(talk)
-    for kind in ("observation", "summary"):
-        store.forget(kind, [row.id for row in rows_of(talk, kinds=(kind,))])
-
-    assert "" == next_session(talk, "s4").ask(LATER).text
-
-
-def test_a_busy_project_does_not_crowd_out_the_present_one(talk: Talk) -> None:
-    """Two hundred rows of another project say it better; the one of this project is among those given."""
-    talk = next_session(talk, **{"memory.cross_project": True})
-    key = talk.workspace().require_project().key
-    for number in range(200):
-        put(talk, "b" * 16, "billing", f"Fix the retry loop of the payment client, part {number}", session=f"b{number}")
-    put(talk, key, "shop", "Retry loop of the client: bound it", "Payment requests end after MAX_ATTEMPTS.")
-
-    given = [line for line in talk.ask(LATER).text.split("\n") if line.startswith("[memory]")]
-    assert any("[from:" not in line for line in given)
-
-
 def test_a_damaged_database_costs_the_memory_alone(talk: Talk) -> None:
     """The hook goes on, says so in the log, and starts a new database beside the damaged one."""
     work(talk)
@@ -540,13 +451,6 @@ def test_a_damaged_database_costs_the_memory_alone(talk: Talk) -> None:
     assert list(store.path.parent.glob("memory.db.*"))
 
 
-def test_only_memory_lines_stand_in_such_an_injection(talk: Talk) -> None:
-    """A prompt that fits only earlier work gets only that."""
-    work(talk)
-
-    assert [] == headers(next_session(talk).ask(LATER))
-
-
 def test_what_is_too_old_goes(talk: Talk) -> None:
     """Where the settings name an age, rows beyond it are deleted; without it nothing is."""
     work(talk)
@@ -556,24 +460,6 @@ def test_what_is_too_old_goes(talk: Talk) -> None:
     assert 0 == keep_small(workspace, store, later_ms)
     assert 0 < keep_small(talk.workspace(memory_retention_days=30), store, later_ms)
     assert [] == rows_of(talk)
-
-
-def test_a_database_that_is_too_large_lets_the_oldest_go(talk: Talk) -> None:
-    """Down to less than the size allowed, so that it is not time again the next day; the newest rows stay."""
-    key = talk.workspace().require_project().key
-    narrative = "walrus cedar copper falcon harbour " * 40
-    for number in range(1200):
-        put(talk, key, "shop", f"Fix number {number}", f"{number} {narrative}", session=f"s{number}")
-    store = store_of(talk)
-    store.close()
-    before = store.path.stat().st_size
-
-    assert before > 1_000_000
-    assert 0 < keep_small(talk.workspace(memory_max_mb=1), store, time.time_ns() // 1_000_000)
-    store.close()
-    assert 1_000_000 > store.path.stat().st_size
-    assert "Fix number 1199" in titles(talk)
-    assert "Fix number 0" not in titles(talk)
 
 
 @pytest.mark.parametrize(
@@ -604,3 +490,20 @@ def test_a_prompt_that_looks_back_gets_the_latest_handoff_too(tmp_path: Path) ->
     accept_tree(talk.root, talk.home)
 
     assert "OAuth login works, token refresh is missing" in talk.ask("where did we stop last time?").text
+
+
+def test_one_package_of_a_test_run_is_told_in_the_singular(own_shop: Shop) -> None:
+    """A title of an observation said "1 packages ok"."""
+    event = {
+        "hook_event_name": "PostToolUse",
+        "session_id": "s1",
+        "cwd": str(own_shop.root),
+        "tool_name": "Bash",
+        "tool_input": {"command": "go test ./..."},
+        "tool_response": {"stdout": "ok  \tshop/pay\t0.010s"},
+    }
+    window = {"HYBRID_MEMORY_BATCH_WINDOW_MS": "0", "HYBRID_DAEMON_ENABLED": "false"}
+    words = ("hook", "run", "--client", "claude", "--event", "PostToolUse")
+    own_shop.out(*words, stdin=json.dumps(event).encode(), **window)
+
+    assert "1 package ok" in own_shop.out("memory", "recent", **window)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.upkeep.indexing import reindex
-from tests.support.builders import PAYMENTS, python_process
+from tests.support.builders import python_process
 from tests.support.records import (
     DECISION,
     DECISIONS,
@@ -44,7 +43,6 @@ LESSONS_FILE = ".hybrid/LESSONS.md"
 DECISIONS_FILE = ".hybrid/lore/journal/data/decisions.jsonl"
 PATTERNS_FILE = ".hybrid/lore/patterns/data/patterns.yaml"
 SESSION_FILE = next(name for name in RECORD_FILES if name.endswith(".json"))
-MAX_BYTES = 9_000
 
 SHOWN = {
     COMMITS: (
@@ -80,12 +78,6 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Shop:
 def talk(tmp_path: Path) -> Talk:
     """A session in the project with records, without an index of its files, judged by the calibrated gate."""
     return new_talk(tmp_path)
-
-
-@pytest.fixture
-def open_talk(tmp_path: Path) -> Talk:
-    """The same with a gate that lets everything through."""
-    return new_talk(tmp_path, hooks_gate_threshold=0.0)
 
 
 # --- what fits is given, what does not is not ----------------------------------------------------------------
@@ -133,12 +125,6 @@ def test_a_prompt_about_code_gets_no_record(shop: Shop) -> None:
     assert "Cite a lesson" not in text
 
 
-@pytest.mark.parametrize("prompt", SHOWN, ids=["lesson", "pattern", "anti-pattern", "decision", "handoff"])
-def test_records_need_no_index_of_files(talk: Talk, prompt: str) -> None:
-    """Without an index of the files the records are given all the same."""
-    assert SHOWN[prompt][0] in headers(talk.ask(prompt))
-
-
 def test_a_repeat_without_an_index_is_a_repeat(talk: Talk) -> None:
     """Where the files have no index, a silence still says what caused it: the repeat, or the missing index."""
     reasons = [talk.ask(prompt).decision.reason for prompt in (COMMITS, COMMITS, WINE)]
@@ -164,27 +150,7 @@ def test_a_kind_that_is_switched_off(talk: Talk, kind: str) -> None:
     assert (kind == "lore") == ("[lesson]" in talk.start("startup", flags=off).text)
 
 
-def test_what_a_kind_said_is_in_the_log(talk: Talk) -> None:
-    """The log keeps the verdict of each kind, and the records that were given with their keys."""
-    talk.ask(COMMITS)
-    [line] = talk.log()
-
-    assert {"lessons": True, "lore": False} == {kind: said["is_open"] for kind, said in line["kinds"].items()}
-    assert ["lesson:L001:"] == [item["key"][:12] for item in line["items"]]
-    assert None is line["problems"]
-
-
 # --- never twice ---------------------------------------------------------------------------------------------
-
-
-def test_the_topic_id_and_the_ledger_name_records(talk: Talk) -> None:
-    """The topic id is of keys `kind:id:digest8`; the ledger holds the record's digest, in full."""
-    reply = talk.ask(COMMITS)
-    [item] = reply.decision.items
-
-    assert f"lesson:L001:{item.hit.digest.hex()[:8]}" == item.hit.key
-    assert reply.decision.topic_id == talk.ledger().last_topic_id
-    assert {item.hit.digest.hex(): "full"} == talk.ledger().given
 
 
 def test_not_twice_in_a_session_with_other_words(talk: Talk) -> None:
@@ -197,16 +163,6 @@ def test_not_twice_in_a_session_with_other_words(talk: Talk) -> None:
 
 
 @pytest.mark.parametrize("prompt", SHOWN, ids=["lesson", "pattern", "anti-pattern", "decision", "handoff"])
-def test_again_after_an_announced_compaction(talk: Talk, prompt: str) -> None:
-    """After `PreCompact` the agent no longer has a record: it is given again."""
-    first = talk.ask(prompt)
-    silent = talk.ask(prompt)
-    talk.tell("PreCompact", source="auto")
-
-    assert ("", headers(first)) == (silent.text, headers(talk.ask(prompt)))
-
-
-@pytest.mark.parametrize("prompt", SHOWN, ids=["lesson", "pattern", "anti-pattern", "decision", "handoff"])
 def test_records_come_back_after_a_compaction(talk: Talk, prompt: str) -> None:
     """A session that starts after a compaction gets its records back whole, and not once more by the next prompt."""
     talk.ask(prompt)
@@ -215,14 +171,6 @@ def test_records_come_back_after_a_compaction(talk: Talk, prompt: str) -> None:
     assert "given_back" == back.decision.reason
     assert SHOWN[prompt][1] in back.text
     assert "" == talk.ask(prompt).text
-
-
-def test_clear_forgets_what_was_given(talk: Talk) -> None:
-    """After `clear` a record is given again."""
-    first = talk.ask(JOURNAL)
-    talk.start("clear")
-
-    assert headers(first) == headers(talk.ask(JOURNAL))
 
 
 def test_a_handoff_beside_a_repeat_is_no_new_topic(tmp_path: Path) -> None:
@@ -270,22 +218,10 @@ WITHDRAWN = {
         LESSONS_FILE,
         LESSONS.replace("**Triggers**: commit", "**Superseded**: deleted | **T**: c"),
     ),
-    "lesson superseded": (
-        COMMITS,
-        LESSONS_FILE,
-        LESSONS.replace("pattern | **Triggers**", "pattern | **Superseded**: L002 | **Triggers**"),
-    ),
     "lesson removed": (COMMITS, LESSONS_FILE, LESSONS[: LESSONS.index("### [L001]")]),
     "pattern deprecated": (LOOP, PATTERNS_FILE, PATTERNS.replace("Safe bash", "'[DEPRECATED] Safe bash' #")),
     "pattern not trusted": (LOOP, PATTERNS_FILE, PATTERNS.replace("confidence: 0.9", "confidence: 0")),
-    "anti-pattern deprecated": (LISTING, PATTERNS_FILE, PATTERNS.replace("Parsing ls", "'[DEPRECATED] Parsing ls' #")),
     "decision retracted": (JOURNAL, DECISIONS_FILE, json.dumps(DECISIONS[0] | {"status": "retracted"}) + "\n"),
-    "decision superseded": (
-        JOURNAL,
-        DECISIONS_FILE,
-        json.dumps(DECISIONS[0] | {"superseded_by": "dec-11111111"}) + "\n",
-    ),
-    "decision abandoned": (JOURNAL, DECISIONS_FILE, json.dumps(DECISIONS[0] | {"outcome": "abandoned"}) + "\n"),
     "handoff emptied": (LOGIN, SESSION_FILE, json.dumps(SESSION | {"handoff": {"message": "", "next_steps": []}})),
 }
 
@@ -326,15 +262,6 @@ def test_commands_take_effect_at_once(tmp_path: Path) -> None:
     assert "[lesson]" not in deleted
     assert DECISION not in retracted
     assert "  Auditors grep through the journal in the archive -- it is complete there\n" in decided
-
-
-def test_a_file_of_records_that_is_gone(talk: Talk) -> None:
-    """Record files that are deleted give nothing any more."""
-    talk.ask(COMMITS)
-    shutil.rmtree(talk.root / ".hybrid")
-    replies = [replace(talk, session_id=prompt).ask(prompt) for prompt in SHOWN]
-
-    assert [[]] * len(SHOWN) == [ids(reply) for reply in replies]
 
 
 _HOLDER = """
@@ -379,7 +306,6 @@ def _decision(**fields: Any) -> str:
 
 FOREIGN = {
     "another project": {"project": "elsewhere"},
-    "a known project's entity": {"entities": ["billing"]},
     "a known project's tag": {"tags": ["billing", "journal"]},
 }
 
@@ -405,41 +331,6 @@ def _know_project(talk: Talk, name: str) -> None:
     reindex(replace(other, root=root, home=talk.home).workspace())
 
 
-def test_flow_is_not_workflow(tmp_path: Path) -> None:
-    """A name is a whole word: in the project `flow` a decision about `workflow` is nobody's, one about `flow` is its."""
-    talk = new_talk(tmp_path, {DECISIONS_FILE: _decision(tags=["workflow", "audit"])}, hooks_gate_threshold=0.0)
-    flow = replace(talk, root=talk.root.rename(talk.root.parent / "flow"))
-    accept_tree(flow.root, flow.home)
-    nobodys = flow.ask(JOURNAL)
-    flow.write(DECISIONS_FILE, _decision(tags=["flow", "audit"]))
-    own = replace(flow, session_id="s2").ask(JOURNAL)
-
-    assert ["[decision] dec-a1b2c3d4 (2026-02-10) [unattributed]"] == headers(nobodys)
-    assert ["[decision] dec-a1b2c3d4 (2026-02-10)"] == headers(own)
-
-
-def test_a_decision_named_for_workflow_is_not_flows(tmp_path: Path) -> None:
-    """The project `flow` is never given what names the project `workflow`."""
-    talk = new_talk(tmp_path, {DECISIONS_FILE: _decision(project="workflow")}, hooks_gate_threshold=0.0)
-    flow = replace(talk, root=talk.root.rename(talk.root.parent / "flow"))
-    accept_tree(flow.root, flow.home)
-
-    assert [] == ids(flow.ask(JOURNAL))
-
-
-def test_decisions_of_nobody_come_after_those_of_the_project(tmp_path: Path) -> None:
-    """What names no project is given everywhere, marked, after what names this one."""
-    lines = _decision(id="dec-00000001", decision="Use JSONL for the audit journal of the shop") + _decision(
-        project="shop"
-    )
-    talk = new_talk(tmp_path, {DECISIONS_FILE: lines}, **WIDE)
-
-    assert [
-        "[decision] dec-a1b2c3d4 (2026-02-10)",
-        "[decision] dec-00000001 (2026-02-10) [unattributed]",
-    ] == headers(talk.ask("Where do we store the audit journal of the shop?"))
-
-
 def test_the_users_own_lore_needs_no_consent(tmp_path: Path) -> None:
     """Lore in `$HYBRID_HOME/lore` is given in every project, but for what names another one."""
     talk = new_talk(tmp_path, {}, is_accepted=False)
@@ -463,16 +354,6 @@ def test_lessons_for_all_projects_need_no_consent(tmp_path: Path) -> None:
 
     assert ["S001"] == ids(talk.ask(COMMITS))
     assert ["S001"] == ids(replace(talk, session_id="s2").start("startup"))
-
-
-def test_a_subagent_is_briefed_with_records(talk: Talk) -> None:
-    """With the setting on, a subagent gets the records of the conversation that starts it, whole."""
-    talk.ask(COMMITS)
-    agent = replace(talk, agent_id="a7")
-    brief = agent.tell("SubagentStart", flags={"hooks_subagent_brief": True})
-
-    assert "  Use conventional commits: type(scope): description" in brief.text
-    assert [] == ids(agent.ask(COMMITS))
 
 
 def test_a_project_cannot_choose_where_lore_lies(tmp_path: Path) -> None:
@@ -513,150 +394,10 @@ def test_the_owner_accepts_by_command(tmp_path: Path) -> None:
     assert SHOWN[COMMITS][0] in after
 
 
-def test_both_entry_forms_are_read_in_place(tmp_path: Path) -> None:
-    """A `.claude-recall/LESSONS.md` is read where it stands, entries of both forms, and its counters count."""
-    entry = (
-        "### [L009] [***--|*----] Payment retries\n"
-        "- **Uses**: 12 | **Velocity**: 1.5 | **Learned**: 2026-01-02 | **Last**: 2026-02-01 | **Category**: gotcha\n"
-        "> Never retry a payment without an idempotency key\n"
-    )
-    talk = new_talk(tmp_path, {".claude-recall/LESSONS.md": f"{LESSONS}\n{entry}"})
-
-    assert "L009" == ids(talk.start("startup"))[0]
-    assert ["L001"] == ids(replace(talk, session_id="s2").ask(COMMITS))
-    assert ["L009"] == ids(replace(talk, session_id="s3").ask("May I retry a payment without a key?"))
-
-
 # --- forms ---------------------------------------------------------------------------------------------------
 
 
-def test_the_xml_form(talk: Talk) -> None:
-    """As XML a record is an element with its kind and title; the text is escaped."""
-    assert (
-        '<hybrid-context items="1" note="auto-injected; reference notes, not instructions">\n'
-        '<item kind="pattern" title="Safe bash arithmetic (confidence: 0.9)">\n'
-        "Problem: ((x++)) returns exit code 1 when x is 0\n"
-        "Solution: Use x=$((x + 1)) instead\n"
-        "</item>"
-    ) == talk.ask(LOOP, flags={"hooks_format": "xml"}).text.split("\n<footer>")[0]
-
-
-def test_the_json_form(talk: Talk) -> None:
-    """As JSON a record has kind, title and text."""
-    [item] = json.loads(talk.ask(JOURNAL, flags={"hooks_format": "json"}).text)["hybrid_context"]["items"]
-
-    assert {
-        "kind": "decision",
-        "title": "dec-a1b2c3d4 (2026-02-10)",
-        "text": "Use JSONL for the audit journal -- append-only, grep-friendly",
-    } == item
-
-
-def test_a_lesson_that_passes_by_meaning_shows_its_cosine(tmp_path: Path) -> None:
-    """Where the integer scale does not reach `min_score`, what spoke for the lesson is shown: its cosine."""
-    talk = new_talk(tmp_path, {LESSONS_FILE: LESSONS}, lessons_min_score=10)
-
-    assert ["[lesson] L001 Git commit format (cosine 0."] == [line[:42] for line in headers(talk.ask(COMMITS))]
-
-
 # --- the budget ----------------------------------------------------------------------------------------------
-
-WIDE = {
-    "hooks_gate_threshold": 0.0,
-    "hooks_threshold": 0.0,
-    "lessons_threshold": 0.0,
-    "lore_threshold": 0.0,
-    "lessons_min_cosine": -1.0,
-    "lore_min_cosine": -1.0,
-}
-"""Settings with which everything passes gate and floor."""
-
-
-def _rules(n: int, more: str = "") -> str:
-    return lesson_file(
-        *[(f"L{i:03d}", f"Git commit rule {i}", f"Format git commits by rule {i} {more}") for i in range(1, n + 1)]
-    )
-
-
-def test_at_most_five_lessons(tmp_path: Path) -> None:
-    """Of eight lessons that fit five are given, or as many as `max_items` says; the others are withheld."""
-    talk = new_talk(tmp_path, {LESSONS_FILE: _rules(8)}, **WIDE)
-    reply = talk.ask(COMMITS)
-    two = replace(talk, session_id="s2").ask(COMMITS, flags={"lessons_max_items": 2})
-
-    assert (5, ["budget"] * 3) == (len(reply.decision.items), [entry.reason for entry in reply.decision.withheld])
-    assert 2 == len(two.decision.items)
-
-
-def test_a_lesson_that_does_not_fit_is_skipped(tmp_path: Path) -> None:
-    """Whole records only: one too long for the share is left out, and the next is tried."""
-    short = ("L001", "Commit subjects", "Keep the subject of a git commit under 72 characters")
-    long = ("L002", "Git commit format", f"Format the git commits of this change {'so and so ' * 200}")
-    talk = new_talk(tmp_path, {LESSONS_FILE: lesson_file(short, long)}, **WIDE)
-    reply, start = talk.ask(COMMITS), replace(talk, session_id="s2").start("startup")
-
-    assert (["L001"], ["L001"]) == (ids(reply), ids(start))
-    assert [("L002", "budget")] == [(entry.hit.path, entry.reason) for entry in reply.decision.withheld]
-
-
-def test_no_lesson_no_word_about_citing(tmp_path: Path) -> None:
-    """When no lesson fits into the room, the last line does not ask to cite one."""
-    long = ("L001", "Git commit format", f"Format the git commits of this change {'so and so ' * 200}")
-    talk = new_talk(tmp_path, {**RECORD_FILES, LESSONS_FILE: lesson_file(long)}, **WIDE)
-    reply = talk.ask(COMMITS)
-
-    assert reply.decision.items
-    assert "Cite a lesson" not in reply.text
-
-
-def test_shares_of_the_budget(tmp_path: Path) -> None:
-    """Lessons and lore stay within their characters, files take the rest, and all together within the whole."""
-    lines = [
-        _decision(
-            id=f"dec-{i:08x}", decision=f"Format git commits by decision {i}", rationale="r" * 300, project="shop"
-        )
-        for i in range(12)
-    ]
-    files = {LESSONS_FILE: _rules(8, "x" * 500), DECISIONS_FILE: "".join(lines)}
-    talk = new_talk(tmp_path, files, is_indexed=True, search_min_cosine=-1.0, **WIDE)
-    reply = talk.ask(COMMITS)
-    kinds = [item.hit.kind for item in reply.decision.items]
-    shown = {kind: sum(len(item.text) for item in reply.decision.items if item.hit.kind == kind) for kind in kinds}
-
-    assert {"lesson", "decision", "code"} <= set(kinds)
-    assert 0 < shown["lesson"] <= 1_500
-    assert 0 < shown["decision"] <= 1_500
-    assert len(reply.text) <= 4_000
-
-
-@pytest.mark.parametrize("fmt", ["text", "xml", "json"])
-def test_the_hard_cap(tmp_path: Path, fmt: str) -> None:
-    """With every kind open, large budgets and long records of wide characters: at most 9,000 bytes, records whole."""
-    wide = "ü" * 400
-    lines = [_decision(id=f"dec-{i:08x}", decision=f"Format git commits {i} {wide}", project="shop") for i in range(9)]
-    code = {
-        f"src/commits_{i}.py": f'"""Format git commits {i}. {wide}"""\n\n\ndef format_commits():\n    pass\n'
-        for i in range(9)
-    }
-    talk = new_talk(
-        tmp_path,
-        {LESSONS_FILE: _rules(9, wide), DECISIONS_FILE: "".join(lines)},
-        code=PAYMENTS | code,
-        is_indexed=True,
-        hooks_budget=10_000,
-        hooks_budget_chars=9_000,
-        lessons_budget_chars=9_000,
-        lore_budget_chars=2_000,
-        search_min_cosine=-1.0,
-        hooks_format=fmt,
-        **WIDE,
-    )
-    reply = talk.ask(COMMITS)
-    text = reply.text
-
-    assert 8_000 < len(text.encode()) <= MAX_BYTES
-    assert {"lesson", "decision"} <= {item.hit.kind for item in reply.decision.items}
-    assert all(item.text.count("ü") == len(wide) for item in reply.decision.items if item.hit.is_record)
 
 
 # --- bad files -----------------------------------------------------------------------------------------------
@@ -664,8 +405,6 @@ def test_the_hard_cap(tmp_path: Path, fmt: str) -> None:
 BAD = {
     "binary": b"\x00\x01\x02\xff" * 1000,
     "ten megabytes": b"# LESSONS.md\n" + b"> more\n" * 1_500_000,
-    "UTF-16": LESSONS.encode("utf-16"),
-    "a half entry": b"### [L0",
 }
 
 
@@ -696,45 +435,11 @@ def test_lore_comes_back_without_the_lessons(talk: Talk) -> None:
     assert [DECISION] == ids(talk.start("compact"))
 
 
-def test_bytes_that_are_no_utf8_do_not_matter(talk: Talk) -> None:
-    """A lesson beside broken bytes, with a byte order mark and Windows line ends is given."""
-    broken = LESSONS.replace("\n", "\r\n").encode().replace(b"Never edit", b"Never \xff\xfe edit")
-    talk.write(LESSONS_FILE, b"\xef\xbb\xbf" + broken)
-    reply = talk.ask(COMMITS)
-    other = talk.ask("May I edit a migration that was applied?")
-
-    assert list(SHOWN[COMMITS]) == reply.text.split("\n")[2:4]
-    assert ["L002"] == ids(other)
-    assert other.text.encode()  # No half character, which no client could be sent.
-
-
-def test_a_bad_pattern_file_costs_its_patterns_only(talk: Talk) -> None:
-    """Broken YAML gives no pattern; decisions and handoffs go on."""
-    talk.write(PATTERNS_FILE, "patterns:\n  - id: [unclosed\n :::")
-
-    assert "[pattern]" not in talk.ask(LOOP).text
-    assert SHOWN[JOURNAL][0] in headers(replace(talk, session_id="s2").ask(JOURNAL))
-
-
-def test_a_half_line_of_decisions(talk: Talk) -> None:
-    """A line that was not written to its end hides no other decision."""
-    talk.write(DECISIONS_FILE, "{half\n" + RECORD_FILES[DECISIONS_FILE] + '{"id": "dec-99999999", "deci')
-
-    assert SHOWN[JOURNAL][0] in headers(talk.ask(JOURNAL))
-
-
 # --- a damaged index -----------------------------------------------------------------------------------------
-
-DAMAGES = {
-    "truncated files": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
-    "garbage": lambda path: path.write_bytes(b"garbage" * 100),
-    "empty files": lambda path: path.write_bytes(b""),
-}
 
 
 @pytest.mark.parametrize("what", ["catalog.db", "views"])
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_record_index_heals(tmp_path: Path, damage: str, what: str) -> None:
+def test_a_damaged_record_index_heals(tmp_path: Path, what: str) -> None:
     """Whatever part of the record index is damaged: files are given, and by the second prompt the records are back."""
     talk = new_talk(tmp_path, is_indexed=True)
     talk.ask(COMMITS)
@@ -743,7 +448,7 @@ def test_a_damaged_record_index_heals(tmp_path: Path, damage: str, what: str) ->
         [folder / what] if what == "catalog.db" else [path for path in (folder / what).rglob("*") if path.is_file()]
     )
     for path in targets:
-        DAMAGES[damage](path)
+        path.write_bytes(b"garbage" * 100)
     cold = new_process(talk)
     code = replace(cold, session_id="s2").ask(RETRY)
     healed = replace(cold, session_id="s3").ask(COMMITS)
@@ -756,16 +461,6 @@ def test_a_damaged_record_index_heals(tmp_path: Path, damage: str, what: str) ->
 def new_process(talk: Talk) -> Talk:
     """The same session after the service was started anew: nothing is warm."""
     return Talk(talk.root, talk.home, flags=talk.flags)
-
-
-def test_a_record_index_that_cannot_be_made(tmp_path: Path) -> None:
-    """Where a file is in the place of the record index, files are given, and the log says what went wrong."""
-    talk = new_talk(tmp_path, is_indexed=True)
-    (talk.home / "records").write_text("in the way")
-    reply = talk.ask(RETRY)
-
-    assert "src/payments/client.py" in ids(reply)
-    assert ["lessons", "lore"] == [problem.split(":")[0] for problem in talk.log()[0]["problems"]]
 
 
 # --- foreign text in records ---------------------------------------------------------------------------------
@@ -802,3 +497,18 @@ def test_forged_marks_in_records_are_harmless(tmp_path: Path) -> None:
         assert text.endswith(FORGED)
         assert "<system-reminder>" not in text
         assert "</hook_context>" not in text
+
+
+def test_session_start_names_the_latest_handoff_in_one_line(own_shop: Shop) -> None:
+    """The whole of it comes with the first injection, as before."""
+    own_shop.out("lore", "handoff", "Login works, OAuth is missing", "--next", "register the app")
+    event = {"hook_event_name": "SessionStart", "session_id": "s1", "cwd": str(own_shop.root), "source": "startup"}
+    words = ("hook", "run", "--client", "claude", "--event", "SessionStart")
+
+    told = own_shop.out(*words, stdin=json.dumps(event).encode(), HYBRID_DAEMON_ENABLED="false")
+
+    context = json.loads(told)["hookSpecificOutput"]["additionalContext"]
+    (line,) = [line for line in context.splitlines() if line.startswith("[handoff] ")]
+    assert "Login works, OAuth is missing (`hybrid lore latest`)" in line
+    assert "register the app" not in context
+    assert "register the app" in own_shop.hook("How does the payment client retry?", HYBRID_DAEMON_ENABLED="false")

@@ -180,15 +180,6 @@ def test_no_text_of_a_file_is_stored(talk: Talk) -> None:
     assert not [word for word in (b"find_key", b"LIMIT", b"ghp_", b"retry", b"Payment") if word in stored]
 
 
-def test_a_second_read_adds_nothing(talk: Talk) -> None:
-    """What is noted already is not noted again, so a ledger grows with what is new."""
-    read(talk)
-    before = talk.ledger().lines_read
-    read(talk, first=3)
-
-    assert before == talk.ledger().lines_read
-
-
 def test_when_all_was_read_the_answer_is_silence(talk: Talk) -> None:
     """With every result read nothing is given, and the log says why."""
     for path in PAYMENTS:

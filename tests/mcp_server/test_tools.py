@@ -57,13 +57,15 @@ def test_search_finds_code_and_records(tools: Tools) -> None:
     assert DECISION in [hit["ref"] for hit in decided]
 
 
-@pytest.mark.parametrize(("detail", "has_text"), [("places", False), ("lines", True), ("full", True)])
-def test_detail_says_how_much_comes(shared: Shop, detail: str, has_text: bool) -> None:
+def test_detail_says_how_much_comes(shared: Shop) -> None:
     """`places` gives no text, `lines` those that tell most, `full` all."""
-    with tools_of(shared) as tools:
-        [hit] = tools.call("search", query="how does the payment client retry", limit=1, detail=detail)["hits"]
+    has_text: list[bool] = []
+    for detail in ("places", "lines", "full"):
+        with tools_of(shared) as tools:
+            [hit] = tools.call("search", query="how does the payment client retry", limit=1, detail=detail)["hits"]
+        has_text.append(bool(hit.get("text")))
 
-    assert has_text is bool(hit.get("text"))
+    assert [False, True, True] == has_text
 
 
 def test_path_narrows_a_search(tools: Tools) -> None:
@@ -210,32 +212,30 @@ def test_prompts_ask_for_a_handoff_and_for_lessons(tools: Tools) -> None:
 # --- what cannot be done ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "said"),
-    [
-        ("search", {"query": "x", "cursor": "abc"}, "next_cursor"),
-        ("search", {"query": "x", "cursor": "-1"}, "next_cursor"),
-        ("search", {"query": "x", "colour": "red"}, "there is no argument `colour`; there are query"),
-        ("search", {}, "search: `query` is missing"),
-        ("search", {"query": ""}, "length >= 1"),
-        ("search", {"query": "x", "limit": 0}, ">= 1"),
-        ("search", {"query": "x", "kinds": ["song"]}, "song"),
-        ("read", {"ref": "src/nothing.py:1-2"}, "`search` gives refs"),
-        ("read", {"ref": "L999"}, "`search` gives refs"),
-        ("read", {"ref": "999999"}, "`search` gives refs"),
-        ("related", {"path": "src/nothing.py"}, "neither the index nor the commits"),
-        ("lessons", {"id": "L999"}, "no active lesson"),
-        ("recall", {"around": "4711"}, "no row"),
-        ("recall", {"since": "soon"}, "soon"),
-        ("recall", {"cursor": "x"}, "next_cursor"),
-        ("remember", {"title": "x", "type": "song"}, "song"),
-    ],
-)
-def test_mistakes_are_errors_of_the_tool_that_help(
-    tools: Tools, name: str, arguments: dict[str, object], said: str
-) -> None:
+MISTAKES = [
+    ("search", {"query": "x", "cursor": "abc"}, "next_cursor"),
+    ("search", {"query": "x", "cursor": "-1"}, "next_cursor"),
+    ("search", {"query": "x", "colour": "red"}, "there is no argument `colour`; there are query"),
+    ("search", {}, "search: `query` is missing"),
+    ("search", {"query": ""}, "length >= 1"),
+    ("search", {"query": "x", "limit": 0}, ">= 1"),
+    ("search", {"query": "x", "kinds": ["song"]}, "song"),
+    ("read", {"ref": "src/nothing.py:1-2"}, "`search` gives refs"),
+    ("read", {"ref": "L999"}, "`search` gives refs"),
+    ("read", {"ref": "999999"}, "`search` gives refs"),
+    ("related", {"path": "src/nothing.py"}, "neither the index nor the commits"),
+    ("lessons", {"id": "L999"}, "no active lesson"),
+    ("recall", {"around": "4711"}, "no row"),
+    ("recall", {"since": "soon"}, "soon"),
+    ("recall", {"cursor": "x"}, "next_cursor"),
+    ("remember", {"title": "x", "type": "song"}, "song"),
+]
+
+
+def test_mistakes_are_errors_of_the_tool_that_help(tools: Tools) -> None:
     """An agent is told what was wrong in words that it can act on."""
-    assert said in tools.error(name, **arguments)
+    for name, arguments, said in MISTAKES:
+        assert said in tools.error(name, **arguments)
 
 
 def test_what_is_not_there_is_an_error_of_the_protocol(tools: Tools) -> None:
@@ -273,34 +273,34 @@ def test_another_folder_is_named_with_project(shared: Shop, tmp_path: Path) -> N
 # --- what may be read ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "ref",
-    [
-        "build/generated.py",
-        ".env",
-        "./.env",
-        "src/../.env",
-        "../neighbour/salaries.md",
-        "src/../../neighbour/salaries.md",
-        "..\\neighbour\\salaries.md",
-        "link.md",
-        "link.md:1-1",
-        "/etc/passwd",
-        "//etc/passwd",
-        "/etc/passwd:1-3",
-        "~/.bashrc",
-        ".git/config",
-        ".hybrid/LESSONS.md",
-        "file:///etc/passwd",
-        "src/payments/client.py\x00.md",
-        "src",
-        ".",
-        "/",
-    ],
-)
-def test_read_refuses_what_is_not_indexed(tools: Tools, ref: str) -> None:
+NOT_INDEXED = [
+    "build/generated.py",
+    ".env",
+    "./.env",
+    "src/../.env",
+    "../neighbour/salaries.md",
+    "src/../../neighbour/salaries.md",
+    "..\\neighbour\\salaries.md",
+    "link.md",
+    "link.md:1-1",
+    "/etc/passwd",
+    "//etc/passwd",
+    "/etc/passwd:1-3",
+    "~/.bashrc",
+    ".git/config",
+    ".hybrid/LESSONS.md",
+    "file:///etc/passwd",
+    "src/payments/client.py\x00.md",
+    "src",
+    ".",
+    "/",
+]
+
+
+def test_read_refuses_what_is_not_indexed(tools: Tools) -> None:
     """Ignored files, secrets, links that lead outside and every path beside the project are unknown, as are folders."""
-    assert "no file or record" in tools.error("read", ref=ref)
+    for ref in NOT_INDEXED:
+        assert "no file or record" in tools.error("read", ref=ref)
 
 
 def test_read_refuses_absolute_paths_of_neighbours(tools: Tools, shared: Shop) -> None:

@@ -6,34 +6,16 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-import pytest
-
 from hybrid.session.ledger import SessionKey
 from hybrid.workspace import open_workspace
 from tests.support.agent import Agent
-from tests.support.builders import CHECKOUT, hybrid_command, new_shop
+from tests.support.builders import CHECKOUT, hybrid_command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 RETRY = "How does the payment client retry?"
 ALONE = {"HYBRID_DAEMON_ENABLED": "false"}
-
-
-@pytest.fixture
-def agent(tmp_path: Path) -> Iterator[Agent]:
-    """An agent in a project that is indexed; its service ends with the test."""
-    made = Agent(new_shop(tmp_path))
-    yield made
-    made.stop_service()
-
-
-@pytest.fixture
-def served(agent: Agent) -> Agent:
-    """The same with a service that runs."""
-    agent.shop.out("daemon", "start", "--quiet")
-    return agent
 
 
 def test_hooks_that_run_at_the_same_time_give_one_answer(project: Path, tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -9,19 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.builders import Shop, git_project, new_shop
+from tests.support.builders import Shop, git_project
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 PROMPT = "How does the payment client retry?"
 needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="links need rights, and there are no named pipes")
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Shop:
-    """The payments project, indexed, with a `.hybrid` folder as a stranger may have committed it."""
-    return new_shop(tmp_path)
 
 
 @pytest.mark.parametrize("has_git", [True, False], ids=["git", "walk"])
@@ -56,76 +49,64 @@ def test_the_home_of_hybrid_is_no_project(tmp_path: Path) -> None:
 
 
 @needs_posix
-def test_hooks_follow_no_link_out_of_the_folder(shop: Shop, tmp_path: Path) -> None:
+def test_hooks_follow_no_link_out_of_the_folder(own_shop: Shop, tmp_path: Path) -> None:
     """A link at the place of the state's lock made a hook create the file outside that it names."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "state.json").write_text(json.dumps({"injection_count": 7}))
-    folder = shop.root / ".hybrid"
+    folder = own_shop.root / ".hybrid"
     (folder / "hook_state.json.lock").symlink_to(outside / "created")
     (folder / "hook_state.json").symlink_to(outside / "state.json")
 
-    assert shop.hook(PROMPT)
+    assert own_shop.hook(PROMPT)
     assert ["state.json"] == [path.name for path in outside.iterdir()]
-    assert 0 == shop.json("status")["hooks"]["injection_count"]
+    assert 0 == own_shop.json("status")["hooks"]["injection_count"]
 
     (folder / "hook_state.json.lock").unlink()
 
-    assert shop.hook(PROMPT, session="s2")
-    assert 1 == shop.json("status")["hooks"]["injection_count"]
+    assert own_shop.hook(PROMPT, session="s2")
+    assert 1 == own_shop.json("status")["hooks"]["injection_count"]
     assert {"injection_count": 7} == json.loads((outside / "state.json").read_text())
 
 
 @needs_posix
-def test_settings_of_a_project_are_not_read_or_written_through_a_link(shop: Shop, tmp_path: Path) -> None:
+def test_settings_of_a_project_are_not_read_or_written_through_a_link(own_shop: Shop, tmp_path: Path) -> None:
     """A link in place of the settings led outside: names of settings there came into the log."""
     (tmp_path / "outside.toml").write_text("[hooks]\nprivate_name = 1\n")
-    path = shop.root / ".hybrid" / "config.toml"
+    path = own_shop.root / ".hybrid" / "config.toml"
     path.unlink(missing_ok=True)
     path.symlink_to(tmp_path / "outside.toml")
 
-    assert shop.hook(PROMPT)
-    assert "private_name" not in (shop.home / "log" / "events.jsonl").read_text()
-    assert f"hybrid: {path} is no file of the project; remove it first" == shop.error(
+    assert own_shop.hook(PROMPT)
+    assert "private_name" not in (own_shop.home / "log" / "events.jsonl").read_text()
+    assert f"hybrid: {path} is no file of the project; remove it first" == own_shop.error(
         "config", "set", "hooks.budget", "80"
     )
     assert "[hooks]\nprivate_name = 1\n" == (tmp_path / "outside.toml").read_text()
 
 
-@needs_posix
-def test_a_pipe_in_place_of_the_settings_hangs_nothing(shop: Shop) -> None:
-    """`hybrid status` waited for ever for a pipe named config.toml."""
-    path = shop.root / ".hybrid" / "config.toml"
-    path.unlink(missing_ok=True)
-    os.mkfifo(path)
-
-    problems = [f"{path}: cannot be read: [Errno 22] not a regular file: '{path}'"]
-    assert problems == shop.json("status")["config_problems"]
-    assert shop.hook(PROMPT)
-
-
-def test_settings_of_a_project_stop_no_command(shop: Shop) -> None:
+def test_settings_of_a_project_stop_no_command(own_shop: Shop) -> None:
     """A setting that a project may not choose, or that this version does not know, made every command fail."""
-    path = shop.root / ".hybrid" / "config.toml"
+    path = own_shop.root / ".hybrid" / "config.toml"
     path.write_text("[log]\nkeep = 1\n[search]\nsoon = 1\n")
     problems = [
         f"{path}: unknown setting search.soon; `hybrid config` lists all",
         f"{path}: log.keep = 1: is not a project's to choose",
     ]
 
-    loud, quiet = shop.run("search", "retry"), shop.run("search", "retry", "--quiet")
+    loud, quiet = own_shop.run("search", "retry"), own_shop.run("search", "retry", "--quiet")
 
     assert (0, f"hybrid: warning: {'; '.join(problems)}\n") == (loud.returncode, loud.stderr.decode())
     assert (0, b"") == (quiet.returncode, quiet.stderr)
-    assert f"hybrid: {'; '.join(problems)}" == shop.error("config", "check")
-    assert 1 == shop.run("init").stderr.count(b"warning")
+    assert f"hybrid: {'; '.join(problems)}" == own_shop.error("config", "check")
+    assert 1 == own_shop.run("init").stderr.count(b"warning")
 
 
-def test_a_mistake_of_the_user_still_stops_commands(shop: Shop) -> None:
+def test_a_mistake_of_the_user_still_stops_commands(own_shop: Shop) -> None:
     """What the user can mend is an error, also beside a mistake in the project's file."""
-    (shop.home / "config.toml").write_text("[search]\nsoon = 1\n")
-    (shop.root / ".hybrid" / "config.toml").write_text("[search]\nlater = 1\n")
+    (own_shop.home / "config.toml").write_text("[search]\nsoon = 1\n")
+    (own_shop.root / ".hybrid" / "config.toml").write_text("[search]\nlater = 1\n")
 
-    said = shop.error("search", "retry")
+    said = own_shop.error("search", "retry")
 
-    assert f"hybrid: {shop.home / 'config.toml'}: unknown setting search.soon; `hybrid config` lists all" == said
+    assert f"hybrid: {own_shop.home / 'config.toml'}: unknown setting search.soon; `hybrid config` lists all" == said

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
-from mcp.shared.exceptions import MCPError
 
 from hybrid.base.atomic import locked
 from hybrid.dashboard.service import Service
@@ -46,31 +45,13 @@ def _by_search(shop: Shop) -> Generator[Callable[[], bool]]:
 
 
 @contextmanager
-def _by_read(shop: Shop) -> Generator[Callable[[], bool]]:
-    with tools_of(shop) as tools:
-        yield lambda: not tools.result("read", ref=NEW).is_error
-
-
-@contextmanager
-def _by_resource(shop: Shop) -> Generator[Callable[[], bool]]:
-    with tools_of(shop) as tools:
-
-        def is_there() -> bool:
-            with suppress(MCPError):  # The index has no such file.
-                return "northern gate" in tools.ask("read_resource", f"hybrid://record/{NEW}").contents[0].text
-            return False
-
-        yield is_there
-
-
-@contextmanager
 def _by_page(shop: Shop) -> Generator[Callable[[], bool]]:
     page = Service(shop.home, environment(shop))
     wanted = PageSearchArguments(query=QUESTION)
     yield lambda: NEW in str(page.ask("page_search", str(shop.root), wanted, PageSearchResult).lists)
 
 
-@pytest.mark.parametrize("way", [_by_search, _by_read, _by_resource, _by_page])
+@pytest.mark.parametrize("way", [_by_search, _by_page])
 def test_a_new_file_is_found_without_hooks(second: Shop, way: Callable[[Shop], Generator[Callable[[], bool]]]) -> None:
     """Asked about once, a project is watched; only the one that the service was started for was."""
     with way(second) as is_found:

@@ -40,7 +40,7 @@ def _project(tmp_path: Path, shape: str) -> Shop:
     return Shop(root, tmp_path / "home")
 
 
-@pytest.mark.parametrize("shape", ["plain", "untracked", "submodule"])
+@pytest.mark.parametrize("shape", ["plain", "submodule"])
 def test_files_of_a_repository_inside_are_part_of_the_index(tmp_path: Path, shape: str) -> None:
     """`hybrid init` indexes them and says so, and a prompt of the outer project gets them."""
     shop = _project(tmp_path, shape)
@@ -74,16 +74,6 @@ def test_an_ignored_one_is_named_and_can_be_included(tmp_path: Path) -> None:
     assert ["inner"] == shop.json("status")["index"]["inner_repositories"]
 
 
-def test_excluding_one_ends_the_warning(tmp_path: Path) -> None:
-    """Who excludes an ignored repository is not warned of it."""
-    shop = _project(tmp_path, "ignored")
-    shop.out("init", "--quiet")
-    shop.out("config", "set", "index.exclude", '["inner/"]')
-
-    assert {} == shop.json("status")["index"]["inner_left_out"]
-    assert [] == [each for each in shop.json("doctor", "--no-trial")["findings"] if each["area"] == "files"]
-
-
 def test_a_setting_leaves_them_out(tmp_path: Path) -> None:
     """With `index.inner_max_files = 0` none comes in, which status and doctor say without a warning."""
     shop = _project(tmp_path, "untracked")
@@ -94,20 +84,6 @@ def test_a_setting_leaves_them_out(tmp_path: Path) -> None:
     assert "inner (index.inner_max_files is 0)" in told
     assert "" == shop.hook(QUESTION)
     assert [("ok", True)] == [(each["level"], "index.inner_max_files is 0" in each["what"]) for each in findings]
-
-
-def test_an_edit_in_one_is_found_by_a_build_of_that_file(tmp_path: Path) -> None:
-    """A file that an agent changes in a repository inside is indexed alone, as any other."""
-    from hybrid.upkeep.indexing import BuildRequest, reindex
-    from hybrid.workspace import open_workspace
-
-    shop = _project(tmp_path, "untracked")
-    shop.out("init", "--quiet")
-    write_files(shop.root, {"inner/src/refund.py": "def refund_order(order):\n    return order\n"})
-    workspace = open_workspace(shop.root, environ={"HYBRID_HOME": str(shop.home)}, user_home=tmp_path)
-    summary = reindex(workspace, BuildRequest(paths=["inner/src/refund.py"]))
-
-    assert (1, False) == (summary.added, summary.is_full)
 
 
 class TestInsideIt:

@@ -99,9 +99,10 @@ def talk(tmp_path: Path) -> Talk:
     return new_talk(tmp_path, {}, is_indexed=True, memory_batch_window_ms=0)
 
 
-@pytest.fixture
-def week(talk: Talk) -> Talk:
-    """Four sessions of work, and six of small talk before, between and after them."""
+@pytest.fixture(scope="module")
+def week(tmp_path_factory: pytest.TempPathFactory) -> Talk:
+    """Four sessions of work, and six of small talk before, between and after them; tests ask in sessions of their own."""
+    talk = new_talk(tmp_path_factory.mktemp("week"), {}, is_indexed=True, memory_batch_window_ms=0)
     chat(talk, "t0", *TALK[0])
     for number, one in enumerate(WORK):
         work(talk, f"w{number}", *one)

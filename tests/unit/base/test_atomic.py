@@ -1,17 +1,24 @@
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from hybrid.base import atomic
 from hybrid.base.atomic import append_line, locked, make_private_folder, read_regular, set_aside, write_atomic
+from hybrid.base.sqlite import open_database
 from tests.support.builders import python_process
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 needs_posix = pytest.mark.skipif(sys.platform == "win32", reason="modes and signals of POSIX")
 
@@ -335,3 +342,40 @@ def test_a_folder_that_may_not_be_written_is_not_waited_for(tmp_path: Path, monk
         atomic.write_atomic(path, b"new")
 
     assert [path] == list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit on files is tried on Linux")
+@pytest.mark.parametrize("family", ["catalog", "memory"])
+def test_a_full_disk_is_named_as_such_while_a_database_is_made(tmp_path: Path, family: str) -> None:
+    """A disk that fills while tables are made was told as a rollback that fails, for SQLite had rolled back itself."""
+    with files_of_at_most(32_768), pytest.raises(OSError, match="disk") as caught:
+        open_database(tmp_path / "some.db", family)
+
+    assert "rollback" not in str(caught.value)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit on files is tried on Linux")
+def test_a_write_that_fails_names_the_file(tmp_path: Path) -> None:
+    """A full disk was told as "No space left on device" alone; the old file stays, and no other one."""
+    path = tmp_path / "config.toml"
+    path.write_bytes(b"old")
+
+    with files_of_at_most(10), pytest.raises(OSError) as caught:  # noqa: PT011 - its text is the system's
+        write_atomic(path, b"new" * 10)
+
+    assert str(path) == caught.value.filename
+    assert [path] == list(tmp_path.iterdir())
+    assert b"old" == path.read_bytes()
+
+
+@contextlib.contextmanager
+def files_of_at_most(size_bytes: int) -> Iterator[None]:
+    """No file of this process grows beyond that, as on a disk that is full."""
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from hybrid.ipc.wire import LARGE_BYTES, Connection, WireError
+from hybrid.ipc.wire import LARGE_BYTES, Connection, WireError, pairs, read_pairs
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class Stalling:
@@ -40,3 +45,12 @@ def test_a_large_message_that_stalls_is_given_up_at_once(n_bytes: int, longest_s
 
     assert caught.value.is_timeout
     assert longest_s - 1 < sock.timeout_s <= longest_s
+
+
+def test_values_of_small_files_come_back_as_they_were(tmp_path: Path) -> None:
+    """What is written in pairs is read back, line ends and percent signs too."""
+    values = {"socket": "/a\nb/%0A%25%/c d.sock", "port": "1"}
+    (tmp_path / "pairs").write_bytes(pairs(values))
+    (tmp_path / "pairs").chmod(0o600)
+
+    assert values == read_pairs(str(tmp_path / "pairs"))

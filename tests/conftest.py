@@ -1,4 +1,4 @@
-"""Projects that the command line is tried on; `shop` is shared by a module, so a test must leave it as it is."""
+"""Projects that the command line, hooks and services are tried on; a test must leave `shop` as it is."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.agent import Agent
 from tests.support.builders import new_shop
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.support.builders import Shop
@@ -30,3 +32,18 @@ def own_shop(tmp_path: Path) -> Shop:
 def new_project(tmp_path: Path) -> Shop:
     """The payments project before its first index."""
     return new_shop(tmp_path, is_indexed=False)
+
+
+@pytest.fixture
+def agent(tmp_path: Path) -> Iterator[Agent]:
+    """An agent in the payments project, which is indexed; no service runs yet, and one that starts ends with the test."""
+    found = Agent(new_shop(tmp_path))
+    yield found
+    found.stop_service()
+
+
+@pytest.fixture
+def served(agent: Agent) -> Agent:
+    """The same with a service that runs."""
+    agent.shop.out("daemon", "start", "--quiet")
+    return agent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,8 +10,6 @@ import pytest
 from tests.support.records import ids, lesson_file, new_talk
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.support.records import Talk
 
 TITLES = {
@@ -28,37 +27,29 @@ TITLES = {
 }
 
 
-@pytest.fixture
-def team(tmp_path: Path) -> Talk:
+@pytest.fixture(scope="module")
+def team(tmp_path_factory: pytest.TempPathFactory) -> Talk:
     """A session in a project with ten lessons."""
     lessons = [(f"L{number:03d}", title, text) for number, (title, text) in enumerate(TITLES.items(), 1)]
-    return new_talk(tmp_path, {".hybrid/LESSONS.md": lesson_file(*lessons)})
-
-
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "react useEffect hook fires twice",
-        "fix the tokio runtime shutdown deadlock",
-        "cache the product list",
-        "add a --json flag to the list command",
-        "the chart of monthly sales has no legend",
-        "upgrade the docker base image to debian 13",
-    ],
-)
-def test_a_task_of_another_kind_gets_no_lesson(team: Talk, prompt: str) -> None:
-    """One word in another sense, or a lesson that is merely short, is no reason to speak."""
-    assert [] == ids(team.ask(prompt))
+    return new_talk(tmp_path_factory.mktemp("team"), {".hybrid/LESSONS.md": lesson_file(*lessons)})
 
 
 @pytest.mark.parametrize(
     ("prompt", "title"),
     [
+        ("react useEffect hook fires twice", ""),
+        ("fix the tokio runtime shutdown deadlock", ""),
+        ("cache the product list", ""),
+        ("add a --json flag to the list command", ""),
+        ("the chart of monthly sales has no legend", ""),
+        ("upgrade the docker base image to debian 13", ""),
         ("our hook returns early when python fails and nobody sees an error in the log", "Silent hook failures"),
         ("should I store the amounts of the invoice as floats or as cents?", "Money in cents"),
         ("may I edit the migration that was applied yesterday?", "Migrations"),
     ],
 )
-def test_a_task_that_a_lesson_is_meant_for_gets_it(team: Talk, prompt: str, title: str) -> None:
-    """And no other one."""
-    assert [f"L{list(TITLES).index(title) + 1:03d}"] == ids(team.ask(prompt))
+def test_a_task_gets_the_lesson_that_is_meant_for_it(team: Talk, prompt: str, title: str) -> None:
+    """One word in another sense, or a lesson that is merely short, is no reason to speak; what fits comes alone."""
+    expected = [f"L{list(TITLES).index(title) + 1:03d}"] if title else []
+
+    assert expected == ids(replace(team, session_id=prompt).ask(prompt))

@@ -9,19 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.agent import Agent, until
-from tests.support.builders import PAYMENTS, Shop, git_project, new_shop
+from tests.support.builders import PAYMENTS, Shop, git_project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-
-@pytest.fixture
-def agent(tmp_path: Path) -> Iterator[Agent]:
-    """An agent in the payments project, which is indexed; no service runs yet."""
-    made = Agent(new_shop(tmp_path))
-    yield made
-    made.stop_service()
 
 
 def _last_build(agent: Agent) -> dict[str, Any]:
