@@ -24,34 +24,19 @@ LOG3, LOG4 = math.log2(3), math.log2(4)
 @pytest.mark.parametrize(
     ("ranks", "expected"),
     [
-        ([1], 1.0),
-        ([2], 1 / LOG3),
-        ([3], 1 / LOG4),
-        ([10], 1 / math.log2(11)),
-        ([11], 0.0),
-        ([None], 0.0),
-        ([], 0.0),
-        ([1, 2], 1.0),
-        ([2, 1], 1.0),
-        ([1, 1], 1 / (1 + 1 / LOG3)),
-        ([1, None], 1 / (1 + 1 / LOG3)),
-        ([2, 3, None], (1 / LOG3 + 1 / LOG4) / (1 + 1 / LOG3 + 1 / LOG4)),
-        (list(range(1, 13)), 1.0),
-    ],
-    ids=[
-        "on top",
-        "second",
-        "third",
-        "last place",
-        "too late",
-        "not found",
-        "no targets",
-        "two on top",
-        "order of targets",
-        "one place for two",
-        "one of two",
-        "three targets",
-        "more targets than places",
+        pytest.param([1], 1.0, id="on top"),
+        pytest.param([2], 1 / LOG3, id="second"),
+        pytest.param([3], 1 / LOG4, id="third"),
+        pytest.param([10], 1 / math.log2(11), id="last place"),
+        pytest.param([11], 0.0, id="too late"),
+        pytest.param([None], 0.0, id="not found"),
+        pytest.param([], 0.0, id="no targets"),
+        pytest.param([1, 2], 1.0, id="two on top"),
+        pytest.param([2, 1], 1.0, id="order of targets"),
+        pytest.param([1, 1], 1 / (1 + 1 / LOG3), id="one place for two"),
+        pytest.param([1, None], 1 / (1 + 1 / LOG3), id="one of two"),
+        pytest.param([2, 3, None], (1 / LOG3 + 1 / LOG4) / (1 + 1 / LOG3 + 1 / LOG4), id="three targets"),
+        pytest.param(list(range(1, 13)), 1.0, id="more targets than places"),
     ],
 )
 def test_ndcg_of_hand_worked_ranks(ranks: list[int | None], expected: float) -> None:
@@ -63,16 +48,15 @@ def test_ndcg_of_hand_worked_ranks(ranks: list[int | None], expected: float) -> 
 @pytest.mark.parametrize(
     ("passage", "target", "expected"),
     [
-        (FilePassage("a.py", 1, 5), FilePassage("a.py", 5, 9), True),
-        (FilePassage("a.py", 5, 9), FilePassage("a.py", 1, 5), True),
-        (FilePassage("a.py", 1, 4), FilePassage("a.py", 5, 9), False),
-        (FilePassage("a.py", 1, 20), FilePassage("a.py", 5, 9), True),
-        (FilePassage("a.py", 1, 4), FilePassage("a.py"), True),
-        (FilePassage("a.py"), FilePassage("a.py", 5, 9), True),
-        (FilePassage("b.py", 5, 9), FilePassage("a.py", 5, 9), False),
-        (FilePassage("src/a.py"), FilePassage("a.py"), False),
+        pytest.param(FilePassage("a.py", 1, 5), FilePassage("a.py", 5, 9), True, id="touches"),
+        pytest.param(FilePassage("a.py", 5, 9), FilePassage("a.py", 1, 5), True, id="touches from below"),
+        pytest.param(FilePassage("a.py", 1, 4), FilePassage("a.py", 5, 9), False, id="above"),
+        pytest.param(FilePassage("a.py", 1, 20), FilePassage("a.py", 5, 9), True, id="around"),
+        pytest.param(FilePassage("a.py", 1, 4), FilePassage("a.py"), True, id="whole file wanted"),
+        pytest.param(FilePassage("a.py"), FilePassage("a.py", 5, 9), True, id="whole file given"),
+        pytest.param(FilePassage("b.py", 5, 9), FilePassage("a.py", 5, 9), False, id="file"),
+        pytest.param(FilePassage("src/a.py"), FilePassage("a.py"), False, id="folder"),
     ],
-    ids=["touches", "touches from below", "above", "around", "whole file wanted", "whole file given", "file", "folder"],
 )
 def test_a_passage_hits_lines_in_common(passage: FilePassage, target: FilePassage, expected: bool) -> None:
     """Paths must be equal, and where both have lines they must share one."""
@@ -123,12 +107,11 @@ def test_scores_of_a_hand_worked_query() -> None:
 @pytest.mark.parametrize(
     ("targets", "expected"),
     [
-        ([FilePassage("a.py", 10, 10)], 30.0),
-        ([FilePassage("a.py", 10, 10), FilePassage("x.py")], 10.0),
-        ([FilePassage("a.py", 99, 99)], 100.0),
-        ([], 100.0),
+        pytest.param([FilePassage("a.py", 10, 10)], 30.0, id="up to the hit"),
+        pytest.param([FilePassage("a.py", 10, 10), FilePassage("x.py")], 10.0, id="first of two"),
+        pytest.param([FilePassage("a.py", 99, 99)], 100.0, id="miss"),
+        pytest.param([], 100.0, id="no target"),
     ],
-    ids=["up to the hit", "first of two", "miss", "no target"],
 )
 def test_tokens_are_read_up_to_the_first_hit(targets: list[FilePassage], expected: float) -> None:
     """The chunk that hits is read, too; a miss costs all; four characters are a token."""
