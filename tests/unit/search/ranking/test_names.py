@@ -201,35 +201,18 @@ def test_agreement_in_any_project(
         ("messag", ""),
         ("ab", "ab.py"),
         ("abc", ""),
+        ("rout router routing", ""),
         ("", ""),
     ],
 )
 def test_a_file_that_is_named(tmp_path: Path, words: str, expected: str) -> None:
-    """A file is named when each word of its name is a word of the query, its kin or an abbreviation; folders do not count."""
-    names = [
-        "session_manager.py",
-        "session.py",
-        "cfg.py",
-        "logger.go",
-        "pkg/__init__.py",
-        "msgParser.ts",
-        "__.py",
-        "ab.py",
-    ]
-    corpus = corpus_of(tmp_path, dict.fromkeys(names, "text"))
+    """Each word of its name is a word of the query, its kin or an abbreviation, each said once; folders do not count."""
+    names = "session_manager.py session.py cfg.py logger.go pkg/__init__.py msgParser.ts __.py ab.py route_path.py"
+    corpus = corpus_of(tmp_path, dict.fromkeys(names.split(), "text"))
     found = by_path(corpus, named_files(corpus, words.split(), every_file(corpus)))
 
     assert {0.0, 1.0} >= set(found.values())
     assert set(expected.split()) == {path for path, value in found.items() if value}
-
-
-def test_a_word_said_twice_names_a_file_once(tmp_path: Path) -> None:
-    """A name of one word, said by a word and its kin, is not the name of two words."""
-    corpus = corpus_of(tmp_path, {"route_path.py": "text"})
-
-    assert {"route_path.py": 0.0} == by_path(
-        corpus, named_files(corpus, ["rout", "router", "routing"], every_file(corpus))
-    )
 
 
 def test_words_of_paths(tmp_path: Path) -> None:

@@ -125,15 +125,8 @@ def test_roles_in_an_index(tmp_path: Path) -> None:
     texts = {"router.h": HEADER, "router.c": SOURCE, "tests/check.c": SOURCE, "old/router.h": HEADER}
     corpus = corpus_of(tmp_path, texts)
 
-    assert {"router.h": 1, "router.c": 0, "tests/check.c": 0, "old/router.h": 1} == by_path(
-        corpus, playing(_roles(corpus), "interface")
-    )
-    assert {"router.h": 0, "router.c": 0, "tests/check.c": 1, "old/router.h": 0} == by_path(
-        corpus, playing(_roles(corpus), "test")
-    )
-    assert {"router.h": 0, "router.c": 0, "tests/check.c": 0, "old/router.h": 1} == by_path(
-        corpus, playing(_roles(corpus), "legacy")
-    )
+    for role, expected in (("interface", (1, 0, 0, 1)), ("test", (0, 0, 1, 0)), ("legacy", (0, 0, 0, 1))):
+        assert dict(zip(texts, expected, strict=True)) == by_path(corpus, playing(_roles(corpus), role)), role
 
 
 def _roles(corpus: Corpus) -> NDArray[np.uint8]:
@@ -168,23 +161,17 @@ def test_roles_that_a_query_speaks_of(text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("the v3 router", (3,)),
-        (
-            "Version 12 and v.2 of it",
-            (
-                12,
-                2,
-            ),
-        ),
-        ("ver 4", (4,)),
-        ("five of 12 routes", ()),
-        ("dev2", ()),
+        ("the v3 router", {3}),
+        ("Version 12 and v.2 of it", {2, 12}),
+        ("ver 4", {4}),
+        ("five of 12 routes", set[int]()),
+        ("dev2", set[int]()),
+        ("v3, not version " + "7" * 5000, {3}),
     ],
 )
-def test_versions_that_a_query_names(text: str, expected: tuple[int, ...]) -> None:
-    """A number counts only behind a v or the word version."""
-
-    assert set(expected) == versions_said(text)
+def test_versions_that_a_query_names(text: str, expected: set[int]) -> None:
+    """A number counts only behind a v or the word version, and only if a version may have so many digits."""
+    assert expected == versions_said(text)
 
 
 def test_versions_of_folders() -> None:
@@ -200,17 +187,14 @@ def test_versions_of_folders() -> None:
     } == versions_of(paths)
 
 
-def test_files_of_another_version(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("said", "others"), [(frozenset[int](), "api/v1/a.py"), (frozenset({1}), "api/v2/a.py")])
+def test_files_of_another_version(tmp_path: Path, said: frozenset[int], others: str) -> None:
     """Without a version the newest folder is meant, with one the folder that it names; a dead file makes none older."""
     texts = dict.fromkeys(["api/v1/a.py", "api/v2/a.py", "lib/v1/b.py", "flat.py"], "text")
     corpus = corpus_of(tmp_path, texts | {"api/v3/a.py": "text"}, texts)
+    found = by_path(corpus, other_version(corpus, every_file(corpus).files, said))
 
-    assert {"api/v1/a.py": 1, "api/v2/a.py": 0, "lib/v1/b.py": 0, "flat.py": 0} == by_path(
-        corpus, other_version(corpus, every_file(corpus).files, frozenset())
-    )
-    assert {"api/v1/a.py": 0, "api/v2/a.py": 1, "lib/v1/b.py": 0, "flat.py": 0} == by_path(
-        corpus, other_version(corpus, every_file(corpus).files, frozenset({1}))
-    )
+    assert {path: float(path == others) for path in texts} == found
 
 
 def test_examples_among_the_tests(tmp_path: Path) -> None:
@@ -221,9 +205,3 @@ def test_examples_among_the_tests(tmp_path: Path) -> None:
 
     assert dict(zip(files, (0, 1, 0), strict=True)) == by_path(corpus, playing(_roles(corpus), "test", example))
     assert dict(zip(files, (0, 0, 1), strict=True)) == by_path(corpus, playing(_roles(corpus), "vendored", example))
-
-
-def test_a_version_of_thousands_of_digits_is_none() -> None:
-    """A number that no version has is passed over, and nothing fails."""
-
-    assert frozenset({3}) == versions_said("v3, not version " + "7" * 5000)
