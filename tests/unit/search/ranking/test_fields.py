@@ -172,16 +172,8 @@ QUERIES = {
 
 
 @pytest.mark.parametrize("terms", QUERIES.values(), ids=QUERIES)
-def test_scores_are_those_of_the_formulas(tmp_path: Path, terms: dict[str, float]) -> None:
-    """Chunks, comments, files and names have the field-weighted BM25 that the formulas give over the plain texts."""
-    corpus = corpus_of(tmp_path, PROJECT)
-
-    _agrees(corpus, terms, reference(words_of(PROJECT), terms))
-
-
-@pytest.mark.parametrize("terms", QUERIES.values(), ids=QUERIES)
 def test_scores_after_edits(tmp_path: Path, terms: dict[str, float]) -> None:
-    """Tombstoned chunks count neither for lengths nor frequencies, and a word that only they hold is nobody's kin."""
+    """Scores are those of the formulas; tombstoned chunks count neither for lengths nor frequencies, and a word that only they hold is nobody's kin."""
     before = PROJECT | {
         "src/router.py": "def routine():\n    return 'routeless routines of a routinely routed route'\n" * 9,
         "src/gone.py": "# A request for a submarine session.\ndef request_submarine(session):\n    return LIMIT\n" * 5,
