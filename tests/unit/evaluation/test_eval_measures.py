@@ -65,23 +65,15 @@ def test_a_passage_hits_lines_in_common(passage: FilePassage, target: FilePassag
 
 
 def test_the_first_hitting_passage_is_the_rank_of_a_target() -> None:
-    """Several chunks of one file take several places; only the first that overlaps counts for a target."""
-    ranking = [
-        FilePassage("a.py", 1, 9),
-        FilePassage("a.py", 10, 19),
-        FilePassage("b.py", 1, 5),
-        FilePassage("a.py", 15, 30),
-    ]
+    """Of several chunks of one file only the first that overlaps counts for a target; the eleventh is not looked at."""
+    places = [("a.py", 1, 9), ("a.py", 10, 19), ("b.py", 1, 5), ("a.py", 15, 30)]
     targets = [FilePassage("a.py", 12, 14), FilePassage("b.py"), FilePassage("c.py"), FilePassage("a.py")]
+    many = [FilePassage(f"{n}.py") for n in range(11)]
 
-    assert [2, 3, None, 1] == target_ranks(ranking, targets)
-
-
-def test_passages_beyond_the_depth_do_not_count() -> None:
-    """The eleventh chunk is not looked at."""
-    ranking = [FilePassage(f"{n}.py") for n in range(11)]
-
-    assert [10, None] == target_ranks(ranking, [FilePassage("9.py"), FilePassage("10.py")])
+    assert [2, 3, None, 1] == target_ranks([FilePassage(*place) for place in places], targets)
+    assert [10, None] == target_ranks(many, [FilePassage("9.py"), FilePassage("10.py")])
+    assert 25.0 == tokens_to_hit(many, [FilePassage("10.py")], [10] * 11)
+    assert 0.0 == tokens_to_hit([], [FilePassage("10.py")], [])
 
 
 def test_scores_of_a_hand_worked_query() -> None:
@@ -125,14 +117,6 @@ def test_tokens_are_read_up_to_the_first_hit(targets: list[FilePassage], expecte
     assert expected == tokens_to_hit(ranking, targets, [40, 20, 60, 280])
 
 
-def test_nothing_beyond_the_depth_is_read() -> None:
-    """An agent sees ten chunks; a hit in the eleventh is none."""
-    ranking = [FilePassage(f"{n}.py") for n in range(11)]
-
-    assert 25.0 == tokens_to_hit(ranking, [FilePassage("10.py")], [10] * 11)
-    assert 0.0 == tokens_to_hit([], [FilePassage("10.py")], [])
-
-
 def test_the_summary_has_mean_and_median_of_the_tokens() -> None:
     """One long miss moves the mean, not the median."""
     scores = [dict.fromkeys(NAMES, 0.5) | {"tokens": tokens} for tokens in (10.0, 20.0, 600.0)]
@@ -141,18 +125,10 @@ def test_the_summary_has_mean_and_median_of_the_tokens() -> None:
     assert math.isnan(summary_of([])["tokens_median"])
 
 
-def test_recall_counts_targets_up_to_the_depth() -> None:
-    """A rank beyond the depth is as good as none."""
-
-    assert 0.5 == recall([1, 5, 6, None], depth=5)
-    assert 0.0 == recall([], depth=5)
-
-
-def test_reciprocal_rank_takes_the_best() -> None:
-    """One over the best rank, and nothing without a rank."""
-
-    assert 0.25 == reciprocal_rank([None, 7, 4])
-    assert 0.0 == reciprocal_rank([None])
+def test_recall_and_reciprocal_rank() -> None:
+    """A rank beyond the depth is as good as none; one over the best rank; nothing without a rank."""
+    assert (0.5, 0.0) == (recall([1, 5, 6, None], depth=5), recall([], depth=5))
+    assert (0.25, 0.0) == (reciprocal_rank([None, 7, 4]), reciprocal_rank([None]))
 
 
 def test_files_keep_the_order_of_their_best_chunk() -> None:
@@ -162,31 +138,19 @@ def test_files_keep_the_order_of_their_best_chunk() -> None:
     assert [FilePassage("b.py"), FilePassage("a.py")] == files_of(passages)
 
 
-def test_the_mean_of_nothing_is_not_a_number() -> None:
-    """No scores must not look like bad scores."""
-
-    assert all(math.isnan(value) for value in mean_of([]).values())
-
-
 def test_the_mean_is_taken_of_each_measure() -> None:
-    """Every measure has a mean of its own."""
+    """Every measure has a mean of its own; no scores must not look like bad scores."""
     scores = [dict.fromkeys(NAMES, 1.0), dict.fromkeys(NAMES, 0.0) | {"R@5": 0.5}]
 
     assert dict.fromkeys(NAMES, 0.5) | {"R@5": 0.75} == mean_of(scores)
+    assert all(math.isnan(value) for value in mean_of([]).values())
 
 
 RANKS = st.lists(st.none() | st.integers(1, 12), min_size=1, max_size=12)
 
 
-@given(RANKS)
-def test_ndcg_lies_in_zero_to_one(ranks: list[int | None]) -> None:
-    """Whatever the ranks, the measure is a share of the ideal."""
-
-    assert 0 <= ndcg(ranks) <= 1 + 1e-12
-
-
 @given(RANKS.flatmap(lambda ranks: st.tuples(st.just(ranks), st.permutations(ranks))))
-def test_the_order_of_targets_does_not_matter(pair: tuple[list[int | None], list[int | None]]) -> None:
-    """All targets weigh the same."""
-
+def test_ndcg_lies_in_zero_to_one(pair: tuple[list[int | None], list[int | None]]) -> None:
+    """Whatever the ranks, the measure is a share of the ideal, and all targets weigh the same."""
+    assert 0 <= ndcg(pair[0]) <= 1 + 1e-12
     assert ndcg(pair[0]) == ndcg(pair[1])

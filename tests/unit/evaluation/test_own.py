@@ -69,15 +69,20 @@ def test_what_asks_for_nothing_is_left_out(comment: str) -> None:
     assert "" == question_of(comment.split("\n"), "HeatOven")
 
 
-def test_a_remark_is_told_by_how_it_begins() -> None:
+@pytest.mark.parametrize(
+    ("line", "remark", "docstring"),
+    [
+        ("  // warms", True, False),
+        ('    r"""Warms.', True, True),
+        ('    """Warms.', True, True),
+        ("    # Warms.", True, False),
+        ("heat = 3  # degrees", False, False),
+    ],
+)
+def test_a_remark_is_told_by_how_it_begins(line: str, remark: bool, docstring: bool) -> None:
     """Code with a comment behind it must not be held out."""
-
-    assert is_remark(["  // warms"])
-    assert is_remark(['    r"""Warms.'])
-    assert not is_remark(["heat = 3  # degrees"])
+    assert (remark, docstring) == (is_remark([line]), is_docstring(line))
     assert not is_remark([])
-    assert is_docstring('    """Warms.')
-    assert not is_docstring("    # Warms.")
 
 
 def test_words_are_counted_in_every_script() -> None:
