@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.answer.events import Reply
-    from hybrid.session.ledger import Ledger
+    from hybrid.session.ledger import Ledger, SessionKey
     from tests.support.builders import Shop
 
 LESSONS = """# LESSONS.md - Project Level
@@ -151,10 +151,21 @@ class Talk:
         environ = {"HYBRID_HOME": str(self.home)}
         return open_workspace(self.root, environ=environ, flags=values, user_home=self.home.parent / "user")
 
-    def reply(self, event: str, *, flags: Mapping[str, object] | None = None, **fields: Any) -> Reply:
-        """What an event gets, not recorded yet."""
+    def event(self, event: str, **fields: Any) -> HookEvent:
+        """An event of this session."""
         who = HookEvent(self.client, event, self.session_id, self.agent_id, str(self.root), "", name=event)
-        return answer(Turn(self.workspace(**(flags or {})), structs.replace(who, **fields), self.kinds, {}))
+        return structs.replace(who, **fields)
+
+    def reply(
+        self,
+        event: str,
+        *,
+        environ: Mapping[str, str] | None = None,
+        flags: Mapping[str, object] | None = None,
+        **fields: Any,
+    ) -> Reply:
+        """What an event gets, not recorded yet."""
+        return answer(Turn(self.workspace(**(flags or {})), self.event(event, **fields), self.kinds, environ or {}))
 
     def tell(self, event: str, **options: Any) -> Reply:
         """What an event gets, recorded as the hook does it."""
@@ -174,11 +185,10 @@ class Talk:
         """The end of a turn, with the agent's last message."""
         return self.tell("Stop", message=message, **options)
 
-    def ledger(self) -> Ledger:
-        """What the session has."""
+    def ledger(self, key: SessionKey | None = None) -> Ledger:
+        """What the session, or another one, has."""
         workspace = self.workspace()
-        key = session_key(workspace, HookEvent(self.client, "Stop", self.session_id, self.agent_id, str(self.root), ""))
-        return workspace.ledgers.read(key)
+        return workspace.ledgers.read(key or session_key(workspace, self.event("Stop")), is_remembering=True)
 
     def log(self) -> list[dict[str, Any]]:
         """The event log, newest first."""
