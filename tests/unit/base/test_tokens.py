@@ -39,8 +39,9 @@ def test_stem(word: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "expected"),
+    ("text", "expected"),
     [
+        # A compound identifier gives itself and its parts, a simple one only its stem.
         ("retryCount", ["retrycount", "retri", "count"]),
         ("RetryCount", ["retrycount", "retri", "count"]),
         ("retry_count", ["retry_count", "retri", "count"]),
@@ -53,47 +54,17 @@ def test_stem(word: str, expected: str) -> None:
         ("x", ["x"]),
         ("___", []),
         ("retry", ["retri"]),
-    ],
-)
-def test_identifiers_give_the_whole_and_its_parts(word: str, expected: list[str]) -> None:
-    """A compound identifier gives itself and its parts, a simple one only its stem."""
-
-    assert expected == tokens(word)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+        # Numbers are tokens, and parts of an identifier where letters and digits meet.
         ("4", ["4"]),
         ("404 1_000", ["404", "1_000", "1", "000"]),
         ("0x1f", ["0x1f", "0", "x", "1", "f"]),
         ("٣٤", ["٣٤"]),
-    ],
-)
-def test_digits(text: str, expected: list[str]) -> None:
-    """Numbers are tokens, and parts of an identifier where letters and digits meet."""
-
-    assert expected == tokens(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+        # Words of other alphabets are lower-cased, and parted at underscores.
         ("Größe", ["größe"]),
         ("größe_max", ["größe", "max", "größe_max"]),
         ("naïve café", ["naïve", "café"]),
         ("Привет_мир", ["привет", "мир", "привет_мир"]),
-    ],
-)
-def test_words_beyond_ascii(text: str, expected: list[str]) -> None:
-    """Words of other alphabets are lower-cased, and parted at underscores."""
-
-    assert expected == tokens(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+        # Scripts written without spaces give overlapping pairs, and a word between them is a word of its own.
         ("再試行", ["再試", "試行"]),
         ("再", ["再"]),
         ("支付，重试", ["支付", "重试"]),
@@ -102,22 +73,15 @@ def test_words_beyond_ascii(text: str, expected: list[str]) -> None:
         ("日本walking", ["日本", "walk"]),
     ],
 )
-def test_scripts_without_spaces_give_pairs(text: str, expected: list[str]) -> None:
-    """Scripts written without spaces give overlapping pairs, and a word between them is a word of its own."""
-
+def test_tokens_of_a_text(text: str, expected: list[str]) -> None:
+    """Words in lower case as stems, identifiers with their parts, numbers, and pairs where nothing parts words."""
     assert expected == tokens(text)
 
 
-def test_a_long_run_without_spaces_is_searchable_to_its_end() -> None:
-    """The limit on the length of a word does not cut sentences of scripts that have no words."""
-
-    assert "終了" in tokens("再試行" * 60 + "終了")
-
-
-def test_a_long_word_counts_by_its_beginning() -> None:
-    """Of a word longer than 64 characters only the beginning counts."""
-
+def test_only_words_have_a_greatest_length() -> None:
+    """Of a word longer than 64 characters the beginning counts; a run of a script without words is found to its end."""
     assert tokens("a" * 64) == tokens("a" * 5000)
+    assert "終了" in tokens("再試行" * 60 + "終了")
 
 
 @pytest.mark.parametrize(
@@ -136,16 +100,9 @@ def test_function_words_are_dropped_from_queries(text: str, expected: list[str])
     assert expected == query_tokens(text)
 
 
-@given(st.text())
-def test_counts_are_those_of_the_tokens(text: str) -> None:
-    """The terms of any text and their counts are those of its tokens."""
-
-    assert Counter(tokens(text)) == term_counts(text)
-
-
 @given(st.text(alphabet=st.characters(codec=None, min_codepoint=0, max_codepoint=0x10FFFF, categories=None)))
-def test_counts_of_text_with_surrogates(text: str) -> None:
-    """The same for text with lone surrogates."""
+def test_counts_are_those_of_the_tokens(text: str) -> None:
+    """The terms of any text, of lone surrogates too, and their counts are those of its tokens."""
 
     assert Counter(tokens(text)) == term_counts(text)
 
