@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 import tomli
@@ -96,9 +97,13 @@ LAYERS = ["default", "user", "project", "environment", "flag"]
 @pytest.mark.parametrize("highest", range(5), ids=LAYERS)
 def test_later_layers_win(tmp_path: Path, highest: int) -> None:
     """User, project, environment and flag follow one another, and the origin names the layer that decided."""
-    layers = _layers(highest)
-
-    loaded = _load(tmp_path, **layers)
+    layers: dict[str, Any] = {
+        "user": "[hooks]\nbudget = 11\n",
+        "project": "[hooks]\nbudget = 12\n",
+        "environ": {"HYBRID_HOOKS_BUDGET": "13"},
+        "hooks_budget": 14,
+    }
+    loaded = _load(tmp_path, **{name: layers[name] for name in list(layers)[:highest]})
 
     origins = [
         "default",
@@ -109,20 +114,6 @@ def test_later_layers_win(tmp_path: Path, highest: int) -> None:
     ]
     assert [150, 11, 12, 13, 14][highest] == loaded.config.hooks.budget
     assert origins[highest] == loaded.origins["hooks.budget"]
-
-
-def _layers(highest: int) -> dict[str, object]:
-    layers: list[dict[str, object]] = [
-        {},
-        {"user": "[hooks]\nbudget = 11\n"},
-        {"project": "[hooks]\nbudget = 12\n"},
-        {"environ": {"HYBRID_HOOKS_BUDGET": "13"}},
-        {"hooks_budget": 14},
-    ]
-    merged: dict[str, object] = {}
-    for layer in layers[: highest + 1]:
-        merged |= layer
-    return merged
 
 
 def test_a_flag_that_was_not_given_changes_nothing(tmp_path: Path) -> None:
@@ -235,13 +226,6 @@ def test_a_project_may_not_choose(tmp_path: Path, text: str, key: str) -> None:
     assert key in loaded.problems[0]
 
 
-def test_a_project_may_search_less_deep_than_its_user(tmp_path: Path) -> None:
-    """The depth of a project counts up to that of the user, whatever the default is."""
-    loaded = _load(tmp_path, user="[search]\ndepth = 300", project="[search]\ndepth = 200")
-
-    assert (200, ()) == (loaded.config.search.depth, loaded.problems)
-
-
 def test_mistakes_of_a_project_are_few_short_and_plain(tmp_path: Path) -> None:
     """What a project's file makes hybrid say is bounded, and holds nothing that a terminal would obey."""
     keys = [f'"\\u001b[31m{"x" * 600}{number}" = 1' for number in range(50)]
@@ -282,34 +266,29 @@ def test_the_file_of_the_user_may_be_a_link(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("user", "project", "expected"),
+    ("key", "user", "project", "expected"),
     [
-        ("text", "hash", "hash"),
-        ("text", "none", "none"),
-        ("hash", "text", "hash"),
-        ("none", "hash", "none"),
-        ("hash", "hash", "hash"),
+        ("privacy.log_prompts", "text", "hash", "hash"),
+        ("privacy.log_prompts", "text", "none", "none"),
+        ("privacy.log_prompts", "hash", "text", "hash"),
+        ("privacy.log_prompts", "none", "hash", "none"),
+        ("privacy.log_prompts", "hash", "hash", "hash"),
+        ("privacy.redact", False, True, True),
+        ("search.depth", 300, 200, 200),
+        ("model.name", "hashing", "static-v1", "static-v1"),
+        ("model.name", "static-v1", "hashing", "hashing"),
     ],
 )
-def test_a_project_may_raise_privacy_only(tmp_path: Path, user: str, project: str, expected: str) -> None:
-    """What the log keeps of prompts may become less through a project's file, never more."""
-    loaded = _load(tmp_path, user=f"[privacy]\nlog_prompts = '{user}'", project=f"[privacy]\nlog_prompts = '{project}'")
+def test_what_a_project_may_choose(tmp_path: Path, key: str, user: object, project: object, expected: object) -> None:
+    """A project's file may raise privacy, never lower it, search less deep than its user, and name a shipped model."""
+    section, name = key.split(".")
+    loaded = _load(
+        tmp_path,
+        **{who: f"[{section}]\n{name} = {json.dumps(value)}" for who, value in (("user", user), ("project", project))},
+    )
 
-    assert expected == loaded.config.privacy.log_prompts
-
-
-def test_a_project_may_redact_what_its_user_does_not(tmp_path: Path) -> None:
-    """A project's file may switch redaction on."""
-    loaded = _load(tmp_path, user="[privacy]\nredact = false", project="[privacy]\nredact = true")
-
-    assert loaded.config.privacy.redact is True
-
-
-@pytest.mark.parametrize("name", ["static-v1", "hashing"])
-def test_a_project_may_name_a_shipped_model(tmp_path: Path, name: str) -> None:
-    """A model that ships with hybrid may be a project's choice."""
-
-    assert name == _load(tmp_path, project=f"[model]\nname = '{name}'").config.model.name
+    assert expected == value_of(loaded.config, key)
+    assert (expected != project) == bool(loaded.problems)
 
 
 @pytest.mark.parametrize(
@@ -340,13 +319,24 @@ def test_environment_variables(tmp_path: Path, variable: str, text: str, key: st
     assert (expected, variable, ()) == (value_of(loaded.config, key), loaded.origins[key], loaded.problems)
 
 
-@pytest.mark.parametrize("text", ["", "many", "1.5", "true", "[]", "-3"])
-def test_a_wrong_environment_variable_is_a_problem(tmp_path: Path, text: str) -> None:
-    """A wrong value in the environment is named with its variable and not taken."""
-    loaded = load(home=tmp_path, environ={"HYBRID_HOOKS_BUDGET": text})
+BUDGET = ("HYBRID_HOOKS_BUDGET", "hooks.budget", 150)
+HALF_LIFE = ("HYBRID_RECENCY_HALFLIFE_DAYS", "memory.half_life_days", 2.0)
 
-    assert (150, 1) == (loaded.config.hooks.budget, len(loaded.problems))
-    assert loaded.problems[0].startswith("HYBRID_HOOKS_BUDGET: ")
+
+@pytest.mark.parametrize(
+    ("setting", "text"),
+    [
+        *((BUDGET, text) for text in ("", "many", "1.5", "true", "[]", "-3")),
+        *((HALF_LIFE, t) for t in ("0", "-1", "soon")),
+    ],
+)
+def test_a_wrong_environment_variable_is_a_problem(tmp_path: Path, setting: tuple[str, str, float], text: str) -> None:
+    """A wrong value in the environment is named with its variable and not taken."""
+    variable, key, default = setting
+    loaded = load(home=tmp_path, environ={variable: text})
+
+    assert (default, 1) == (value_of(loaded.config, key), len(loaded.problems))
+    assert loaded.problems[0].startswith(f"{variable}: ")
 
 
 def test_the_setting_s_own_variable_counts_before_another_one(tmp_path: Path) -> None:
@@ -354,14 +344,6 @@ def test_the_setting_s_own_variable_counts_before_another_one(tmp_path: Path) ->
     environ = {"HYBRID_MEMORY_SKIP_TOOLS": "Read", "HYBRID_SKIP_TOOLS": "LS"}
 
     assert ("Read",) == load(home=tmp_path, environ=environ).config.memory.skip_tools
-
-
-@pytest.mark.parametrize("text", ["0", "-1", "soon"])
-def test_a_half_life_is_above_0(tmp_path: Path, text: str) -> None:
-    """Nothing can be halved in no time."""
-    loaded = load(home=tmp_path, environ={"HYBRID_RECENCY_HALFLIFE_DAYS": text})
-
-    assert (2.0, 1) == (loaded.config.memory.half_life_days, len(loaded.problems))
 
 
 def test_other_environment_variables_are_left_alone(tmp_path: Path) -> None:
