@@ -7,75 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.base.tokens import FUNCTION_WORDS, part_terms, query_tokens, stem, term_counts, term_spans, tokens
+from tests.support.cases import Case, cases
 
 
-@pytest.mark.parametrize(
-    ("word", "expected"),
-    [
-        ("retries", "retri"),
-        ("retry", "retri"),
-        ("retrying", "retri"),
-        ("retried", "retri"),
-        ("classes", "class"),
-        ("boxes", "box"),
-        ("matches", "match"),
-        ("status", "status"),
-        ("analysis", "analysis"),
-        ("stopped", "stop"),
-        ("calling", "call"),
-        ("parsing", "pars"),
-        ("parse", "pars"),
-        ("string", "string"),
-        ("bus", "bus"),
-        ("ids", "ids"),
-        ("größen", "größen"),
-        ("utf8s", "utf8s"),
-    ],
-)
-def test_stem(word: str, expected: str) -> None:
+@cases("tokens/stems.txt")
+def test_stem(case: Case) -> None:
     """Forms of one word meet in one stem; short, non-English and mixed words stay."""
+    assert case.expected == stem(case.text)
 
-    assert expected == stem(word)
 
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        # A compound identifier gives itself and its parts, a simple one only its stem.
-        ("retryCount", ["retrycount", "retri", "count"]),
-        ("RetryCount", ["retrycount", "retri", "count"]),
-        ("retry_count", ["retry_count", "retri", "count"]),
-        ("RETRY_COUNT", ["retry_count", "retri", "count"]),
-        ("HTTPServer", ["httpserver", "http", "server"]),
-        ("HTTPServer_v2", ["httpserver_v2", "http", "server", "v", "2"]),
-        ("__init__", ["init"]),
-        ("_private", ["privat"]),
-        ("sha256", ["sha256", "sha", "256"]),
-        ("x", ["x"]),
-        ("___", []),
-        ("retry", ["retri"]),
-        # Numbers are tokens, and parts of an identifier where letters and digits meet.
-        ("4", ["4"]),
-        ("404 1_000", ["404", "1_000", "1", "000"]),
-        ("0x1f", ["0x1f", "0", "x", "1", "f"]),
-        ("٣٤", ["٣٤"]),
-        # Words of other alphabets are lower-cased, and parted at underscores.
-        ("Größe", ["größe"]),
-        ("größe_max", ["größe", "max", "größe_max"]),
-        ("naïve café", ["naïve", "café"]),
-        ("Привет_мир", ["привет", "мир", "привет_мир"]),
-        # Scripts written without spaces give overlapping pairs, and a word between them is a word of its own.
-        ("再試行", ["再試", "試行"]),
-        ("再", ["再"]),
-        ("支付，重试", ["支付", "重试"]),
-        ("retryCountを増やす", ["retrycount", "retri", "count", "を増", "増や", "やす"]),
-        ("walking日本", ["walk", "日本"]),
-        ("日本walking", ["日本", "walk"]),
-    ],
-)
-def test_tokens_of_a_text(text: str, expected: list[str]) -> None:
+@cases("tokens/texts.txt")
+def test_tokens_of_a_text(case: Case) -> None:
     """Words in lower case as stems, identifiers with their parts, numbers, and pairs where nothing parts words."""
-    assert expected == tokens(text)
+    assert case.expected == " ".join(tokens(case.text))
 
 
 def test_only_words_have_a_greatest_length() -> None:

@@ -14,6 +14,7 @@ from hybrid.search.ranking.corpus import Corpus
 from hybrid.search.ranking.names import fit_of_names, named_files, path_words, score_names, shares
 from hybrid.types import Chunk, Chunked, Definition
 from tests.support.builders import build_index, open_index, place_in, recipe
+from tests.support.cases import Case, cases
 from tests.support.examples import examples
 from tests.unit.search.ranking.projects import EMBEDDER, Texts, best_of_files, by_path, by_place, corpus_of, every_file
 
@@ -187,32 +188,15 @@ def test_agreement_in_any_project(
     assert all(0 <= value <= 1 for value in by_place(corpus, fit).values())
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("session manag", "session_manager.py session.py"),
-        ("session", "session.py"),
-        ("sessions manager", "session_manager.py session.py"),
-        ("config", "cfg.py"),
-        ("log", "logger.go"),
-        ("logger", "logger.go"),
-        ("init", "pkg/__init__.py"),
-        ("rout messag parser", "msgParser.ts"),
-        ("messag", ""),
-        ("ab", "ab.py"),
-        ("abc", ""),
-        ("rout router routing", ""),
-        ("", ""),
-    ],
-)
-def test_a_file_that_is_named(tmp_path: Path, words: str, expected: str) -> None:
+@cases("ranking/named_files.txt")
+def test_a_file_that_is_named(tmp_path: Path, case: Case) -> None:
     """Each word of its name is a word of the query, its kin or an abbreviation, each said once; folders do not count."""
     names = "session_manager.py session.py cfg.py logger.go pkg/__init__.py msgParser.ts __.py ab.py route_path.py"
     corpus = corpus_of(tmp_path, dict.fromkeys(names.split(), "text"))
-    found = by_path(corpus, named_files(corpus, words.split(), every_file(corpus)))
+    found = by_path(corpus, named_files(corpus, case.text.split(), every_file(corpus)))
 
     assert {0.0, 1.0} >= set(found.values())
-    assert set(expected.split()) == {path for path, value in found.items() if value}
+    assert case.expected == " ".join(path for path in names.split() if found.get(path))
 
 
 def test_words_of_paths(tmp_path: Path) -> None:
