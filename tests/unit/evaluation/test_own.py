@@ -13,6 +13,7 @@ from hybrid.evaluation.measures import FilePassage
 from hybrid.evaluation.own import Proposal, is_docstring, is_remark, n_words, propose, question_of, read_own, write_own
 from hybrid.evaluation.qrels import QrelsError
 from hybrid.upkeep.indexing import chunk_limits, file_source
+from tests.support.cases import Case, cases
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -48,25 +49,10 @@ def test_a_comment_becomes_its_first_sentence(comment: str, name: str, expected:
     assert expected == question_of(comment.split("\n"), name)
 
 
-@pytest.mark.parametrize(
-    "comment",
-    [
-        "# Three words only",
-        "# HeatOven warms ovens well",
-        "// Copyright 2020 the bakers of this town",
-        "// TODO warm the oven before the bread",
-        "# eslint-disable-next-line no-unused-vars for this line",
-        "// if (oven.heat) { return bread; }",
-        "# bread = oven.bake(dough, minutes)",
-        "//////////////////////////",
-        "",
-    ],
-    ids=["short", "short without its name", "copyright", "task", "lint", "code", "assignment", "line", "nothing"],
-)
-def test_what_asks_for_nothing_is_left_out(comment: str) -> None:
+@cases("evaluation/asks_nothing.txt")
+def test_what_asks_for_nothing_is_left_out(case: Case) -> None:
     """Too few words, notes to tools and lawyers, and code that was switched off."""
-
-    assert "" == question_of(comment.split("\n"), "HeatOven")
+    assert "" == question_of(case.text.split("\n"), "HeatOven")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,16 @@ from hybrid.types import Chunk, Chunked, Definition
 from tests.support.builders import build_index, open_index, place_in, recipe
 from tests.support.cases import Case, cases
 from tests.support.examples import examples
-from tests.unit.search.ranking.projects import EMBEDDER, Texts, best_of_files, by_path, by_place, corpus_of, every_file
+from tests.unit.search.ranking.projects import (
+    EMBEDDER,
+    Texts,
+    best_of_files,
+    by_path,
+    by_place,
+    corpus_of,
+    every_file,
+    numbers_in,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,29 +73,10 @@ def _defines(corpus: Corpus, text: str) -> dict[str, float]:
     return {path: value for path, value in found.items() if value}
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        pytest.param("HttpServer", {"server.py": 1.0, "same.py": 0.7}, id="exact"),
-        pytest.param("httpServer", {"server.py": 0.7, "same.py": 0.7}, id="other case"),
-        pytest.param("http_server", {"server.py": 0.7, "same.py": 0.7}, id="underscores"),
-        pytest.param("where is `httpserver` made", {"server.py": 0.7, "same.py": 1.0}, id="a word in backticks"),
-        pytest.param("serve_forever", {"serve.py": 0.8}, id="nested"),
-        pytest.param("serveForever", {"serve.py": 0.7 * 0.8}, id="nested, other spelling"),
-        pytest.param("MAX_LIMIT", {"limits.py": 0.3, "field.py": 0.7 * 0.3 * 0.8}, id="a value"),
-        pytest.param("Router::add", {"router.cpp": 1.0, "router.h": 0.3}, id="a qualified name"),
-        pytest.param("my_router.add()", {"router.cpp": 1.0, "router.h": 0.3}, id="its last part"),
-        pytest.param("add", {"router.cpp": 1.0, "router.h": 0.3}, id="one word"),
-        pytest.param("Httpserver", {"server.py": 0.7, "same.py": 0.7}, id="a capital at the start"),
-        pytest.param("why does Httpserver stop", {"server.py": 0.35, "same.py": 0.35}, id="a capital in a sentence"),
-        pytest.param("why does the http server stop", {}, id="words alone"),
-        pytest.param("nothing_of_this", {}, id="unknown"),
-    ],
-)
-def test_the_definition_of_a_named_symbol(corpus: Corpus, text: str, expected: dict[str, float]) -> None:
+@cases("ranking/definitions.txt")
+def test_the_definition_of_a_named_symbol(corpus: Corpus, case: Case) -> None:
     """Exact spelling 1, other case or underscores 0.7; values and prototypes × 0.3, nested × 0.8, a capital word × 0.5."""
-
-    assert {path: pytest.approx(value) for path, value in expected.items()} == _defines(corpus, text)
+    assert pytest.approx(numbers_in(case.expected)) == _defines(corpus, case.text)
 
 
 @pytest.mark.parametrize(
