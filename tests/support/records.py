@@ -17,6 +17,7 @@ from hybrid.types import HookEvent
 from hybrid.upkeep.indexing import reindex
 from hybrid.workspace import Workspace, open_workspace, session_key
 from tests.support.builders import PAYMENTS, git_project, new_shop, write_files
+from tests.support.cases import project
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,40 +27,8 @@ if TYPE_CHECKING:
     from hybrid.session.ledger import Ledger, SessionKey
     from tests.support.builders import Shop
 
-LESSONS = """# LESSONS.md - Project Level
 
-## Active Lessons
-
-### [L001] Git commit format
-- **Learned**: 2026-01-02 | **Category**: pattern | **Triggers**: commit, changelog
-> Use conventional commits: type(scope): description
-
-### [L002] Never edit an applied migration
-- **Learned**: 2026-01-03 | **Category**: gotcha
-> Write a new migration; the old one has run on every customer's database
-
-### [L003] Squash commits before review
-- **Learned**: 2026-01-04 | **Category**: preference | **Superseded**: deleted
-> Reviewers want one commit
-"""
-
-PATTERNS = """patterns:
-  - id: pat-000001-aaaaaaaa
-    name: Safe bash arithmetic
-    problem: ((x++)) returns exit code 1 when x is 0
-    solution: Use x=$((x + 1)) instead
-    category: bash
-    confidence: 0.9
-    created_at: '2026-02-01T10:00:00'
-anti_patterns:
-  - id: anti-000001-bbbbbbbb
-    name: Parsing ls output
-    symptom: file names with spaces split
-    fix: use a glob
-    category: bash
-    severity: medium
-    created_at: '2026-02-01T10:00:00'
-"""
+LESSONS, PATTERNS = project("projects/records.txt").values()
 
 DECISION, RETRACTED, HANDOFF = "dec-a1b2c3d4", "dec-0f1e2d3c", "session-20260214-100000-aaaaaaaa"
 

@@ -13,7 +13,7 @@ from hybrid.evaluation.measures import FilePassage
 from hybrid.evaluation.own import Proposal, is_docstring, is_remark, n_words, propose, question_of, read_own, write_own
 from hybrid.evaluation.qrels import QrelsError
 from hybrid.upkeep.indexing import chunk_limits, file_source
-from tests.support.cases import Case, cases
+from tests.support.cases import Case, cases, project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -77,25 +77,7 @@ def test_words_are_counted_in_every_script() -> None:
     assert (4, 3, 0) == (n_words("lower the anchor now"), n_words("生地を寝かせる。"), n_words("-- 3 ++"))
 
 
-ANCHOR = '''"""About anchors and their chains."""
-
-
-@logged
-def drop_anchor(depth):
-    """Lower the anchor to the sea floor.
-
-    The chain follows.
-    """
-    return depth
-
-
-class Capstan:
-    # Turns of the drum that are left.
-    turns = 3
-
-    def wind(self):
-        """Wind the chain around the drum."""
-'''
+ANCHOR = project("evaluation/anchor.txt")["anchor.py"]
 OVEN = """package bakery
 
 // HeatOven warms the oven for bread.

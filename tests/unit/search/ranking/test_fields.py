@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from hybrid.search.ranking.corpus import Corpus
 from hybrid.search.ranking.fields import FileWords, WordScores
+from tests.support.cases import project
 from tests.support.examples import examples
 from tests.unit.search.ranking.projects import Words, by_path, by_place, corpus_of, every_file, snapshot_of, words_of
 
@@ -130,35 +131,7 @@ def _agrees(corpus: Corpus, terms: Mapping[str, float], expected: Expected) -> F
     return files
 
 
-PROJECT = {
-    "src/router.py": '''"""Routes requests to handlers."""
-
-LIMIT = 3
-
-
-class Router:
-    """Finds the handler of a route."""
-
-    def add_route(self, path, handler):
-        # Routes are kept in order of their paths.
-        self.routes.append((path, handler))
-
-    def find(self, path):
-        return next(handler for known, handler in self.routes if known == path)
-''',
-    "src/handlers/session.py": '''def open_session(request):
-    """Open the session of a request."""
-    session_limit = 5
-    return request.session
-
-
-def close_sessions(requests):
-    for request in requests:
-        request.session.close()
-''',
-    "tests/test_router.py": "def test_routing():\n    assert Router().find('/') is None\n",
-    "docs/routes.md": "# Routes\n\nA route leads a request to a handler.\n\n## Limits\n\nAt most three routes.\n",
-}
+PROJECT = project("projects/router.txt")
 QUERIES = {
     "one word": {"rout": 1.0},
     "a word nobody wrote": {"submarin": 1.0},

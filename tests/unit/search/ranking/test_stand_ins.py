@@ -8,6 +8,8 @@ import pytest
 
 from hybrid.index.backend import Filter
 from hybrid.search.ranking.corpus import marks_of
+from tests.support.cases import CASES as FOLDER_OF_CASES
+from tests.support.cases import project
 from tests.unit.search.ranking.projects import paths, rank, snapshot_of, weights
 
 if TYPE_CHECKING:
@@ -59,129 +61,9 @@ OLDER = [
     ("internal/compat/billing.py", "internal/billing/billing.py", "compat package"),
 ]
 """Path of a file, path of its successor, and words of a query that speak of the older one."""
-TREES: dict[str, dict[str, str]] = {
-    "barrel": {
-        "src/index.ts": """// The public API of the store: create a store, select a slice of its state.
-export { createStore } from "./store";
-export { selectSlice } from "./select";
-""",
-        "src/store.ts": """export function createStore(initial) {
-  let state = initial;
-  return { get: () => state };
-}
-""",
-        "src/select.ts": """export function selectSlice(state, key) {
-  return state[key];
-}
-""",
-    },
-    "init": {
-        "acme/__init__.py": '''"""acme: load users from a store, parse dates, render pages."""
-
-from acme.pages import parse_date
-from acme.store import Store
-
-__all__ = ["Store", "parse_date"]
-''',
-        "acme/store.py": """class Store:
-    def __init__(self, path):
-        self.cache = {}
-
-    def load_user(self, key):
-        return self.cache.get(key)
-""",
-        **REST,
-    },
-    "stub": {
-        "acme/store.pyi": """class Store:
-    path: str
-    def load_user(self, key: str) -> str: ...
-""",
-        "acme/store.py": """import json
-
-
-class Store:
-    def load_user(self, key):
-        with open(self.path) as file:
-            for line in file:
-                row = json.loads(line)
-                self.cache[row["id"]] = row
-        return self.cache.get(key)
-""",
-        **REST,
-    },
-    "stub alone": {"acme/store.pyi": "class Store:\n    def load_user(self, key: str) -> str: ...\n", **REST},
-    "declared": {
-        "src/parser.d.ts": """export interface ParserOptions {
-  strict?: boolean;
-}
-export declare class QueryParser {
-  /** Parse a query and return its tree. */
-  parseQuery(text: string): object;
-}
-""",
-        "src/parser.js": """import { Lexer } from "./lexer.js";
-
-export class QueryParser {
-  constructor(grammar, options = {}) {
-    this.grammar = grammar;
-    this.strict = options.strict ?? true;
-  }
-
-  parseQuery(text) {
-    const stack = [];
-    for (const token of new Lexer(text, this.grammar)) {
-      this.grammar.reduce(stack, token, this.strict);
-    }
-    return stack.pop();
-  }
-}
-""",
-        "src/format.js": "export function formatPrice(amount, currency) {\n  return `${amount} ${currency}`;\n}\n",
-    },
-    "rust": {
-        "src/lib.rs": """//! Frames: encode and decode frames of the wire.
-
-mod buffer;
-
-pub use crate::codec::encode_frame;
-pub use buffer::RingBuffer;
-""",
-        "src/codec.rs": """use crate::buffer::RingBuffer;
-
-pub fn encode_frame(max: usize, payload: &[u8], out: &mut RingBuffer) -> Result<(), usize> {
-    if payload.len() > max {
-        return Err(payload.len());
-    }
-    out.push(payload);
-    Ok(())
-}
-""",
-        "src/buffer.rs": """pub struct RingBuffer {
-    data: Vec<u8>,
-}
-
-impl RingBuffer {
-    pub fn push(&mut self, bytes: &[u8]) {
-        self.data.extend_from_slice(bytes);
-    }
-}
-""",
-    },
-    "header": {
-        "src/table.h": """/* Hash tables: add a key to a table, find a key in a table. */
-void *table_find(struct table *t, const char *key);
-""",
-        "src/table.c": """#include "table.h"
-
-void *table_find(struct table *t, const char *key) {
-    struct entry *e = t->slots[hash(key) % t->n];
-    while (e && strcmp(e->key, key)) e = e->next;
-    return e ? e->value : 0;
-}
-""",
-    },
-    "legacy alone": {"shop/legacy/billing.py": OLD, "shop/orders.py": "class Order:\n    lines = ()\n", **REST},
+TREES = {
+    path.stem: project(f"projects/stand_ins/{path.name}")
+    for path in sorted((FOLDER_OF_CASES / "projects/stand_ins").iterdir())
 }
 CASES: list[tuple[str, str, str, str]] = [
     ("barrel", "where is createStore", "src/store.ts", ""),
