@@ -245,6 +245,14 @@ class TestParts:
         assert ["a.py", "b/b.py", "b/c/c.py", "b/c/new/d.py"] == part.paths
         assert ["b/c/new"] == part.folders
 
+    def test_a_lister_can_be_asked_again(self, tmp_path, repository):
+        """A repository that was listed before is no copy of itself."""
+        repository(tmp_path, {"a.py": "x"})
+        repository(tmp_path / "b", {"b.py": "x", "c.py": "x"})
+        lister = Lister(str(tmp_path), ListingOptions(use_git=False))
+
+        assert [["b/b.py"], ["b/c.py"]] == [lister.run_within([path]).paths for path in ("b/b.py", "b/c.py")]
+
     def test_a_folder_above_a_repository_brings_it(self, tmp_path, repository):
         """When a folder appears, the repositories in it do, too, with their folders to watch."""
         repository(tmp_path, {"a.py": "x"})

@@ -97,6 +97,14 @@ def test_what_comes_first(tmp_path: Path, tree: str, query: str, first: str, bef
     assert (before or first) == paths(snapshot, rank(snapshot, query, weights(tmp_path, stand_in=0.0)))[0]
 
 
+def test_a_file_that_passes_names_on_yields_with_a_large_setting(tmp_path: Path) -> None:
+    """As any file whose successor is far behind; what it yields to lies in its folder or below."""
+    snapshot = snapshot_of(tmp_path, TREES["rust"])
+    ranked = rank(snapshot, "encode and decode frames of the wire", weights(tmp_path, stand_in=10.0))
+
+    assert "src/lib.rs" != paths(snapshot, ranked)[0]
+
+
 def test_two_files_change_places(tmp_path: Path) -> None:
     """The explanation shows what one loses and the other gains; every other file keeps its evidence."""
     old, new, _ = OLDER[0]
