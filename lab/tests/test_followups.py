@@ -23,17 +23,12 @@ from hybrid_lab.followups import (
 )
 from hybrid_lab.memory.replay import Recording
 from hybrid_lab.sessions import SeenTree, session_events
+from lab.tests.conftest import BOATS
 from lab.tests.memory.recordings import event, read
-from tests.support.builders import write_files
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-FILES = {
-    "src/anchor.py": 'def drop_anchor(depth):\n    """Lower the anchor to the sea bed."""\n    return depth * 3\n',
-    "src/sails.py": 'def hoist_sails(wind):\n    """Hoist the sails into the wind."""\n    return wind > 2\n',
-    "crew/galley.py": 'def boil_potatoes(count):\n    """Cook the anchor potatoes."""\n    return count * 20\n',
-}
 ALL_PASS = ("hooks.gate_threshold=0.0", "hooks.threshold=0.0", "search.min_cosine=-1.0")
 CLOSED = Configuration("closed", ("hooks.gate_threshold=0.99",))
 FOLLOWING = "and the sails, is the wind lowered for them too?"
@@ -47,13 +42,6 @@ def load(*assignments: str) -> Any:
 def pair(prompt: str, *files: str, depends: bool = True) -> Pair:
     """A follow-up to a prompt that gets nothing, after which the agent reads of the anchor."""
     return Pair(prompt, "boats", "ok, thanks, go on", ("src/anchor.py",), prompt, files, depends)
-
-
-@pytest.fixture
-def boats(tmp_path: Path) -> Path:
-    """A folder that holds one small repository."""
-    write_files(tmp_path / "repos" / "boats", FILES)
-    return tmp_path / "repos"
 
 
 def test_a_follow_up_is_asked_in_the_session_of_its_first_prompt(boats: Path, tmp_path: Path) -> None:
@@ -115,7 +103,7 @@ def test_a_prompt_is_asked_in_the_middle_of_a_recorded_session(boats: Path, tmp_
     found = evaluate_cuts(cuts, [SESSION], trees, tmp_path / "home", silent, against=[CLOSED])
 
     assert ["before", "behind"] == [one.id for one in found[IN_FORCE.label]]
-    assert FILES == {path: (boats / "boats" / path).read_text() for path in FILES}
+    assert BOATS == {path: (boats / "boats" / path).read_text() for path in BOATS}
 
 
 def test_the_tree_is_as_the_session_saw_it(boats: Path) -> None:
@@ -130,7 +118,7 @@ def test_the_tree_is_as_the_session_saw_it(boats: Path) -> None:
 
     assert "def weigh_anchor():\n    return 1\n" == seen
     assert "def weigh_anchor():\n    return 2\n" == edited
-    assert FILES["src/anchor.py"] == (root / "src/anchor.py").read_text()
+    assert BOATS["src/anchor.py"] == (root / "src/anchor.py").read_text()
 
 
 def test_the_command_reads_both_forms(boats: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,16 +13,10 @@ from hybrid.evaluation.qrels import QrelsError
 from hybrid.evaluation.trees import settings_in_force
 from hybrid_lab.injection import IN_FORCE, PLAIN, RULES, evaluate_injections
 from hybrid_lab.judged_prompts import JudgedPlace, JudgedPrompt, read_prompts
-from tests.support.builders import write_files
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-FILES = {
-    "src/anchor.py": 'def drop_anchor(depth):\n    """Lower the anchor to the sea bed."""\n    return depth * 3\n',
-    "src/sails.py": 'def hoist_sails(wind):\n    """Hoist the sails into the wind."""\n    return wind > 2\n',
-    "src/galley.py": 'def boil_potatoes(count):\n    """Cook potatoes for the crew."""\n    return count * 20\n',
-}
 OPEN = "hooks.gate_threshold=0.0"
 
 
@@ -35,13 +29,6 @@ def prompt(text: str, *files: str, **changes: Any) -> JudgedPrompt:
 def load(*assignments: str) -> Any:
     """Settings with the gate open."""
     return lambda more: settings_in_force([OPEN, *assignments, *more], environ={})
-
-
-@pytest.fixture
-def boats(tmp_path: Path) -> Path:
-    """A folder that holds one small repository."""
-    write_files(tmp_path / "repos" / "boats", FILES)
-    return tmp_path / "repos"
 
 
 def test_the_right_file_counts(boats: Path, tmp_path: Path) -> None:
@@ -128,7 +115,6 @@ def test_the_command_prints_a_table_and_json(
     boats: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`hybrid eval injection` tells the share of prompts that got the right file, for a person and a program."""
-    monkeypatch.setenv("HYBRID_HOME", str(tmp_path / "own"))
     line = {"id": "a", "prompt": "where do we hoist the sails into the wind?", "repo": "boats", "expect": "inject"}
     (tmp_path / "p.jsonl").write_text(json.dumps(line | {"kind": "task", "gold": ["src/sails.py"]}))
     args = ["eval", "injection", str(tmp_path / "p.jsonl"), "--repos", str(boats), "--set", OPEN]

@@ -11,17 +11,13 @@ from hybrid.cli.main import run
 from hybrid.evaluation.trees import settings_in_force
 from hybrid_lab.judged_prompts import read_prompts
 from hybrid_lab.languages import evaluate_languages
-from tests.support.builders import CHECKOUT, write_files
+from tests.support.builders import CHECKOUT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 FOLDER = CHECKOUT / "lab" / "data" / "languages"
 LANGUAGES = ("chinese", "english", "french", "german", "japanese", "spanish")
-FILES = {
-    "src/anchor.py": 'def drop_anchor(depth):\n    """Lower the anchor to the sea bed."""\n    return depth * 3\n',
-    "src/sails.py": 'def hoist_sails(wind):\n    """Hoist the sails into the wind."""\n    return wind > 2\n',
-}
 
 
 def test_every_language_asks_the_same() -> None:
@@ -33,13 +29,6 @@ def test_every_language_asks_the_same() -> None:
     assert all(one == asked[0] for one in asked)
     assert (40, 12) == (sum(bool(files) for _, _, files, _ in asked[0]), sum(repo is None for _, repo, *_ in asked[0]))
     assert 6 * 52 == len({prompt.text for prompts in of_language.values() for prompt in prompts})
-
-
-@pytest.fixture
-def boats(tmp_path: Path) -> Path:
-    """A folder that holds one small repository."""
-    write_files(tmp_path / "repos" / "boats", FILES)
-    return tmp_path / "repos"
 
 
 @pytest.fixture

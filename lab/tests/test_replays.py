@@ -11,33 +11,22 @@ from hybrid.cli.main import run
 from hybrid.evaluation.trees import settings_in_force
 from hybrid_lab.memory.replay import Recording
 from hybrid_lab.replays import evaluate_replays
+from lab.tests.conftest import BOATS
 from lab.tests.memory.recordings import event, read
-from tests.support.builders import write_files
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-FILES = {
-    "src/anchor.py": 'def drop_anchor(depth):\n    """Lower the anchor to the sea bed."""\n    return depth * 3\n',
-    "src/sails.py": 'def hoist_sails(wind):\n    """Hoist the sails into the wind."""\n    return wind > 2\n',
-}
 OPEN = "hooks.gate_threshold=0.0"
 SESSION = Recording(
     "boats-1.jsonl",
     "boats",
     (
         event("UserPromptSubmit", session="b1", prompt="how do we lower the anchor to the sea bed? see sails.py"),
-        read("b1", "t1", "src/sails.py", FILES["src/sails.py"]),
-        read("b1", "t2", "src/anchor.py", FILES["src/anchor.py"]),
+        read("b1", "t1", "src/sails.py", BOATS["src/sails.py"]),
+        read("b1", "t2", "src/anchor.py", BOATS["src/anchor.py"]),
     ),
 )
-
-
-@pytest.fixture
-def boats(tmp_path: Path) -> Path:
-    """A folder that holds one small repository."""
-    write_files(tmp_path / "repos" / "boats", FILES)
-    return tmp_path / "repos"
 
 
 def load(more: Any) -> Any:

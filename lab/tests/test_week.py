@@ -102,14 +102,11 @@ def test_errors_of_the_log_are_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_small_week_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_small_week_loses_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever a hook acknowledged is there, once, although hooks and the service were killed.
 
     The deadline is far away: on a slow machine it would end hooks that are only waiting for the processor.
     """
-    monkeypatch.setenv("HYBRID_HOME", str(tmp_path / "user"))
     settings = ["--set", "model.name=hashing-64", "--set", "hooks.deadline_ms=60000"]
     plan = ["--events", "200", "--sessions", "8", "--projects", "3", "--kills", "2"]
 

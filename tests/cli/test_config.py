@@ -65,6 +65,15 @@ def test_wrong_keys_and_values_are_refused(shop: Shop) -> None:
     expected = {
         ("get", "hooks.bugdet"): "unknown setting hooks.bugdet; `hybrid config` lists all",
         ("set", "hooks.bugdet", "1"): "unknown setting hooks.bugdet; `hybrid config` lists all",
+        (
+            "get",
+            "hooks.on_need",
+        ): "hooks.on_need was removed: an agent that did not ask is given nothing; leave the setting out",
+        (
+            "set",
+            "gate.chat",
+            "1",
+        ): "gate.chat was removed: the value that served best is built in; leave the setting out",
         ("set", "hooks.budget", "many"): "hooks.budget = 'many': must be a whole number",
         ("set", "hooks.threshold", "1.5"): "hooks.threshold = 1.5: must lie in 0 to 1",
         ("set", "hooks.gate_threshold", "x"): "hooks.gate_threshold = 'x': must be a number or \"auto\"",
@@ -315,16 +324,6 @@ def test_a_broken_list_is_an_error(new_project: Shop, text: str) -> None:
     assert b"write a,b or" in done.stderr or b"must be a list of texts" in done.stderr
     assert not (new_project.home / "config.toml").exists()
     assert problems[0].startswith("HYBRID_INDEX_EXCLUDE: index.exclude")
-
-
-def test_a_list_that_an_earlier_version_broke_is_read_as_it_was_meant(new_project: Shop) -> None:
-    """The two broken texts that `config set` stored are put together again."""
-    new_project.home.mkdir(parents=True)
-    (new_project.home / "config.toml").write_text("""[index]\nexclude = ['["a/"', '"b/"]']\n""")
-
-    found = new_project.json("config", "get", "index.exclude")["settings"]["index.exclude"]["value"]
-
-    assert ["a/", "b/"] == found[-2:]
 
 
 def test_a_list_of_patterns_adds_to_the_default(new_project: Shop) -> None:

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def _subcommands() -> list[tuple[str, ...]]:
-    nested = {"hook": ("inject-context", "hot-topics", "status"), "eval": ("retrieval", "gate", "chunks", "speed")}
+    nested = {
+        "hook": ("inject-context", "hot-topics", "status"),
+        "eval": ("retrieval", "init", "run", "gate", "chunks", "speed"),
+    }
     return [(name, *rest) for name in COMMANDS for rest in [(), *((part,) for part in nested.get(name, ()))]]
 
 

@@ -30,6 +30,7 @@ from hybrid.index.snapshot import Snapshot, open_snapshot
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.project.registry import path_key
 from hybrid.types import ChunkLimits, Definition, Document, FileStamp, Found, Hit, Skipped
+from tests.support.cases import project
 from tests.support.forked import CAN_FORK, forked_command
 
 if TYPE_CHECKING:
@@ -168,71 +169,7 @@ def command_environment(home: Path) -> dict[str, str]:
     return settings | {"HYBRID_HOME": str(home), "PYTHONPATH": str(CHECKOUT), "PYTHONWARNINGS": "default"}
 
 
-PAYMENTS = {
-    "src/payments/client.py": '''"""Talks to the payment provider."""
-
-
-class PaymentClient:
-    """Sends charges and retries them."""
-
-    def __init__(self, session, attempts=5):
-        self.session = session
-        self.attempts = attempts
-
-    def charge(self, amount_cents, currency):
-        """Charge a card and give back the provider's receipt."""
-        return self.retry({"amount": amount_cents, "currency": currency})
-
-    def retry(self, request):
-        """Send a payment request again after a timeout, at most `attempts` times."""
-        for attempt in range(self.attempts):
-            try:
-                return self.session.post("/charges", request)
-            except TimeoutError:
-                wait_before_retry(attempt)
-        raise PaymentFailed(request)
-
-
-class PaymentFailed(Exception):
-    """The provider did not take the payment."""
-
-
-def wait_before_retry(attempt):
-    """Wait twice as long after each failed attempt."""
-    import time
-
-    time.sleep(0.1 * 2**attempt)
-''',
-    "src/users/store.py": '''"""Keeps users in a database."""
-
-
-class UserStore:
-    """Finds and saves users by their e-mail address."""
-
-    def __init__(self, connection):
-        self.connection = connection
-
-    def find_by_email(self, email):
-        """The user with an e-mail address, or None."""
-        return self.connection.execute("select * from users where email = ?", [email]).fetchone()
-
-    def save(self, user):
-        """Insert a user, or update the one with the same address."""
-        self.connection.execute("insert or replace into users values (?, ?)", [user.email, user.name])
-''',
-    "docs/deploy.md": """# Deployment
-
-## Rolling back a release
-
-To roll back, point the load balancer at the previous image and run the down migrations.
-
-## Rotating the database password
-
-Create the new password in the vault, restart the workers one by one, then revoke the old one.
-""",
-    "README.md": "# Shop\n\nA small shop that takes payments and keeps users.\n",
-}
-"""A small project with code and documents."""
+PAYMENTS = project("projects/payments.txt")
 
 
 def git_project(root: Path, files: Mapping[str, str] = PAYMENTS) -> Path:

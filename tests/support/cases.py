@@ -46,6 +46,11 @@ def cases(file: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in read(file)])
 
 
+def project(file: str) -> dict[str, str]:
+    """Return the files of a small project, or texts by name: the blocks of a file, each with a line end."""
+    return {case.name: f"{case.text}\n" for case in read(file)}
+
+
 def _case(name: str, given: str, expected: str | None = None) -> Case:
     return Case(name, _text(given), None if expected is None else _text(expected))
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import Extracted
 from tests.support.browsing import Browser
 from tests.support.builders import PAYMENTS, command_environment
@@ -163,7 +164,7 @@ def full_shop(folder: Path) -> Shop:
     found = shop_with_records(folder, files=files)
     fill_memory(found)
     owner = shop_owner(found)
-    store = fill_memory_store(found)
+    store = MemoryStore(found.home / "memory.db")
     store.add_observation(owner, Extracted("change", f"Hostile {SCRIPT}", narrative=HOSTILE), FIRST_MS + 5_000_000)
     store.close()
     found.out("lessons", "add", f"Hostile {SCRIPT}", f"Never print {SCRIPT} or {CONTROL}", "--quiet")
@@ -183,10 +184,3 @@ def full_shop(folder: Path) -> Shop:
         ],
     )
     return found
-
-
-def fill_memory_store(shop: Shop) -> Any:
-    """The store of the memory of a home."""
-    from hybrid.records.memory.store import MemoryStore
-
-    return MemoryStore(shop.home / "memory.db")

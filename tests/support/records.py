@@ -17,49 +17,18 @@ from hybrid.types import HookEvent
 from hybrid.upkeep.indexing import reindex
 from hybrid.workspace import Workspace, open_workspace, session_key
 from tests.support.builders import PAYMENTS, git_project, new_shop, write_files
+from tests.support.cases import project
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from hybrid.answer.events import Reply
-    from hybrid.session.ledger import Ledger
+    from hybrid.session.ledger import Ledger, SessionKey
     from tests.support.builders import Shop
 
-LESSONS = """# LESSONS.md - Project Level
 
-## Active Lessons
-
-### [L001] Git commit format
-- **Learned**: 2026-01-02 | **Category**: pattern | **Triggers**: commit, changelog
-> Use conventional commits: type(scope): description
-
-### [L002] Never edit an applied migration
-- **Learned**: 2026-01-03 | **Category**: gotcha
-> Write a new migration; the old one has run on every customer's database
-
-### [L003] Squash commits before review
-- **Learned**: 2026-01-04 | **Category**: preference | **Superseded**: deleted
-> Reviewers want one commit
-"""
-
-PATTERNS = """patterns:
-  - id: pat-000001-aaaaaaaa
-    name: Safe bash arithmetic
-    problem: ((x++)) returns exit code 1 when x is 0
-    solution: Use x=$((x + 1)) instead
-    category: bash
-    confidence: 0.9
-    created_at: '2026-02-01T10:00:00'
-anti_patterns:
-  - id: anti-000001-bbbbbbbb
-    name: Parsing ls output
-    symptom: file names with spaces split
-    fix: use a glob
-    category: bash
-    severity: medium
-    created_at: '2026-02-01T10:00:00'
-"""
+LESSONS, PATTERNS = project("projects/records.txt").values()
 
 DECISION, RETRACTED, HANDOFF = "dec-a1b2c3d4", "dec-0f1e2d3c", "session-20260214-100000-aaaaaaaa"
 
@@ -151,10 +120,21 @@ class Talk:
         environ = {"HYBRID_HOME": str(self.home)}
         return open_workspace(self.root, environ=environ, flags=values, user_home=self.home.parent / "user")
 
-    def reply(self, event: str, *, flags: Mapping[str, object] | None = None, **fields: Any) -> Reply:
-        """What an event gets, not recorded yet."""
+    def event(self, event: str, **fields: Any) -> HookEvent:
+        """An event of this session."""
         who = HookEvent(self.client, event, self.session_id, self.agent_id, str(self.root), "", name=event)
-        return answer(Turn(self.workspace(**(flags or {})), structs.replace(who, **fields), self.kinds, {}))
+        return structs.replace(who, **fields)
+
+    def reply(
+        self,
+        event: str,
+        *,
+        environ: Mapping[str, str] | None = None,
+        flags: Mapping[str, object] | None = None,
+        **fields: Any,
+    ) -> Reply:
+        """What an event gets, not recorded yet."""
+        return answer(Turn(self.workspace(**(flags or {})), self.event(event, **fields), self.kinds, environ or {}))
 
     def tell(self, event: str, **options: Any) -> Reply:
         """What an event gets, recorded as the hook does it."""
@@ -174,11 +154,10 @@ class Talk:
         """The end of a turn, with the agent's last message."""
         return self.tell("Stop", message=message, **options)
 
-    def ledger(self) -> Ledger:
-        """What the session has."""
+    def ledger(self, key: SessionKey | None = None) -> Ledger:
+        """What the session, or another one, has."""
         workspace = self.workspace()
-        key = session_key(workspace, HookEvent(self.client, "Stop", self.session_id, self.agent_id, str(self.root), ""))
-        return workspace.ledgers.read(key)
+        return workspace.ledgers.read(key or session_key(workspace, self.event("Stop")), is_remembering=True)
 
     def log(self) -> list[dict[str, Any]]:
         """The event log, newest first."""

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import pytest
 import tomli
@@ -15,6 +16,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.base.resources import shipped
 from hybrid.cli.config import write_setting
 from hybrid.config import ADDING, CONSTANTS, KEYS, Loaded, check, load, parse_text, unknown_variables, value_of
+from tests.support.cases import Case, cases
 
 
 def _load(
@@ -95,9 +97,13 @@ LAYERS = ["default", "user", "project", "environment", "flag"]
 @pytest.mark.parametrize("highest", range(5), ids=LAYERS)
 def test_later_layers_win(tmp_path: Path, highest: int) -> None:
     """User, project, environment and flag follow one another, and the origin names the layer that decided."""
-    layers = _layers(highest)
-
-    loaded = _load(tmp_path, **layers)
+    layers: dict[str, Any] = {
+        "user": "[hooks]\nbudget = 11\n",
+        "project": "[hooks]\nbudget = 12\n",
+        "environ": {"HYBRID_HOOKS_BUDGET": "13"},
+        "hooks_budget": 14,
+    }
+    loaded = _load(tmp_path, **{name: layers[name] for name in list(layers)[:highest]})
 
     origins = [
         "default",
@@ -110,20 +116,6 @@ def test_later_layers_win(tmp_path: Path, highest: int) -> None:
     assert origins[highest] == loaded.origins["hooks.budget"]
 
 
-def _layers(highest: int) -> dict[str, object]:
-    layers: list[dict[str, object]] = [
-        {},
-        {"user": "[hooks]\nbudget = 11\n"},
-        {"project": "[hooks]\nbudget = 12\n"},
-        {"environ": {"HYBRID_HOOKS_BUDGET": "13"}},
-        {"hooks_budget": 14},
-    ]
-    merged: dict[str, object] = {}
-    for layer in layers[: highest + 1]:
-        merged |= layer
-    return merged
-
-
 def test_a_flag_that_was_not_given_changes_nothing(tmp_path: Path) -> None:
     """A flag of None leaves the layer below in force."""
     loaded = _load(tmp_path, user="[hooks]\nbudget = 11\n", hooks_budget=None)
@@ -131,43 +123,22 @@ def test_a_flag_that_was_not_given_changes_nothing(tmp_path: Path) -> None:
     assert (11, str(tmp_path / "config.toml")) == (loaded.config.hooks.budget, loaded.origins["hooks.budget"])
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[hooks]\nbudjet = 3", "unknown setting hooks.budjet"),
-        ("[hooks]\non_need = true", "hooks.on_need was removed: "),
-        ("[hocks]\nbudget = 3", "unknown setting hocks.budget"),
-        ("budget = 3", "unknown setting budget"),
-        ("[hooks.deep]\nbudget = 3", "unknown setting hooks.deep"),
-        ("[[hooks]]\nbudget = 3", "unknown setting hooks"),
-        ("[hooks]\nbudget = '3'", "must be a whole number"),
-        ("[hooks]\nbudget = true", "must be a whole number"),
-        ("[hooks]\nbudget = 3.0", "must be a whole number"),
-        ("[hooks]\nbudget = -1", "must lie in 0 to 10000"),
-        ("[hooks]\nbudget_chars = 9001", "must lie in 0 to 9000"),
-        ("[hooks]\nthreshold = true", "must be a number"),
-        ("[hooks]\nthreshold = '0.5'", "must be a number"),
-        ("[hooks]\nthreshold = 1.5", "must lie in 0 to 1"),
-        ("[hooks]\nthreshold = nan", "must lie in 0 to 1"),
-        ("[hooks]\nthreshold = inf", "must lie in 0 to 1"),
-        (f"[hooks]\nthreshold = {'9' * 400}", "must lie in 0 to 1"),
-        ("[hooks]\ngate_threshold = 'sometimes'", 'must be a number or "auto"'),
-        ("[hooks]\ngate_threshold = 1.1", "must lie in -1 to 1"),
-        ("[hooks]\ncontent_mode = 'all'", "must be one of adaptive, full, preview, none"),
-        ("[hooks]\ncontent_mode = ['full']", "must be one of adaptive, full, preview, none"),
-        ("[hooks]\ndedup_enabled = 1", "must be true or false"),
-        ("[hooks]\nskip_prefixes = 'a'", "must be a list of texts"),
-        ("[hooks]\nskip_prefixes = [1]", "must be a list of texts"),
-        ("[model]\nname = ''", "must be text that is not empty"),
-        ("[model]\nname = 3", "must be text that is not empty"),
-        ("[hooks\nbudget = 3", "cannot be read"),
-        (f"[hooks]\nbudget = {'9' * 5000}", "cannot be read"),
-        (f"[hooks]\nbudget = {'[' * 5000}", "cannot be read"),
-    ],
-    ids=lambda value: ascii(str(value)[:40]),
-)
-def test_a_mistake_is_named_and_the_default_stays(tmp_path: Path, text: str, message: str) -> None:
+@cases("settings/mistakes.txt")
+def test_a_mistake_is_named_and_the_default_stays(tmp_path: Path, case: Case) -> None:
     """A wrong key, type, value or file is one problem with its file in it, and changes no setting."""
+    _assert_a_mistake(tmp_path, case.text, case.expected or "")
+
+
+@pytest.mark.parametrize(
+    ("digit", "n", "message"),
+    [("9", 400, "must lie in 0 to 1"), ("9", 5000, "cannot be read"), ("[", 5000, "cannot be read")],
+)
+def test_a_value_without_end_is_a_mistake(tmp_path: Path, digit: str, n: int, message: str) -> None:
+    """Numbers beyond what can be read, and brackets beyond what can be nested."""
+    _assert_a_mistake(tmp_path, f"[hooks]\nthreshold = {digit * n}", message)
+
+
+def _assert_a_mistake(tmp_path: Path, text: str, message: str) -> None:
     loaded = _load(tmp_path, user=text)
 
     assert 1 == len(loaded.problems)
@@ -251,27 +222,11 @@ def test_a_folder_in_place_of_the_file_is_a_problem(tmp_path: Path) -> None:
     assert 1 == len(load(home=tmp_path, environ={}).problems)
 
 
-@pytest.mark.parametrize(
-    ("text", "key"),
-    [
-        ("[terminal]\nlinks = 'https://elsewhere.example/{path}'", "terminal.links"),
-        ("[model]\nname = '/etc/model'", "model.name"),
-        ("[model]\nreader = '/etc/model'", "model.reader"),
-        ("[model]\nname = './model'", "model.name"),
-        ("[model]\nname = 'someone/model'", "model.name"),
-        ("[log]\nmax_bytes = 20000", "log.max_bytes"),
-        ("[log]\nkeep = 0", "log.keep"),
-        ("[index]\nquota_mb = 1", "index.quota_mb"),
-        ("[index]\nuri = 'https://stranger.example.com'", "index.uri"),
-        ("[index]\nstore_text = true", "index.store_text"),
-        ("[hooks]\ndeadline_ms = 60000", "hooks.deadline_ms"),
-        ("[privacy]\nredact = false", "privacy.redact"),
-        ("[search]\nlexical_engine = 'rank_bm25'", "search.lexical_engine"),
-    ],
-)
-def test_a_project_may_not_choose(tmp_path: Path, text: str, key: str) -> None:
+@cases("settings/own_only.txt")
+def test_a_project_may_not_choose(tmp_path: Path, case: Case) -> None:
     """A project's own file neither names models and logs nor lowers privacy; the attempt is reported."""
-    loaded = _load(tmp_path, project=text)
+    key = case.expected or ""
+    loaded = _load(tmp_path, project=case.text)
 
     assert "default" == loaded.origins[key]
     assert () == loaded.own_problems
@@ -319,71 +274,61 @@ def test_the_file_of_the_user_may_be_a_link(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("user", "project", "expected"),
+    ("key", "user", "project", "expected"),
     [
-        ("text", "hash", "hash"),
-        ("text", "none", "none"),
-        ("hash", "text", "hash"),
-        ("none", "hash", "none"),
-        ("hash", "hash", "hash"),
+        ("privacy.log_prompts", "text", "hash", "hash"),
+        ("privacy.log_prompts", "text", "none", "none"),
+        ("privacy.log_prompts", "hash", "text", "hash"),
+        ("privacy.log_prompts", "none", "hash", "none"),
+        ("privacy.log_prompts", "hash", "hash", "hash"),
+        ("privacy.redact", False, True, True),
+        ("search.depth", 300, 200, 200),
+        ("model.name", "hashing", "static-v1", "static-v1"),
+        ("model.name", "static-v1", "hashing", "hashing"),
     ],
 )
-def test_a_project_may_raise_privacy_only(tmp_path: Path, user: str, project: str, expected: str) -> None:
-    """What the log keeps of prompts may become less through a project's file, never more."""
-    loaded = _load(tmp_path, user=f"[privacy]\nlog_prompts = '{user}'", project=f"[privacy]\nlog_prompts = '{project}'")
+def test_what_a_project_may_choose(tmp_path: Path, key: str, user: object, project: object, expected: object) -> None:
+    """A project's file may raise privacy, never lower it, search less deep than its user, and name a shipped model."""
+    section, name = key.split(".")
+    loaded = _load(
+        tmp_path,
+        **{who: f"[{section}]\n{name} = {json.dumps(value)}" for who, value in (("user", user), ("project", project))},
+    )
 
-    assert expected == loaded.config.privacy.log_prompts
-
-
-def test_a_project_may_redact_what_its_user_does_not(tmp_path: Path) -> None:
-    """A project's file may switch redaction on."""
-    loaded = _load(tmp_path, user="[privacy]\nredact = false", project="[privacy]\nredact = true")
-
-    assert loaded.config.privacy.redact is True
+    assert expected == value_of(loaded.config, key)
+    assert (expected != project) == bool(loaded.problems)
 
 
-@pytest.mark.parametrize("name", ["static-v1", "hashing"])
-def test_a_project_may_name_a_shipped_model(tmp_path: Path, name: str) -> None:
-    """A model that ships with hybrid may be a project's choice."""
+@cases("settings/environment.txt")
+def test_environment_variables(tmp_path: Path, case: Case) -> None:
+    """Every setting can be given as HYBRID_SECTION_KEY, as plain text."""
+    variable, _, text = case.text.partition("=")
+    key, _, expected = (case.expected or "").partition(" ")
+    loaded = load(home=tmp_path, environ={variable: text})
+    value = value_of(loaded.config, key)
 
-    assert name == _load(tmp_path, project=f"[model]\nname = '{name}'").config.model.name
+    assert expected == json.dumps(value)
+    assert (variable, ()) == (loaded.origins[key], loaded.problems)
+
+
+BUDGET = ("HYBRID_HOOKS_BUDGET", "hooks.budget", 150)
+HALF_LIFE = ("HYBRID_RECENCY_HALFLIFE_DAYS", "memory.half_life_days", 2.0)
 
 
 @pytest.mark.parametrize(
-    ("variable", "text", "key", "expected"),
+    ("setting", "text"),
     [
-        ("HYBRID_HOOKS_BUDGET_CHARS", "900", "hooks.budget_chars", 900),
-        ("HYBRID_HOOKS_THRESHOLD", "0.25", "hooks.threshold", 0.25),
-        ("HYBRID_HOOKS_THRESHOLD", "1", "hooks.threshold", 1.0),
-        ("HYBRID_HOOKS_GATE_THRESHOLD", "auto", "hooks.gate_threshold", "auto"),
-        ("HYBRID_HOOKS_GATE_THRESHOLD", "-0.5", "hooks.gate_threshold", -0.5),
-        ("HYBRID_HOOKS_DEDUP_ENABLED", "false", "hooks.dedup_enabled", False),
-        ("HYBRID_HOOKS_SKIP_PREFIXES", "!, >>", "hooks.skip_prefixes", ("!", ">>")),
-        ("HYBRID_HOOKS_SKIP_PREFIXES", "", "hooks.skip_prefixes", ()),
-        ("HYBRID_HOOKS_CONTENT_MODE", "none", "hooks.content_mode", "none"),
-        ("HYBRID_MODEL_NAME", "123", "model.name", "123"),
-        ("HYBRID_MODEL_NAME", "/opt/model", "model.name", "/opt/model"),
-        ("HYBRID_MEMORY_DB", "/data/memory.db", "memory.path", "/data/memory.db"),
-        ("HYBRID_RECENCY_HALFLIFE_DAYS", "0.5", "memory.half_life_days", 0.5),
-        ("HYBRID_CROSS_PROJECT", "false", "memory.cross_project", False),
-        ("HYBRID_SKIP_TOOLS", "LS, Read", "memory.skip_tools", ("LS", "Read")),
-        ("HYBRID_SKIP_TOOLS", "", "memory.skip_tools", ()),
+        *((BUDGET, text) for text in ("", "many", "1.5", "true", "[]", "-3")),
+        *((HALF_LIFE, t) for t in ("0", "-1", "soon")),
     ],
 )
-def test_environment_variables(tmp_path: Path, variable: str, text: str, key: str, expected: object) -> None:
-    """Every setting can be given as HYBRID_SECTION_KEY, as plain text."""
+def test_a_wrong_environment_variable_is_a_problem(tmp_path: Path, setting: tuple[str, str, float], text: str) -> None:
+    """A wrong value in the environment is named with its variable and not taken."""
+    variable, key, default = setting
     loaded = load(home=tmp_path, environ={variable: text})
 
-    assert (expected, variable, ()) == (value_of(loaded.config, key), loaded.origins[key], loaded.problems)
-
-
-@pytest.mark.parametrize("text", ["", "many", "1.5", "true", "[]", "-3"])
-def test_a_wrong_environment_variable_is_a_problem(tmp_path: Path, text: str) -> None:
-    """A wrong value in the environment is named with its variable and not taken."""
-    loaded = load(home=tmp_path, environ={"HYBRID_HOOKS_BUDGET": text})
-
-    assert (150, 1) == (loaded.config.hooks.budget, len(loaded.problems))
-    assert loaded.problems[0].startswith("HYBRID_HOOKS_BUDGET: ")
+    assert (default, 1) == (value_of(loaded.config, key), len(loaded.problems))
+    assert loaded.problems[0].startswith(f"{variable}: ")
 
 
 def test_the_setting_s_own_variable_counts_before_another_one(tmp_path: Path) -> None:
@@ -391,14 +336,6 @@ def test_the_setting_s_own_variable_counts_before_another_one(tmp_path: Path) ->
     environ = {"HYBRID_MEMORY_SKIP_TOOLS": "Read", "HYBRID_SKIP_TOOLS": "LS"}
 
     assert ("Read",) == load(home=tmp_path, environ=environ).config.memory.skip_tools
-
-
-@pytest.mark.parametrize("text", ["0", "-1", "soon"])
-def test_a_half_life_is_above_0(tmp_path: Path, text: str) -> None:
-    """Nothing can be halved in no time."""
-    loaded = load(home=tmp_path, environ={"HYBRID_RECENCY_HALFLIFE_DAYS": text})
-
-    assert (2.0, 1) == (loaded.config.memory.half_life_days, len(loaded.problems))
 
 
 def test_other_environment_variables_are_left_alone(tmp_path: Path) -> None:

@@ -14,54 +14,18 @@ from hybrid.chunking.prose import headings_of, prose_chunks
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.types import ChunkLimits, Document
 from hybrid_lab.speed.worst import indexing_s, ordinary, shapes
+from tests.support.cases import Case, cases
 
 LIMITS = ChunkLimits(1500, 750, 1000)
 EMBEDDER = HashingEmbedder(256)
 N_CHARS = 60_000
-WORST = [
-    ("markdown", "repeated '# a\\n'"),
-    ("markdown", "headings"),
-    ("markdown", "headings that fall"),
-    ("markdown", "heading of links"),
-    ("python", "repeated '('"),
-    ("rust", "numbered '%w('"),
-    ("cpp", "numbered 'const a=1;\\n'"),
-    ("c", "numbered 'a?.'"),
-    ("c", "random words"),
-    ("python", "repeated '<!--'"),
-    ("python", "repeated '|-'"),
-    ("python", "repeated '\\\\\\n'"),
-    ("python", "nested /**/"),
-    ("python", "repeated 'a=1\\n'"),
-    ("c", "repeated 'word '"),
-    ("c", "repeated 'a '"),
-    ("c", "repeated '%w('"),
-    ("c", "repeated 'a::'"),
-    ("c", "comments"),
-    ("bash", "repeated '<'"),
-    ("bash", "repeated '()'"),
-    ("bash", "repeated 'if(a)'"),
-    ("rust", "repeated '{\"a\":1},\\n'"),
-    ("rust", "repeated 'f x = y\\n'"),
-    ("rust", "attributes"),
-    ("vue", "repeated '<script>'"),
-    ("javascript", "definitions on one line"),
-    ("elixir", "definitions on one line"),
-    ("zig", "random words"),
-    ("rust", "numbered '@a\\n'"),
-    ("csharp", "numbered ',a,\"b\"\\n'"),
-    ("python", "keyword yield"),
-    ("cpp", "unclosed '/*'"),
-    ("java", "methods of a long name"),
-    ("text", "repeated 'word '"),
-    ("json", "repeated '{\"a\":'"),
-]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("language", "shape"), WORST)
-def test_no_text_takes_much_longer_than_ordinary_source(language: str, shape: str) -> None:
+@cases("chunks/worst.txt")
+def test_no_text_takes_much_longer_than_ordinary_source(case: Case) -> None:
     """Processor time is at most 10 times that of ordinary source in the same run; it was up to 10,000 times."""
+    language, shape = case.text.split(" ", 1)
     indexing_s("a", language, EMBEDDER)
     ratios: list[float] = []
     while len(ratios) < 3 and not (ratios and min(ratios) <= 10):  # What runs beside it disturbs the caches.

@@ -19,12 +19,6 @@ def run_gate(prompts_file: Path, repos: Path, home: Path, *settings: str) -> Gat
     return evaluate_gate(plan, home)[IN_FORCE.label]["prompts"]
 
 
-@pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The user's settings are those of an empty home."""
-    monkeypatch.setenv("HYBRID_HOME", str(tmp_path / "user"))
-
-
 def test_a_prompt_without_a_repository_is_asked_of_each(repos: Path, prompts_file: Path, tmp_path: Path) -> None:
     """Its kind counts once for each repository; the prompt of an absent repository is not asked."""
     found = run_gate(prompts_file, repos, tmp_path / "home", "hooks.gate_threshold=0.3")

@@ -27,12 +27,6 @@ RECORDS = (
 SETTINGS = ("model.name=hashing-256", "hooks.gate_threshold=0.3")
 
 
-@pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The user's settings are those of an empty home."""
-    monkeypatch.setenv("HYBRID_HOME", str(tmp_path / "user"))
-
-
 def test_every_repository_has_the_records(repos: Path, prompts_file: Path, tmp_path: Path) -> None:
     """A prompt that only records fit is silent without them, and gets them with them; trees and indexes stay clean."""
     before = sorted(repos.rglob("*"))

@@ -43,12 +43,6 @@ PROMPTS: list[dict[str, Any]] = [
 OPEN = ["--set", "model.name=hashing-256", "--set", "hooks.gate_threshold=0.1"]
 
 
-@pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The user's settings are those of an empty home."""
-    monkeypatch.setenv("HYBRID_HOME", str(tmp_path / "user"))
-
-
 @pytest.fixture
 def data(tmp_path: Path) -> list[object]:
     """Arguments that name questions, sessions and prompts."""

@@ -46,12 +46,6 @@ print(json.dumps(answer))
 MODEL = "model.name=hashing-64"
 
 
-@pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The user's settings are those of an empty home, and nothing of the caller's path reaches a process."""
-    monkeypatch.setenv("HYBRID_HOME", str(tmp_path / "user"))
-
-
 @pytest.fixture
 def script(tmp_path: Path) -> Callable[[str], Path]:
     """Writes a peer's script."""

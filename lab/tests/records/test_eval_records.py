@@ -39,12 +39,6 @@ PROMPTS: list[dict[str, Any]] = [
 OPEN = ["--set", "model.name=hashing-256", "--set", "hooks.gate_threshold=0.3"]
 
 
-@pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The user's settings are those of an empty home."""
-    monkeypatch.setenv("HYBRID_HOME", str(tmp_path / "user"))
-
-
 @pytest.fixture
 def records_file(tmp_path: Path) -> Path:
     """A record of each kind, and a lesson for all projects."""

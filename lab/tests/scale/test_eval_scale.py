@@ -21,12 +21,6 @@ MODEL = "model.name=hashing-64"
 WORDS = "anchor barge canal drawbridge estuary ferry gangway harbour inlet jetty keel lagoon mooring narrows".split()
 
 
-@pytest.fixture(autouse=True)
-def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The user's settings are those of an empty home."""
-    monkeypatch.setenv("HYBRID_HOME", str(tmp_path / "user"))
-
-
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A tree of a dozen small files, each with a comment and two functions."""

@@ -21,9 +21,8 @@ SHAPE = Shape(seed=3, n_words=500, mean_tokens=40.0)
 
 
 @pytest.mark.slow
-def test_the_part_measures_what_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_part_measures_what_there_is(tmp_path: Path) -> None:
     """Rows are stored and searched, none is taken for a repeat, and one that is added is given to the next prompt."""
-    monkeypatch.setenv("HYBRID_HOME", str(tmp_path / "user"))
     loaded = settings_in_force(["model.name=hashing-64", "hooks.gate_threshold=0.2"])
     home = tmp_path / "home"
     home.mkdir()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from hybrid.evaluation.timing import runner
 from hybrid.evaluation.trees import settings_in_force
 from hybrid.models.registry import load_embedder
@@ -18,9 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_the_part_measures_what_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_part_measures_what_there_is(tmp_path: Path) -> None:
     """Records are read, indexed and searched; what is added is given to the next prompt."""
-    monkeypatch.setenv("HYBRID_HOME", str(tmp_path / "user"))
     loaded = settings_in_force(["model.name=hashing-64", "hooks.gate_threshold=0.2"])
     home = tmp_path / "home"
     home.mkdir()

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
@@ -11,85 +11,20 @@ from hypothesis import strategies as st
 
 from hybrid.answer.decide import decide, explain_steps
 from hybrid.answer.recording import record, record_error
-from hybrid.answer.turn import Decision, Turn
+from hybrid.answer.turn import Decision
 from hybrid.base.digest import topic_id
 from hybrid.feedback.state import read_state
-from hybrid.knowledge.open_kinds import OpenKinds
-from hybrid.types import HookEvent
 from hybrid.upkeep.indexing import reindex
-from hybrid.workspace import Workspace, open_workspace
 from tests.support.builders import PAYMENTS, git_project, write_files
 from tests.support.examples import examples
+from tests.unit.answer.sessions import DEPLOY, RETRY, USERS, Session, new_session
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
-RETRY = "How does the payment client retry a request after a timeout?"
-DEPLOY = "How do we roll back a release with the load balancer?"
-USERS = "Where is a user found by the e-mail address in the database?"
 WINE = "Which wine goes with grilled salmon tonight?"
 FORMATS = ["text", "xml", "json"]
 MODES = ["adaptive", "full", "preview", "none"]
-
-
-@dataclass(frozen=True)
-class Session:
-    """One agent session in a project on disk, with the hashing model and an open gate."""
-
-    root: Path
-    home: Path
-    session_id: str = "s1"
-    client: str = "claude"
-    agent_id: str = ""
-
-    def workspace(self, **flags: object) -> Workspace:
-        """The project's workspace; flags are settings such as `hooks_budget=10`."""
-        values: dict[str, object] = {"model.name": "hashing", "hooks.gate_threshold": 0.0}
-        values |= {key.replace("_", ".", 1): value for key, value in flags.items()}
-        environ = {"HYBRID_HOME": str(self.home)}
-        return open_workspace(self.root, environ=environ, flags=values, user_home=self.home.parent / "user")
-
-    def event(self, prompt: str) -> HookEvent:
-        """The event of a prompt."""
-        return HookEvent(self.client, "UserPromptSubmit", self.session_id, self.agent_id, str(self.root), prompt)
-
-    def turn(self, prompt: str, *, environ: Mapping[str, str] | None = None, **flags: object) -> Turn:
-        """A prompt that is to be answered."""
-        return Turn(self.workspace(**flags), self.event(prompt), OpenKinds({}), environ or {})
-
-    def decide(self, prompt: str, *, environ: Mapping[str, str] | None = None, **flags: object) -> Decision:
-        """What a prompt gets, without recording it."""
-        return decide(self.turn(prompt, environ=environ, **flags))
-
-    def ask(self, prompt: str, **flags: object) -> Decision:
-        """What a prompt gets, recorded as the hook does it."""
-        turn = self.turn(prompt, **flags)
-        decision = decide(turn)
-        record(turn, decision, latency_ms=12.345)
-        return decision
-
-    def events(self) -> list[dict[str, Any]]:
-        """The event log, newest first."""
-        return list(self.workspace().log.newest())
-
-
-def _session(folder: Path, files: Mapping[str, str] = PAYMENTS) -> Session:
-    session = Session(git_project(folder / "shop", files), folder / "home")
-    reindex(session.workspace())
-    return session
-
-
-@pytest.fixture
-def session(tmp_path: Path) -> Session:
-    """A session in the indexed payments project."""
-    return _session(tmp_path)
-
-
-@pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Session:
-    """The same, for tests that change and record nothing."""
-    return _session(tmp_path_factory.mktemp("reader"))
 
 
 def _paths(decision: Decision) -> list[str]:
@@ -227,7 +162,7 @@ def test_a_query_without_a_vector_is_silent(reader: Session) -> None:
 
 def test_the_same_topic_twice_is_silent(session: Session) -> None:
     """The same results as in the last injection of the session are not given again."""
-    first, second = session.ask(RETRY), session.ask(RETRY)
+    first, second = session.decided(RETRY), session.decided(RETRY)
 
     assert ("injected", "same_topic") == (first.reason, second.reason)
     assert first.topic_id == second.topic_id
@@ -236,8 +171,8 @@ def test_the_same_topic_twice_is_silent(session: Session) -> None:
 
 def test_another_topic_after_the_first(session: Session) -> None:
     """Another prompt gets its own chunks."""
-    session.ask(RETRY)
-    second = session.ask(DEPLOY)
+    session.decided(RETRY)
+    second = session.decided(DEPLOY)
 
     assert "injected" == second.reason
     assert "docs/deploy.md" == _paths(second)[0]
@@ -245,10 +180,10 @@ def test_another_topic_after_the_first(session: Session) -> None:
 
 def test_all_seen(session: Session) -> None:
     """When everything that fits was given under another topic, the prompt is silent."""
-    first = session.ask(
+    first = session.decided(
         RETRY, hooks_content_mode="full", hooks_budget_chars=9000, hooks_budget=1000, hooks_threshold=0.0
     )
-    second = session.ask("payment client request retry after timeout", hooks_threshold=0.95)
+    second = session.decided("payment client request retry after timeout", hooks_threshold=0.95)
 
     assert ("injected", "all_seen") == (first.reason, second.reason)
     assert {"seen", "floor"} >= _reasons(second)
@@ -258,8 +193,8 @@ def test_all_seen(session: Session) -> None:
 def test_nothing_more_to_give_in_a_mode(session: Session, mode: str) -> None:
     """What was given in the fullest form of a mode counts as seen there, also when that is a preview or a pointer."""
     wide = {"hooks_content_mode": mode, "hooks_budget_chars": 9000, "hooks_budget": 1000}
-    session.ask(RETRY, hooks_threshold=0.0, **wide)
-    second = session.ask("payment client request retry after timeout", hooks_threshold=0.95, **wide)
+    session.decided(RETRY, hooks_threshold=0.0, **wide)
+    second = session.decided("payment client request retry after timeout", hooks_threshold=0.95, **wide)
 
     assert "all_seen" == second.reason
 
@@ -276,7 +211,7 @@ def test_no_chunk_comes_twice_in_a_session(session: Session) -> None:
         RETRY,
         DEPLOY,
     ):
-        for item in session.ask(prompt, hooks_budget_chars=1500).items:
+        for item in session.decided(prompt, hooks_budget_chars=1500).items:
             given.setdefault(item.hit.digest, []).append(item.form)
 
     assert given
@@ -290,13 +225,13 @@ def test_an_old_question_brings_no_second_choice(tmp_path: Path) -> None:
     files |= {
         f"d{n}.py": f"def roll_back_{n}(release):\n    return balancer.point_at('{n}', release)\n" for n in range(12)
     }
-    session = _session(tmp_path, files)
+    session = new_session(tmp_path, files)
     small: dict[str, object] = {"hooks_budget_chars": 900}
     retry, deploy = (
         "Where do we retry and send a request again?",
         "How does the balancer roll back and point at a release?",
     )
-    reasons = [session.ask(prompt, **small).reason for prompt in (retry, deploy, retry)]
+    reasons = [session.decided(prompt, **small).reason for prompt in (retry, deploy, retry)]
     rest = session.decide(retry, hooks_known_best=0, **small)
 
     assert ["injected", "injected", "all_seen"] == reasons
@@ -308,11 +243,11 @@ def test_a_changed_index_brings_no_other_part_for_the_same_words(session: Sessio
     model: dict[str, object] = {"model_name": "static-v1", "hooks_gate_threshold": "auto"}
     charge = "How does the payment client retry a charge after a timeout of the provider?"
     reindex(session.workspace(**model))
-    first = session.ask(charge, **model)
+    first = session.decided(charge, **model)
     write_files(session.root, {"a.json": '{"hooks": {"timeout": 5}}', "b.json": '{"hooks": {"timeout": 9}}'})
     reindex(session.workspace(**model))
     other = replace(session, session_id="s2").decide(charge, **model)
-    again = session.ask(charge, **model)
+    again = session.decided(charge, **model)
     differently = session.decide("how long does the payment client wait before it retries a charge?", **model)
 
     assert (["src/payments/client.py"], 0) == (_paths(first), len(first.items[0].others))
@@ -324,7 +259,7 @@ def test_a_changed_index_brings_no_other_part_for_the_same_words(session: Sessio
 def test_identical_chunks_are_given_once(tmp_path: Path) -> None:
     """Copies of a chunk in several files are one chunk to the reader."""
     body = PAYMENTS["src/payments/client.py"]
-    session = _session(tmp_path, {"one/client.py": body, "two/client.py": body})
+    session = new_session(tmp_path, {"one/client.py": body, "two/client.py": body})
     decision = session.decide(RETRY, hooks_budget_chars=9000)
 
     digests = [item.hit.digest for item in decision.items]
@@ -351,9 +286,9 @@ def test_an_index_without_calibration_takes_the_measured_threshold_of_its_model(
     path = session.workspace().place.folder / "manifest.json"
     path.write_text(json.dumps(json.loads(path.read_bytes()) | {"background": "of another version"}))
 
-    decision = session.ask(RETRY, hooks_gate_threshold="auto")
+    decision = session.decided(RETRY, hooks_gate_threshold="auto")
 
-    (line,) = session.events()
+    (line,) = session.log()
     assert "gate" == decision.reason
     assert (None, "auto", None, None) == tuple(line[key] for key in ("threshold", "threshold_source", "bar", "parts"))
     assert line["top_cosine"] == line["score"] > 0
@@ -399,8 +334,8 @@ def test_explain_names_every_step(reader: Session) -> None:
 )
 def test_sessions_do_not_influence_each_other(session: Session, change: dict[str, str]) -> None:
     """Another session, client or subagent gets what the first one got."""
-    first = session.ask(RETRY)
-    other = replace(session, **change).ask(RETRY)
+    first = session.decided(RETRY)
+    other = replace(session, **change).decided(RETRY)
 
     assert (first.reason, first.text) == (other.reason, other.text)
 
@@ -408,15 +343,15 @@ def test_sessions_do_not_influence_each_other(session: Session, change: dict[str
 def test_without_a_session_id_the_working_tree_is_the_session(session: Session) -> None:
     """A client that sends no id is still not given the same twice."""
     nameless = replace(session, session_id="")
-    nameless.ask(RETRY)
+    nameless.decided(RETRY)
 
-    assert "same_topic" == nameless.ask(RETRY).reason
-    assert "injected" == session.ask(RETRY).reason
+    assert "same_topic" == nameless.decided(RETRY).reason
+    assert "injected" == session.decided(RETRY).reason
 
 
 def test_no_dedup_forces(session: Session) -> None:
     """Without dedup the same prompt gets the same text as often as it is asked."""
-    texts = [session.ask(RETRY, hooks_dedup_enabled=False).text for _ in range(3)]
+    texts = [session.decided(RETRY, hooks_dedup_enabled=False).text for _ in range(3)]
 
     assert texts[0]
     assert [texts[0]] * 3 == texts
@@ -424,18 +359,18 @@ def test_no_dedup_forces(session: Session) -> None:
 
 def test_a_reset_gives_again(session: Session) -> None:
     """After a compaction the session may get the same chunks again."""
-    first = session.ask(RETRY)
+    first = session.decided(RETRY)
     turn = session.turn(RETRY)
     turn.workspace.ledgers.reset(turn.key, "compact")
 
-    assert first.text == session.ask(RETRY).text
+    assert first.text == session.decided(RETRY).text
 
 
 def test_a_preview_is_followed_by_the_full_text_once(session: Session) -> None:
     """What came as a preview comes in full when asked again under another topic, and then no more."""
     wide = {"hooks_budget_chars": 9000, "hooks_budget": 1000}
-    preview = session.ask(RETRY, hooks_content_mode="preview", hooks_threshold=0.9, **wide)
-    full = session.ask(RETRY, hooks_content_mode="full", hooks_threshold=0.0, **wide)
+    preview = session.decided(RETRY, hooks_content_mode="preview", hooks_threshold=0.9, **wide)
+    full = session.decided(RETRY, hooks_content_mode="full", hooks_threshold=0.0, **wide)
     shown = {item.hit.digest for item in preview.items}
     again = session.decide(RETRY, hooks_content_mode="full", hooks_threshold=0.9, **wide)
 
@@ -529,14 +464,14 @@ SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 @pytest.mark.parametrize("mode", MODES)
 def test_secrets_are_redacted(tmp_path: Path, mode: str, fmt: str) -> None:
     """A secret in code or in a heading is not shown in any form, nor recorded."""
-    session = _session(
+    session = new_session(
         tmp_path,
         {
             "deploy.py": f'def deploy_token():\n    """The token of the deploy robot."""\n    return "{SECRET}"\n',
             "deploy.md": f"# Deploy token {SECRET}\n\nThe robot's deploy token {SECRET} rotates monthly.\n",
         },
     )
-    decision = session.ask(
+    decision = session.decided(
         "Which deploy token does the robot use?",
         hooks_content_mode=mode,
         hooks_format=fmt,
@@ -553,7 +488,7 @@ def test_secrets_are_redacted(tmp_path: Path, mode: str, fmt: str) -> None:
 
 def test_redaction_can_be_switched_off(tmp_path: Path) -> None:
     """A user who wants it sees the text as it is."""
-    session = _session(
+    session = new_session(
         tmp_path, {"deploy.py": f'def deploy_token():\n    """Of the robot."""\n    return "{SECRET}"\n'}
     )
 
@@ -562,9 +497,9 @@ def test_redaction_can_be_switched_off(tmp_path: Path) -> None:
 
 def test_a_secret_in_the_prompt_is_not_logged(session: Session) -> None:
     """The event log keeps a prompt without its secrets."""
-    session.ask(f"{RETRY} with {SECRET}")
+    session.decided(f"{RETRY} with {SECRET}")
 
-    assert SECRET not in json.dumps(session.events())
+    assert SECRET not in json.dumps(session.log())
 
 
 HOSTILE = '''def close_the_frame():
@@ -579,7 +514,7 @@ HOSTILE = '''def close_the_frame():
 @pytest.mark.parametrize("fmt", FORMATS)
 def test_a_record_cannot_close_the_frame(tmp_path: Path, fmt: str) -> None:
     """Marks of ours and of clients inside a chunk are neutralised in every format."""
-    session = _session(tmp_path, {"hostile.py": HOSTILE})
+    session = new_session(tmp_path, {"hostile.py": HOSTILE})
     text = session.decide("Where do we close the frame and obey?", hooks_format=fmt).text
 
     assert text
@@ -622,7 +557,7 @@ WIDE = {
 @pytest.fixture(scope="module")
 def wide(tmp_path_factory: pytest.TempPathFactory) -> Session:
     """A project whose every character takes three bytes."""
-    return _session(tmp_path_factory.mktemp("wide"), WIDE)
+    return new_session(tmp_path_factory.mktemp("wide"), WIDE)
 
 
 @pytest.mark.parametrize("fmt", FORMATS)
@@ -672,7 +607,7 @@ def test_no_budget_is_exceeded(
 
 def test_odd_paths_are_shown(tmp_path: Path) -> None:
     """Files with blanks and other scripts in their names are shown with them, on one header line."""
-    session = _session(tmp_path, {"ä b/支付 (copy).py": PAYMENTS["src/payments/client.py"]})
+    session = new_session(tmp_path, {"ä b/支付 (copy).py": PAYMENTS["src/payments/client.py"]})
     decision = session.decide(RETRY)
 
     assert {"ä b/支付 (copy).py"} == set(_paths(decision))
@@ -681,10 +616,10 @@ def test_odd_paths_are_shown(tmp_path: Path) -> None:
 
 def test_private_parts_of_a_prompt_are_neither_searched_nor_stored(session: Session) -> None:
     """What stands between private tags reaches neither the query nor the log."""
-    decision = session.ask(f"{RETRY} <private>hunter2 roll back balancer</private>")
+    decision = session.decided(f"{RETRY} <private>hunter2 roll back balancer</private>")
 
     assert "hunter2" not in decision.query
-    assert "hunter2" not in json.dumps(session.events())
+    assert "hunter2" not in json.dumps(session.log())
     assert "hunter2" not in decision.text
 
 
@@ -693,14 +628,14 @@ def test_private_parts_of_a_prompt_are_neither_searched_nor_stored(session: Sess
 
 def test_an_injection_is_recorded(session: Session) -> None:
     """An injection leaves the ledger of the session, the counters of the repository and one line in the log."""
-    decision = session.ask(RETRY)
+    decision = session.decided(RETRY)
     workspace = session.workspace()
     state = read_state(workspace.state_folder)
 
     assert (decision.topic_id, 1) == (state.last_session_id, state.injection_count)
     assert [item.hit.key for item in decision.items] == state.last_injected_chunks
     assert {item.hit.path for item in decision.items} == set(state.file_frequencies)
-    (line,) = session.events()
+    (line,) = session.log()
     assert ("injected", decision.topic_id, "s1", "claude", 12.35) == (
         line["reason"],
         line["topic_id"],
@@ -716,9 +651,9 @@ def test_an_injection_is_recorded(session: Session) -> None:
 
 def test_what_the_gate_compared_is_recorded(session: Session) -> None:
     """Score, bar and parts of a calibrated gate with four digits, beside the raw top cosine; −0 is written as 0."""
-    said = session.ask(RETRY, hooks_gate_threshold="auto").verdict
+    said = session.decided(RETRY, hooks_gate_threshold="auto").verdict
 
-    (line,) = session.events()
+    (line,) = session.log()
     assert said is not None
     assert said.score is not None
     assert said.top_cosine is not None
@@ -733,19 +668,19 @@ def test_what_the_gate_compared_is_recorded(session: Session) -> None:
 
 def test_a_prompt_that_was_not_searched_has_no_numbers_of_the_gate(session: Session) -> None:
     """The keys are there and null."""
-    session.ask("thanks, that works great!")
+    session.decided("thanks, that works great!")
 
-    (line,) = session.events()
+    (line,) = session.log()
     assert [None] * 6 == [line[key] for key in ("top_cosine", "threshold", "threshold_source", "score", "bar", "parts")]
 
 
 def test_silence_is_logged_only(session: Session) -> None:
     """A silent decision is a line in the log; ledger and counters stay as they were."""
-    session.ask(RETRY, hooks_gate_threshold=0.99)
+    session.decided(RETRY, hooks_gate_threshold=0.99)
 
-    assert ["gate"] == [event["reason"] for event in session.events()]
+    assert ["gate"] == [event["reason"] for event in session.log()]
     assert 0 == read_state(session.workspace().state_folder).injection_count
-    assert "injected" == session.ask(RETRY).reason
+    assert "injected" == session.decided(RETRY).reason
 
 
 @pytest.mark.parametrize(
@@ -753,9 +688,9 @@ def test_silence_is_logged_only(session: Session) -> None:
 )
 def test_what_the_log_keeps_of_a_prompt(session: Session, how: str, expected: tuple[str | None, bool]) -> None:
     """Of the prompt a digest and its beginning are logged, the digest alone, or nothing at all."""
-    session.ask(RETRY, privacy_log_prompts=how)
+    session.decided(RETRY, privacy_log_prompts=how)
 
-    (line,) = session.events()
+    (line,) = session.log()
     assert expected == (line["prompt"], line["prompt_digest"] is not None)
 
 
@@ -764,7 +699,7 @@ def test_hot_topics_are_written_after_ten_injections(session: Session) -> None:
     folder = session.workspace().state_folder
     for number in range(10):
         assert not (folder / "hot-topics.md").exists()
-        assert "injected" == replace(session, session_id=f"s{number}").ask(RETRY).reason
+        assert "injected" == replace(session, session_id=f"s{number}").decided(RETRY).reason
 
     assert "Based on 10 context injections." in (folder / "hot-topics.md").read_text()
     assert 10 == read_state(folder).hot_topics_generated_at
@@ -772,11 +707,11 @@ def test_hot_topics_are_written_after_ten_injections(session: Session) -> None:
 
 def test_counters_of_a_tree_with_a_folder_lie_there(session: Session) -> None:
     """A tree with `.hybrid/` keeps its counters in it; one without gets nothing written."""
-    session.ask(RETRY)
+    session.decided(RETRY)
     assert not (session.root / ".hybrid").exists()
 
     (session.root / ".hybrid").mkdir()
-    replace(session, session_id="s2").ask(RETRY)
+    replace(session, session_id="s2").decided(RETRY)
 
     assert 1 == read_state(session.root / ".hybrid").injection_count
 
@@ -804,7 +739,7 @@ def test_a_home_that_cannot_be_written_does_not_raise(session: Session, part: st
 def test_corrupt_counters_do_not_hinder(session: Session, content: str) -> None:
     """A corrupt state file, as a cloned tree may hold, is set aside and counting goes on."""
     write_files(session.root, {".hybrid/hook_state.json": content})
-    session.ask(RETRY)
+    session.decided(RETRY)
 
     assert 1 == read_state(session.root / ".hybrid").injection_count
     assert 1 == len(list((session.root / ".hybrid").glob("hook_state.json.corrupt-*")))
@@ -812,9 +747,9 @@ def test_corrupt_counters_do_not_hinder(session: Session, content: str) -> None:
 
 def test_a_failure_is_logged(session: Session) -> None:
     """A failure of the hook is a line with its message, cut to a length."""
-    record_error(session.workspace(), session.event(RETRY), ValueError("x" * 2000))
+    record_error(session.workspace(), session.event("UserPromptSubmit", prompt=RETRY), ValueError("x" * 2000))
 
-    (line,) = session.events()
+    (line,) = session.log()
     assert "error" == line["reason"]
     assert line["error"].startswith("ValueError: xxx")
     assert 500 == len(line["error"])

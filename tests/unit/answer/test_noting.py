@@ -65,42 +65,23 @@ def test_the_debug_line_says_what_was_compared(score: float | None, threshold: f
 
 
 @pytest.mark.parametrize(
-    ("prompt", "secret"),
+    ("prompt", "secrets"),
     [
-        ("Warum klappt die Anmeldung mit password: 'Hvqkq-Zzkfj-Baum' nicht?", "zzkfj"),
-        ("Warum liest er DB_PASSWORD=sonnenblume nicht aus der Datei?", "sun"),
-        ("Wieso geht `curl -u admin:sonnenschein` nicht und was ist zu tun?", "sonnenschein"),
+        ("Warum klappt die Anmeldung mit password: 'Hvqkq-Zzkfj-Baum' nicht?", ["zzkfj"]),
+        ("Warum liest er DB_PASSWORD=sonnenblume nicht aus der Datei?", ["sun"]),
+        ("Wieso geht `curl -u admin:sonnenschein` nicht und was ist zu tun?", ["sonnenschein"]),
+        ("пароль: МойСекрет123 не подходит, почему падает вход?", ["secret", "my", "123"]),
+        ("密码：我的密码123，为什么登录失败？", ["secret", "my", "123"]),
+        ("Pourquoi la connexion échoue, le mot de passe est Kx9mQ2vB ?", ["kx9m"]),
     ],
-    ids=["quoted", "assigned", "option"],
+    ids=["quoted", "assigned", "option", "russian", "chinese", "french"],
 )
-def test_a_secret_of_a_prompt_is_not_in_its_english_words(prompt: str, secret: str) -> None:
-    """A secret that is said in English word by word has not the form by which it is known."""
+def test_a_secret_of_a_prompt_is_not_in_its_english_words(prompt: str, secrets: list[str]) -> None:
+    """A secret that is said in English word by word has not the form by which it is known, in whatever language."""
     searched = Searched(make_query(prompt), "hybrid", 0, None, 0.0, (1.0, 1.0), ())
-
-    said = english_part(Decision(reason="no_results", query=prompt, searched=searched), "text")["english"]
-
-    assert said
-    assert secret not in said.lower()
-
-
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "пароль: МойСекрет123 не подходит, почему падает вход?",
-        "密码：我的密码123，为什么登录失败？",
-        "Pourquoi la connexion échoue, le mot de passe est Kx9mQ2vB ?",
-    ],
-    ids=["russian", "chinese", "french"],
-)
-def test_a_secret_with_a_name_of_another_language_is_not_in_english_words(prompt: str) -> None:
-    """Neither the value nor its parts in English are kept."""
-    searched = Searched(make_query(prompt), "hybrid", 0, None, 0.0, (1.0, 1.0), ())
-
     said = english_part(Decision(reason="no_results", query=prompt, searched=searched), "text")["english"] or ""
 
-    assert [] == [
-        part for part in ("secret", "my", "123", "kx9m") if part in said.lower().replace("[redacted:secret]", "")
-    ]
+    assert [] == [part for part in secrets if part in said.lower().replace("[redacted:secret]", "")]
 
 
 def test_english_words_are_not_kept_where_prompts_are_not() -> None:

@@ -9,6 +9,7 @@ from hybrid.base.errors import HybridError, ProjectError
 from hybrid.project.registry import Marks, remember
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import Extracted, Owner, RowFilter
+from tests.support.cases import Case, cases
 
 NOW_MS = 1_770_000_000_000
 ALL = MemoryScope("", "", "", is_cross=True)
@@ -73,25 +74,10 @@ def test_paths_outside_of_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert ("src/a.py", "~/notes.md") == project_paths(["src/a.py", "./src/a.py", "~/notes.md"], None, None)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("42", ("observation", 42)),
-        ("#42", ("observation", 42)),
-        ("o42", ("observation", 42)),
-        ("s7", ("summary", 7)),
-        ("#s7", ("summary", 7)),
-        ("1770000000", None),
-        ("2026-02-14", None),
-        ("today", None),
-        ("", None),
-        ("-1", None),
-        ("٤٢", None),
-    ],
-)
-def test_an_id_is_short_and_a_time_is_long(text: str, expected: tuple[str, int] | None) -> None:
+@cases("memory/ids.txt")
+def test_an_id_is_short_and_a_time_is_long(case: Case) -> None:
     """A number of nine digits or more is an epoch."""
-    assert expected == id_of(text)
+    assert case.expected == "{} {}".format(*(id_of(case.text) or ("", ""))).strip()
 
 
 @pytest.mark.parametrize(

@@ -41,13 +41,14 @@ def test_write_replaces_the_whole_file(tmp_path: Path) -> None:
 
 
 @needs_posix
-def test_new_folders_are_private(tmp_path: Path) -> None:
-    """Folders that a write makes are readable by their owner only; one that exists keeps its mode."""
+def test_new_folders_and_logs_are_private(tmp_path: Path) -> None:
+    """What a write makes is readable by its owner only; a folder that exists keeps its mode."""
     tmp_path.chmod(0o755)
     write_atomic(tmp_path / "a" / "b" / "state.json", b"x")
+    append_line(tmp_path / "log", b"one")
+    modes = [path.stat().st_mode & 0o777 for path in (tmp_path, tmp_path / "a", tmp_path / "a" / "b", tmp_path / "log")]
 
-    modes = [path.stat().st_mode & 0o777 for path in (tmp_path, tmp_path / "a", tmp_path / "a" / "b")]
-    assert [0o755, 0o700, 0o700] == modes
+    assert [0o755, 0o700, 0o700, 0o600] == modes
 
 
 def test_a_crash_between_write_and_rename_leaves_the_old_file(tmp_path: Path) -> None:
@@ -90,13 +91,14 @@ def test_a_failed_write_leaves_no_temporary_file(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_written_raises(tmp_path: Path) -> None:
-    """Writing and appending where no file can be made is an OSError."""
+    """Writing and appending where no file can be made is an OSError; a lock is not had, and nothing is raised."""
     path = _unwritable(tmp_path)
-
     with pytest.raises(OSError, match=r".+"):
         write_atomic(path, b"x")
     with pytest.raises(OSError, match=r".+"):
         append_line(path / "log", b"x")
+    with locked(path / "lock", 0) as held:
+        assert held is False
 
 
 @needs_posix
@@ -114,12 +116,6 @@ def test_a_read_only_folder(tmp_path: Path) -> None:
     finally:
         tmp_path.chmod(0o700)
     assert b"old" == path.read_bytes()
-
-
-def test_no_lock_where_no_file_can_be_made(tmp_path: Path) -> None:
-    """Where the lock file cannot be made, the lock is not held, and nothing is raised."""
-    with locked(_unwritable(tmp_path) / "lock", 0) as held:
-        assert held is False
 
 
 def test_a_lock_is_exclusive_and_freed(tmp_path: Path) -> None:
@@ -213,32 +209,18 @@ def _ended(process: subprocess.Popen[bytes]) -> int:
 
 
 def test_a_line_is_appended_with_one_line_end(tmp_path: Path) -> None:
-    """A line gets one line end, whether it came with one or without."""
+    """Whether it came with one or without; a half line that a killed process left costs only itself."""
     append_line(tmp_path / "log", b"one")
     append_line(tmp_path / "log", b"two\n")
+    (tmp_path / "half").write_bytes(b'one\n{"half')
+    append_line(tmp_path / "half", b"two")
 
     assert b"one\ntwo\n" == (tmp_path / "log").read_bytes()
-
-
-def test_a_half_line_costs_only_itself(tmp_path: Path) -> None:
-    """After a half line that a killed process left, the next line stands on its own."""
-    (tmp_path / "log").write_bytes(b'one\n{"half')
-
-    append_line(tmp_path / "log", b"two")
-
-    assert b'one\n{"half\ntwo\n' == (tmp_path / "log").read_bytes()
-
-
-@needs_posix
-def test_a_new_log_is_private(tmp_path: Path) -> None:
-    """A file that an append makes is readable by its owner only."""
-    append_line(tmp_path / "log", b"one")
-
-    assert 0o600 == (tmp_path / "log").stat().st_mode & 0o777
+    assert b'one\n{"half\ntwo\n' == (tmp_path / "half").read_bytes()
 
 
 def test_set_aside_keeps_every_damaged_file(tmp_path: Path) -> None:
-    """Files that are set aside one after another, within a second too, are all kept under a name with a timestamp."""
+    """Files that are set aside one after another, within a second too, are all kept under a name with a timestamp; one that is gone is not."""
     path = tmp_path / "state.json"
     for number in range(3):
         path.write_text(str(number))
@@ -246,13 +228,8 @@ def test_set_aside_keeps_every_damaged_file(tmp_path: Path) -> None:
 
     kept = sorted(tmp_path.glob("state.json.corrupt-*"))
     assert ["0", "1", "2"] == sorted(copy.read_text() for copy in kept)
+    assert set_aside(path) is None
     assert not path.exists()
-
-
-def test_nothing_to_set_aside(tmp_path: Path) -> None:
-    """A file that is gone cannot be set aside."""
-
-    assert set_aside(tmp_path / "none") is None
 
 
 def test_making_a_folder_twice(tmp_path: Path) -> None:

@@ -30,24 +30,15 @@ def _program(prefix: Path) -> Path:
 
 
 def test_an_environment_in_a_marked_folder_is_one_of_a_cache(tmp_path: Path) -> None:
-    """The cache of `uvx` carries the mark of caches, two folders above the environment."""
-    cache = _cache(tmp_path / "uv")
+    """The cache of `uvx` has the mark of caches, two folders above the environment, and the first line of it decides.
+
+    `uv tool install` and `pipx install` mark the environments that last themselves, so that backups pass over them.
+    """
+    cache, other = _cache(tmp_path / "uv"), _cache(tmp_path / "other", b"something else")
 
     assert cache == cache_of(cache / "archive-v0" / "KbWs9mqT")
-
-
-def test_the_mark_of_an_environment_itself_says_nothing(tmp_path: Path) -> None:
-    """`uv tool install` and `pipx install` mark the environments that last, so that backups pass over them."""
-    prefix = _cache(tmp_path / "tools" / "hybrid-retrieval")
-
-    assert cache_of(prefix) is None
-
-
-def test_a_file_of_that_name_without_the_signature_is_no_mark(tmp_path: Path) -> None:
-    """The first line of the file decides."""
-    cache = _cache(tmp_path / "uv", b"something else")
-
-    assert cache_of(cache / "archive-v0" / "x") is None
+    assert cache_of(_cache(tmp_path / "tools" / "hybrid-retrieval")) is None
+    assert cache_of(other / "archive-v0" / "x") is None
 
 
 def test_the_cache_of_an_older_pipx_is_known_by_its_name(tmp_path: Path) -> None:

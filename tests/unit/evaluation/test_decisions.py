@@ -15,7 +15,6 @@ from hybrid.evaluation.decisions import (
     FEWEST,
     MarkedDecision,
     Rates,
-    Spread,
     at_false_rate,
     auc,
     best_rates,
@@ -38,37 +37,24 @@ UNWANTED = [0.5, 0.4, 0.2, 0.1, -math.inf]
 @pytest.mark.parametrize(
     ("wanted", "unwanted", "expected"),
     [
-        ([0.9, 0.8], [0.1, 0.2], 1.0),
-        ([0.1], [0.9], 0.0),
-        ([0.5], [0.5], 0.5),
-        ([0.9, 0.3], [0.5, 0.1], 0.75),
-        ([-math.inf, 0.9], [-math.inf, -math.inf], 0.75),
-        (WANTED, UNWANTED, (5 + 5 + 3.5 + 0.5) / 20),
+        pytest.param([0.9, 0.8], [0.1, 0.2], 1.0, id="apart"),
+        pytest.param([0.1], [0.9], 0.0, id="upside down"),
+        pytest.param([0.5], [0.5], 0.5, id="tie"),
+        pytest.param([0.9, 0.3], [0.5, 0.1], 0.75, id="one pair swapped"),
+        pytest.param([-math.inf, 0.9], [-math.inf, -math.inf], 0.75, id="silenced ones tie"),
+        pytest.param(WANTED, UNWANTED, (5 + 5 + 3.5 + 0.5) / 20, id="hand-worked"),
+        pytest.param([], [0.1], math.nan, id="no pair to count"),
     ],
-    ids=["apart", "upside down", "tie", "one pair swapped", "silenced ones tie", "hand-worked"],
 )
 def test_auc_is_the_share_of_pairs_in_order(wanted: list[float], unwanted: list[float], expected: float) -> None:
     """Of all pairs of a wanted and an unwanted score, those in order count one and ties one half."""
-
-    assert expected == pytest.approx(auc(wanted, unwanted))
-
-
-def test_auc_of_one_class_is_not_a_number() -> None:
-    """There is no pair to count."""
-
-    assert math.isnan(auc([], [0.1]))
+    assert expected == pytest.approx(auc(wanted, unwanted), nan_ok=True)
 
 
 def test_a_silenced_score_never_opens() -> None:
-    """Even the lowest threshold does not open for what a rule silenced."""
-
+    """Even the lowest threshold does not open for what a rule silenced; a score that equals the threshold opens."""
     assert 0.75 == open_rate(WANTED, -1.0)
     assert 0.75 == open_rate(WANTED, -math.inf)
-
-
-def test_a_score_that_reaches_the_threshold_opens() -> None:
-    """Equal is enough."""
-
     assert Rates(0.4, 0.75, 0.4) == rates_at(0.4, WANTED, UNWANTED)
 
 
@@ -90,46 +76,30 @@ def test_the_lowest_threshold_within_a_false_rate(limit: float, expected: Rates)
     assert expected.false_rate == pytest.approx(found.false_rate)
 
 
-def test_no_threshold_when_the_top_scores_are_unwanted() -> None:
-    """When even the highest score opens too often, nothing may open."""
-
-    assert Rates(math.inf, 0.0, 0.0) == at_false_rate(0.5, [0.1], [0.9])
-
-
 def test_the_best_threshold_has_the_largest_difference() -> None:
-    """True rate minus false rate is 0.5 at 0.6, and less elsewhere."""
+    """True rate minus false rate is 0.5 at 0.6, and less elsewhere; with silenced prompts alone there is none."""
     found = best_rates(WANTED, UNWANTED)
 
     assert (0.6, 0.5, 0.0) == (found.threshold, found.true_rate, found.false_rate)
-
-
-def test_nothing_to_compare_has_no_threshold() -> None:
-    """Silenced prompts alone leave nothing to choose from."""
-
     assert math.inf == best_rates([-math.inf], []).threshold
+    assert Rates(math.inf, 0.0, 0.0) == at_false_rate(0.5, [0.1], [0.9])
 
 
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ([0.5], Spread(0.5, 0.5, 0.5)),
-        ([1.0, 0.0], Spread(0.5, 0.05, 0.95)),
-        ([float(n) for n in range(20, -1, -1)], Spread(10.0, 1.0, 19.0)),
+        ([0.5], (0.5, 0.5, 0.5)),
+        ([1.0, 0.0], (0.5, 0.05, 0.95)),
+        ([float(n) for n in range(20, -1, -1)], (10.0, 1.0, 19.0)),
+        ([], (math.nan, math.nan, math.nan)),
     ],
-    ids=["one", "two", "twenty-one"],
+    ids=["one", "two", "twenty-one", "none"],
 )
-def test_a_spread_has_mean_and_quantiles(values: list[float], expected: Spread) -> None:
+def test_a_spread_has_mean_and_quantiles(values: list[float], expected: tuple[float, float, float]) -> None:
     """The quantiles lie between neighbours, in whatever order the values come."""
     found = spread(values)
 
-    assert (expected.mean, expected.low, expected.high) == pytest.approx((found.mean, found.low, found.high))
-
-
-def test_the_spread_of_nothing_is_not_a_number() -> None:
-    """There is no mean of no value."""
-    found = spread([])
-
-    assert all(math.isnan(value) for value in (found.mean, found.low, found.high))
+    assert expected == pytest.approx((found.mean, found.low, found.high), nan_ok=True)
 
 
 SCORES = st.lists(st.floats(-1, 1) | st.just(-math.inf), min_size=1, max_size=30)

@@ -284,15 +284,6 @@ def test_what_is_not_there_is_an_error(arguments: list[str], capsys: pytest.Capt
     assert "nowhere" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("action", ["retrieval", "init", "run", "gate", "chunks", "speed"])
-def test_every_help_has_an_example(action: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """As all commands do."""
-    code = evaluate(action, "--help")
-
-    assert 0 == code
-    assert f"example:\n  hybrid eval {action}" in capsys.readouterr().out
-
-
 def test_processes_get_the_settings_in_force(tmp_path: Path) -> None:
     """A setting of this run reaches a child through its environment, and the home is the scratch one."""
     loaded = settings_in_force(["hooks.skip_prefixes=a,b", "hooks.budget=7"], environ={"HYBRID_HOME": str(tmp_path)})

@@ -1,17 +1,9 @@
-import pytest
-
 from hybrid.evaluation.timing import Times, alternate, machine, sum_up, time_each
 
 
 def test_times_are_summed_up() -> None:
-    """Median, nearest-rank 95th percentile and minimum of a hundred times."""
-
+    """Median, nearest-rank 95th percentile and minimum of a hundred times, and of one."""
     assert Times(100, 50.5, 95.0, 1.0) == sum_up([float(n) for n in range(100, 0, -1)])
-
-
-def test_one_time_is_its_own_summary() -> None:
-    """All figures are that time."""
-
     assert Times(1, 2.5, 2.5, 2.5) == sum_up([2.5])
 
 
@@ -39,8 +31,6 @@ def test_each_argument_is_timed_once() -> None:
     assert [1, 1, 2, 3] == calls
 
 
-@pytest.mark.parametrize("key", ["python", "numpy", "system", "cpus", "load_average"])
-def test_the_machine_is_named(key: str) -> None:
+def test_the_machine_is_named() -> None:
     """A figure without its machine says little."""
-
-    assert key in machine()
+    assert {"python", "numpy", "system", "cpus", "load_average"} <= machine().keys()

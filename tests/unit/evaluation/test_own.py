@@ -13,6 +13,7 @@ from hybrid.evaluation.measures import FilePassage
 from hybrid.evaluation.own import Proposal, is_docstring, is_remark, n_words, propose, question_of, read_own, write_own
 from hybrid.evaluation.qrels import QrelsError
 from hybrid.upkeep.indexing import chunk_limits, file_source
+from tests.support.cases import Case, cases, project
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -48,36 +49,26 @@ def test_a_comment_becomes_its_first_sentence(comment: str, name: str, expected:
     assert expected == question_of(comment.split("\n"), name)
 
 
-@pytest.mark.parametrize(
-    "comment",
-    [
-        "# Three words only",
-        "# HeatOven warms ovens well",
-        "// Copyright 2020 the bakers of this town",
-        "// TODO warm the oven before the bread",
-        "# eslint-disable-next-line no-unused-vars for this line",
-        "// if (oven.heat) { return bread; }",
-        "# bread = oven.bake(dough, minutes)",
-        "//////////////////////////",
-        "",
-    ],
-    ids=["short", "short without its name", "copyright", "task", "lint", "code", "assignment", "line", "nothing"],
-)
-def test_what_asks_for_nothing_is_left_out(comment: str) -> None:
+@cases("evaluation/asks_nothing.txt")
+def test_what_asks_for_nothing_is_left_out(case: Case) -> None:
     """Too few words, notes to tools and lawyers, and code that was switched off."""
+    assert "" == question_of(case.text.split("\n"), "HeatOven")
 
-    assert "" == question_of(comment.split("\n"), "HeatOven")
 
-
-def test_a_remark_is_told_by_how_it_begins() -> None:
+@pytest.mark.parametrize(
+    ("line", "remark", "docstring"),
+    [
+        ("  // warms", True, False),
+        ('    r"""Warms.', True, True),
+        ('    """Warms.', True, True),
+        ("    # Warms.", True, False),
+        ("heat = 3  # degrees", False, False),
+    ],
+)
+def test_a_remark_is_told_by_how_it_begins(line: str, remark: bool, docstring: bool) -> None:
     """Code with a comment behind it must not be held out."""
-
-    assert is_remark(["  // warms"])
-    assert is_remark(['    r"""Warms.'])
-    assert not is_remark(["heat = 3  # degrees"])
+    assert (remark, docstring) == (is_remark([line]), is_docstring(line))
     assert not is_remark([])
-    assert is_docstring('    """Warms.')
-    assert not is_docstring("    # Warms.")
 
 
 def test_words_are_counted_in_every_script() -> None:
@@ -86,25 +77,7 @@ def test_words_are_counted_in_every_script() -> None:
     assert (4, 3, 0) == (n_words("lower the anchor now"), n_words("生地を寝かせる。"), n_words("-- 3 ++"))
 
 
-ANCHOR = '''"""About anchors and their chains."""
-
-
-@logged
-def drop_anchor(depth):
-    """Lower the anchor to the sea floor.
-
-    The chain follows.
-    """
-    return depth
-
-
-class Capstan:
-    # Turns of the drum that are left.
-    turns = 3
-
-    def wind(self):
-        """Wind the chain around the drum."""
-'''
+ANCHOR = project("evaluation/anchor.txt")["anchor.py"]
 OVEN = """package bakery
 
 // HeatOven warms the oven for bread.

@@ -28,62 +28,35 @@ def test_before_the_first_event() -> None:
     } == health([])
 
 
-def test_success_after_a_failure() -> None:
-    """The last error stays known after a success, but no failure is counted."""
-    found = health([_done("t3"), _failed("t2"), _failed("t1"), _done("t0")])
-
-    assert ("t3", {"at": "t2", "message": "failed at t2"}, 0) == (
-        found["last_success"],
-        found["last_error"],
-        found["consecutive_failures"],
-    )
+STOP = {"at": "t9", "event": "Stop", "reason": "recorded", "latency_ms": 1.0}
+START = {"at": "t3", "event": "SessionStart", "reason": "injected", "latency_ms": 900.0}
+PROMPT = {"at": "t2", "event": "UserPromptSubmit", "reason": "gate", "latency_ms": 7.0}
 
 
-def test_failures_in_a_row() -> None:
-    """Failures since the last decision are counted."""
-    found = health(iter([_failed("t4"), _failed("t3"), _done("t2"), _failed("t1")]))
+@pytest.mark.parametrize(
+    ("events", "last_success", "n_failures", "latency_ms"),
+    [
+        pytest.param([_done("t3"), _failed("t2"), _failed("t1"), _done("t0")], "t3", 0, 10.0, id="failed before"),
+        pytest.param([_failed("t4"), _failed("t3"), _done("t2"), _failed("t1")], "t2", 2, 10.0, id="failed since"),
+        pytest.param([_done("t1", 8.0)], "t1", 0, 8.0, id="silence is a success"),
+        pytest.param(
+            [_done("t3", None), _done("t2", "fast"), _done("t1", 4), {"at": "t0"}], "t3", 0, 4.0, id="missing"
+        ),
+        pytest.param([_done("new", 1.0)] * 200 + [_done("old", 1000.0)] * 500, "new", 0, 1.0, id="the last 200"),
+        pytest.param(
+            [STOP, _failed("t8"), STOP, _failed("t7"), _done("t6"), STOP], "t6", 2, 10.0, id="noted proves nothing"
+        ),
+        pytest.param([START, PROMPT], "t3", 0, 7.0, id="what a person waits for is the prompt"),
+    ],
+)
+def test_what_events_tell(events: list[dict[str, Any]], last_success: str, n_failures: int, latency_ms: float) -> None:
+    """Failures since the last decision are counted; latencies are those of the last prompts; the last error stays known."""
+    found = health(iter(events))
+    failed = next((event for event in events if event.get("reason") == "error"), None)
 
-    assert ("t2", 2) == (found["last_success"], found["consecutive_failures"])
-
-
-def test_silence_is_a_success() -> None:
-    """A decision to stay silent is a success, and its latency counts."""
-    found = health([_done("t1", 8.0)])
-
-    assert ("t1", {"p50": 8.0, "p95": 8.0}) == (found["last_success"], found["latency_ms"])
-
-
-def test_latencies_that_are_missing_are_left_out() -> None:
-    """Events without a latency, or with something else in its place, do not count into the percentiles."""
-    found = health([_done("t3", None), _done("t2", "fast"), _done("t1", 4), {"at": "t0"}])
-
-    assert {"p50": 4.0, "p95": 4.0} == found["latency_ms"]
-
-
-def test_only_the_last_200_decisions_are_sampled() -> None:
-    """Latencies of long ago do not count."""
-    found = health([_done("new", 1.0)] * 200 + [_done("old", 1000.0)] * 500)
-
-    assert {"p50": 1.0, "p95": 1.0} == found["latency_ms"]
-
-
-def test_events_that_are_only_noted_prove_nothing() -> None:
-    """The end of a turn or of a session is neither a success nor the end of a failure."""
-    stop = {"at": "t9", "event": "Stop", "reason": "recorded", "latency_ms": 1.0}
-
-    found = health([stop, _failed("t8"), stop, _failed("t7"), _done("t6"), stop])
-
-    assert ("t6", 2) == (found["last_success"], found["consecutive_failures"])
-
-
-def test_latency_is_that_of_prompts() -> None:
-    """Starts of sessions and reports of subagents are successes, but what a person waits for is the prompt."""
-    start = {"at": "t3", "event": "SessionStart", "reason": "injected", "latency_ms": 900.0}
-    prompt = {"at": "t2", "event": "UserPromptSubmit", "reason": "gate", "latency_ms": 7.0}
-
-    found = health([start, prompt])
-
-    assert ("t3", {"p50": 7.0, "p95": 7.0}) == (found["last_success"], found["latency_ms"])
+    assert (last_success, n_failures) == (found["last_success"], found["consecutive_failures"])
+    assert {"p50": latency_ms, "p95": latency_ms} == found["latency_ms"]
+    assert (failed and {"at": failed["at"], "message": failed["error"]}) == found["last_error"]
 
 
 @pytest.mark.parametrize(

@@ -36,18 +36,13 @@ def test_defaults_without_a_file(tmp_path: Path) -> None:
 
 
 def test_the_keys_of_the_file(tmp_path: Path) -> None:
-    """The file holds exactly the keys that the interface names."""
-    update_state(tmp_path, _counts)
+    """The file, whose folder is made, holds exactly the keys that the interface names."""
+    update_state(tmp_path / "new", _counts)
 
-    assert [
-        "last_session_id",
-        "last_injected_chunks",
-        "last_injection_time",
-        "injection_count",
-        "chunk_frequencies",
-        "file_frequencies",
-        "hot_topics_generated_at",
-    ] == list(json.loads((tmp_path / NAME).read_bytes()))
+    expected = "last_session_id last_injected_chunks last_injection_time injection_count chunk_frequencies"
+    assert [*expected.split(), "file_frequencies", "hot_topics_generated_at"] == list(
+        json.loads((tmp_path / "new" / NAME).read_bytes())
+    )
 
 
 def test_counting_an_injection() -> None:
@@ -80,15 +75,6 @@ def test_the_rarest_chunks_go_when_there_are_too_many() -> None:
 
     assert len(state.chunk_frequencies) <= 2000
     assert 3000 == state.chunk_frequencies[FIRST.key]["count"]
-
-
-def test_an_update_is_read_back(tmp_path: Path) -> None:
-    """What an update gives is what the file says afterwards."""
-    state = update_state(tmp_path / "new", _counts)
-
-    assert state == read_state(tmp_path / "new")
-    assert state is not None
-    assert 1 == state.injection_count
 
 
 CORRUPT = ["", "{", "[]", "3", "null", '"text"', "[" * 50_000, '{"injection_count": ' + "9" * 5000 + "}", "\0\0\0"]

@@ -5,18 +5,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hybrid.base.atomic import locked
 from hybrid.base.errors import BusyError, IndexCorruptError, IndexMismatchError, IndexMissingError
 from hybrid.base.tokens import query_tokens
 from hybrid.index.catalog import Catalog
 from hybrid.index.manifest import read_manifest
-from hybrid.index.snapshot import Snapshot, open_snapshot
 from hybrid.models.hashing import HashingEmbedder
-from tests.support.builders import PAYMENTS, ListSource, build_index, place_in, recipe
-from tests.support.examples import examples
+from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in, recipe
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,43 +20,38 @@ if TYPE_CHECKING:
     from hybrid.index.place import Place
 
 
-def _open(place: Place, embedder: HashingEmbedder | None = None) -> Snapshot:
-    return open_snapshot(place.folder, model=(embedder or HashingEmbedder()).info.key)
-
-
 def _paths(place: Place) -> set[str]:
-    return set(_open(place).live_documents())
+    return set(open_index(place).live_documents())
 
 
 def _found(place: Place, text: str) -> list[str]:
-    snapshot = _open(place)
+    snapshot = open_index(place)
     return [snapshot.get(entry.row).path for entry in snapshot.lexical(query_tokens(text), 10).ranking]
 
 
-def test_first_build_holds_every_document(built_place: Place) -> None:
-    """A first build makes a snapshot with every document of the source."""
+def test_a_first_build_holds_every_document(tmp_path: Path, payments_source: ListSource) -> None:
+    """Its summary counts what was added and embedded, and is noted in the catalog with its generation."""
+    place = place_in(tmp_path)
+    summary = build_index(place, payments_source)
+    with Catalog(place.catalog, tree=place.tree, root=place.root) as catalog:
+        ((generation, noted),) = catalog._db.execute("SELECT generation, summary FROM generations").fetchall()
 
-    assert set(PAYMENTS) == _paths(built_place)
-
-
-def test_summary_of_a_first_build(tmp_path: Path, payments_source: ListSource) -> None:
-    """The summary counts what was added and embedded."""
-    summary = build_index(place_in(tmp_path), payments_source)
-
+    assert set(PAYMENTS) == _paths(place)
     assert (4, 4, 0, 0) == (summary.documents, summary.added, summary.changed, summary.removed)
     assert summary.embedded == summary.chunks > 4
+    assert (1, 4) == (generation, json.loads(noted)["documents"])
 
 
 def test_unchanged_documents_are_not_read(built_place: Place, payments_source: ListSource) -> None:
     """An unchanged document costs its stamp: it is not read again, and no new generation is written."""
     payments_source.reads.clear()
-    before = _open(built_place).generation
+    before = open_index(built_place).generation
 
     summary = build_index(built_place, payments_source)
 
     assert [] == payments_source.reads
     assert (0, 0, 0, 0) == (summary.added, summary.changed, summary.removed, summary.embedded)
-    assert before == _open(built_place).generation
+    assert before == open_index(built_place).generation
 
 
 def test_a_stamp_as_young_as_its_reading_proves_nothing(tmp_path: Path, payments_source: ListSource) -> None:
@@ -77,23 +68,15 @@ def test_a_stamp_as_young_as_its_reading_proves_nothing(tmp_path: Path, payments
 
 
 def test_a_changed_document_embeds_only_its_new_chunks(built_place: Place, payments_source: ListSource) -> None:
-    """Of a changed document only chunks with another input are embedded."""
+    """Of a changed document only chunks with another input are embedded; what it no longer says is not found."""
     text = payments_source.texts["docs/deploy.md"]
     payments_source.put("docs/deploy.md", text.replace("revoke the old one", "revoke the stale secret"))
-
     summary = build_index(built_place, payments_source)
 
-    assert (0, 1, 0) == (summary.added, summary.changed, summary.removed)
-    assert 1 == summary.embedded
+    assert (0, 1, 0, 1) == (summary.added, summary.changed, summary.removed, summary.embedded)
     assert ["docs/deploy.md"] == _found(built_place, "stale secret")
-
-
-def test_old_text_is_gone_after_a_change(built_place: Place, payments_source: ListSource) -> None:
-    """What a changed document no longer says is not found."""
     payments_source.put("docs/deploy.md", "# Deployment\n\nNothing to see here.\n")
-
     build_index(built_place, payments_source)
-
     assert [] == _found(built_place, "balancer")
 
 
@@ -152,12 +135,12 @@ def test_another_model_embeds_everything_and_is_never_mixed(built_place: Place, 
     """A change of model re-embeds every chunk; a snapshot of another model refuses to open."""
     other = HashingEmbedder(32)
     with pytest.raises(IndexMismatchError, match="reindex"):
-        _open(built_place, other)
+        open_index(built_place, other)
 
     summary = build_index(built_place, payments_source, other)
 
     assert summary.chunks == summary.embedded
-    assert 32 == _open(built_place, other).manifest.dim
+    assert 32 == open_index(built_place, other).manifest.dim
 
 
 def test_going_back_to_an_old_model_embeds_nothing(built_place: Place, payments_source: ListSource) -> None:
@@ -185,7 +168,7 @@ def test_full_reads_everything_and_writes_one_segment(built_place: Place, paymen
     build_index(built_place, payments_source, full=True)
 
     assert 4 == len(payments_source.reads)
-    assert 1 == len(_open(built_place).segments)
+    assert 1 == len(open_index(built_place).segments)
 
 
 def test_segments_are_merged_when_there_are_many(tmp_path: Path) -> None:
@@ -197,8 +180,8 @@ def test_segments_are_merged_when_there_are_many(tmp_path: Path) -> None:
         source.put(f"f{i}.py", f"def function_{i}():\n    return 'edited {i}'\n")
         build_index(place, source, max_segments=4)
 
-        assert len(_open(place).segments) <= 4
-        assert 30 == len(_open(place).live_documents())
+        assert len(open_index(place).segments) <= 4
+        assert 30 == len(open_index(place).live_documents())
 
 
 def test_files_of_old_generations_are_removed(built_place: Place, payments_source: ListSource) -> None:
@@ -212,7 +195,7 @@ def test_files_of_old_generations_are_removed(built_place: Place, payments_sourc
 
 def test_an_open_reader_keeps_its_generation(built_place: Place, payments_source: ListSource) -> None:
     """A snapshot that was opened before a build goes on answering from its own generation."""
-    reader = _open(built_place)
+    reader = open_index(built_place)
     payments_source.put("docs/deploy.md", "# Deployment\n\nNothing.\n")
     build_index(built_place, payments_source, full=True)
 
@@ -222,7 +205,7 @@ def test_an_open_reader_keeps_its_generation(built_place: Place, payments_source
 def test_a_missing_index_says_what_to_run(tmp_path: Path) -> None:
     """Opening an index that was never built names the command that builds it."""
     with pytest.raises(IndexMissingError, match="hybrid reindex"):
-        _open(place_in(tmp_path))
+        open_index(place_in(tmp_path))
 
 
 @pytest.mark.parametrize("damage", ["manifest", "truncated", "bytes", "gone"])
@@ -240,7 +223,7 @@ def test_a_damaged_index_is_refused_and_repaired(built_place: Place, payments_so
     else:
         segment.unlink()
     with pytest.raises(IndexCorruptError, match="reindex"):
-        _open(built_place)
+        open_index(built_place)
     payments_source.reads.clear()
 
     build_index(built_place, payments_source)
@@ -305,57 +288,6 @@ def test_two_builds_at_once_do_not_mix(built_place: Place, payments_source: List
         assert held
         with pytest.raises(BusyError, match=r"process \d+"):
             build_index(built_place, payments_source)
-
-
-def test_build_generations_are_noted(built_place: Place) -> None:
-    """The catalog keeps a summary of each generation."""
-    with Catalog(built_place.catalog, tree=built_place.tree, root=built_place.root) as catalog:
-        rows = catalog._db.execute("SELECT generation, summary FROM generations").fetchall()
-
-    assert [1] == [row[0] for row in rows]
-    assert 4 == json.loads(rows[0][1])["documents"]
-
-
-_texts = st.dictionaries(
-    st.sampled_from(["a.py", "b.py", "c.md", "d/e.py", "d/f.txt"]),
-    st.lists(
-        st.sampled_from(["alpha", "beta gamma", "def f():", "    return delta", "# Title", "", "ε ζ"]), max_size=8
-    ).map("\n".join),
-    max_size=5,
-)
-
-
-@examples(25)
-@given(st.lists(_texts, min_size=1, max_size=4))
-def test_incremental_builds_equal_a_fresh_one(
-    tmp_path_factory: pytest.TempPathFactory, history: list[dict[str, str]]
-) -> None:
-    """After any history of edits the index answers as one that was built from nothing."""
-    folder = tmp_path_factory.mktemp("property")
-    source = ListSource({})
-    for texts in history:
-        for path in set(source.texts) - set(texts):
-            del source.texts[path]
-        for path, text in texts.items():
-            source.put(path, text)
-        build_index(place_in(folder / "grown"), source, max_segments=2)
-    build_index(place_in(folder / "fresh"), source)
-
-    assert _answers(place_in(folder / "fresh")) == _answers(place_in(folder / "grown"))
-
-
-def _answers(place: Place) -> list[object]:
-    snapshot = _open(place)
-    query = HashingEmbedder().embed_query("alpha delta title")
-    answers: list[object] = []
-    for leg in (snapshot.dense(query, 20), snapshot.lexical(query_tokens("alpha delta title gamma"), 20)):
-        answers.append([(*_named(snapshot, entry.row), round(entry.raw, 5)) for entry in leg.ranking])
-    return answers
-
-
-def _named(snapshot: Snapshot, row: int) -> tuple[str, int]:
-    view = snapshot.get(row)
-    return view.path, view.start_line
 
 
 def test_vectors_survive_quantisation(built_place: Place) -> None:

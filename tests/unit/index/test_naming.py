@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -152,27 +151,6 @@ def _segment(path: Path, strings: Sequence[str], lists: Sequence[Sequence[int]] 
     }
     write_arrays(path, arrays)
     return Segment(path)
-
-
-WORDS = ["", "a", "ab", "ab", "abc", "b", "é", "éa", "\uffff", "😀"]
-
-
-@pytest.mark.parametrize("prefix", ["", "a", "ab", "abc", "abcd", "b", "c", "é", "\uffff", "😀", "0"])
-def test_strings_with_a_prefix(tmp_path: Path, prefix: str) -> None:
-    """The strings that begin with a prefix come with their numbers; those that are too long can be left out."""
-    segment = _segment(tmp_path / "s", WORDS)
-    expected = [word for word in WORDS if word.startswith(prefix)]
-
-    assert expected == segment.strings_with_prefix("word", prefix, sys.maxsize)
-    assert [word for word in expected if len(word) < 2] == segment.strings_with_prefix("word", prefix, 1)
-
-
-@pytest.mark.parametrize("wanted", [*dict.fromkeys(WORDS), "aa", "zz", "\0"])
-def test_numbers_of_equal_strings(tmp_path: Path, wanted: str) -> None:
-    """A string that stands several times has several numbers, one that does not stand there has none."""
-    segment = _segment(tmp_path / "s", WORDS)
-
-    assert [i for i, word in enumerate(WORDS) if word == wanted] == list(segment.numbers_of_equal("word", wanted))
 
 
 def test_lists_of_numbers(tmp_path: Path) -> None:

@@ -128,11 +128,6 @@ def test_a_term_that_can_lift_a_new_row_is_read_for_all() -> None:
     assert _N_ROWS == len(rows)
 
 
-def test_no_terms() -> None:
-    """Without terms no row is found."""
-    assert ([], []) == _largest(Terms([]), 3)
-
-
 @examples(200)
 @given(st.sets(st.integers(0, 60)), st.sets(st.integers(0, 60)), st.sampled_from([np.int32, np.int64]))
 def test_wanted_rows_are_found_in_a_list(wanted: set[int], listed: set[int], form: type[np.integer]) -> None:

@@ -13,9 +13,8 @@ from hybrid.base.tokens import query_tokens
 from hybrid.index import commit
 from hybrid.index.commit import Sealer
 from hybrid.index.manifest import read_manifest
-from hybrid.index.snapshot import open_snapshot
 from hybrid.models.hashing import HashingEmbedder
-from tests.support.builders import ListSource, build_index, place_in
+from tests.support.builders import ListSource, build_index, open_index, place_in
 from tests.support.examples import examples
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
     from hybrid.index.drafting import SegmentDraft
     from hybrid.index.place import Place
-    from hybrid.index.snapshot import Snapshot
 
 N_FILES = 30
 
@@ -38,10 +36,6 @@ def _source() -> ListSource:
     return ListSource({f"f{i:02d}.py": f"def function_{i}():\n    return {i}\n" for i in range(N_FILES)})
 
 
-def _open(place: Place) -> Snapshot:
-    return open_snapshot(place.folder, model=HashingEmbedder().info.key)
-
-
 def _files(place: Place) -> list[str]:
     return sorted(path.name for path in place.folder.glob("segment-*"))
 
@@ -50,7 +44,7 @@ def test_a_large_first_build_makes_several_segments(tmp_path: Path) -> None:
     """Each is written as soon as it is full, holds the documents that follow those of the one before, and is named."""
     place = place_in(tmp_path)
     build_index(place, _source())
-    snapshot = _open(place)
+    snapshot = open_index(place)
 
     assert [8, 8, 8, 6] == [segment.n_chunks for segment in snapshot.segments]
     assert sorted(path for segment in snapshot.segments for path in segment.paths) == [
@@ -66,7 +60,7 @@ def test_what_was_read_is_not_decoded_again(tmp_path: Path, monkeypatch: pytest.
     place = place_in(tmp_path)
     build_index(place, _source())
 
-    assert 4 == len(_open(place).segments)
+    assert 4 == len(open_index(place).segments)
 
 
 @pytest.mark.parametrize("n_written", [0, 1, 2])
@@ -105,7 +99,7 @@ def test_full_segments_are_not_merged(tmp_path: Path) -> None:
         kept = [entry.file for entry in read_manifest(place.folder).segments]
         assert set(full) <= set(kept)
         assert len(kept) <= len(full) + 3  # What was merged may be full by now.
-    assert {f"f{i:02d}.py" for i in range(N_FILES)} == set(_open(place).live_documents())
+    assert {f"f{i:02d}.py" for i in range(N_FILES)} == set(open_index(place).live_documents())
 
 
 def test_what_changed_is_found_before_segments_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,7 +110,7 @@ def test_what_changed_is_found_before_segments_are_merged(tmp_path: Path, monkey
     real = commit.merge_segments
 
     def merge(*arguments: object) -> int:
-        seen.append(set(_open(place).live_documents()))
+        seen.append(set(open_index(place).live_documents()))
         return real(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(commit, "merge_segments", merge)
@@ -147,12 +141,12 @@ def test_a_merge_that_ends_early_loses_nothing(
         with contextlib.suppress(KeyboardInterrupt):
             build_index(place, source, max_segments=2)
 
-    assert "last.py" in _open(place).live_documents()
+    assert "last.py" in open_index(place).live_documents()
     assert n_before + 1 == len(read_manifest(place.folder).segments)
     source.put("last.py", "def last():\n    return 2\n")
     build_index(place, source, max_segments=2)
     assert len(read_manifest(place.folder).segments) < n_before
-    assert {"last.py", *source.texts} == set(_open(place).live_documents())
+    assert {"last.py", *source.texts} == set(open_index(place).live_documents())
 
 
 def test_a_half_dead_full_segment_is_written_anew(tmp_path: Path) -> None:
@@ -165,7 +159,7 @@ def test_a_half_dead_full_segment_is_written_anew(tmp_path: Path) -> None:
     build_index(place, source)
 
     assert first not in [entry.file for entry in read_manifest(place.folder).segments]
-    assert N_FILES - 4 == _open(place).n_chunks == _open(place).n_rows
+    assert N_FILES - 4 == open_index(place).n_chunks == open_index(place).n_rows
 
 
 def test_a_purge_makes_several_segments_too(tmp_path: Path) -> None:
@@ -175,23 +169,25 @@ def test_a_purge_makes_several_segments_too(tmp_path: Path) -> None:
     before = _files(place)
     build_index(place, source, is_purged=True)
 
-    assert [8, 8, 8, 6] == [segment.n_chunks for segment in _open(place).segments]
+    assert [8, 8, 8, 6] == [segment.n_chunks for segment in open_index(place).segments]
     assert not set(before).intersection(_files(place))
 
 
 _texts = st.dictionaries(
-    st.sampled_from([f"{name}.txt" for name in "abcdefgh"]),
-    st.lists(st.sampled_from(["alpha", "beta", "gamma", "delta"]), max_size=4).map(" ".join),
-    max_size=8,
+    st.sampled_from(["a.py", "b.py", "c.md", "d/e.py", "d/f.txt", "g.txt", "h.txt"]),
+    st.lists(
+        st.sampled_from(["alpha", "beta gamma", "def f():", "    return delta", "# Title", "", "ε ζ"]), max_size=8
+    ).map("\n".join),
+    max_size=7,
 )
 
 
-@examples(25)
-@given(st.lists(_texts, min_size=1, max_size=4), st.integers(1, 4))
-def test_split_builds_equal_whole_ones(
+@examples(40)
+@given(st.lists(_texts, min_size=1, max_size=4), st.sampled_from([1, 2, 3, 4, 1_000]))
+def test_split_and_incremental_builds_equal_a_fresh_whole_one(
     tmp_path_factory: pytest.TempPathFactory, history: list[dict[str, str]], size: int
 ) -> None:
-    """After any edits, with segments of any size, the index answers as one of a single segment."""
+    """After any edits, with segments of any size, the index answers as one that was built from nothing in one segment."""
     folder, source = tmp_path_factory.mktemp("split"), ListSource({})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(commit, "MOST_CHUNKS", size)
@@ -208,11 +204,14 @@ def test_split_builds_equal_whole_ones(
 
 
 def _answers(place: Place) -> list[object]:
-    snapshot = _open(place)
-    query = HashingEmbedder().embed_query("alpha delta function")
+    snapshot = open_index(place)
+    query, terms = (
+        HashingEmbedder().embed_query("alpha delta function title"),
+        "alpha delta return function_3 gamma title",
+    )
     return [
-        [(snapshot.get(entry.row).path, round(entry.raw, 5)) for entry in leg.ranking]
-        for leg in (snapshot.dense(query, 50), snapshot.lexical(query_tokens("alpha delta return function_3"), 50))
+        [((view := snapshot.get(entry.row)).path, view.start_line, round(entry.raw, 5)) for entry in leg.ranking]
+        for leg in (snapshot.dense(query, 50), snapshot.lexical(query_tokens(terms), 50))
     ]
 
 
@@ -235,4 +234,4 @@ def test_an_edit_leaves_large_merges_to_others(tmp_path: Path) -> None:
 
     assert 3 == len(before & left)
     assert 2 >= len(read_manifest(place.folder).segments)
-    assert set(source.texts) == set(_open(place).live_documents())
+    assert set(source.texts) == set(open_index(place).live_documents())

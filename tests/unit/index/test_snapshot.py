@@ -65,77 +65,60 @@ def _found(snapshot: Snapshot, only: Filter) -> list[str]:
     return lexical
 
 
+BY_PATH: dict[str, list[str]] = {
+    "src": ["src/one.py", "src/sub/two.py"],
+    "src/": ["src/one.py", "src/sub/two.py"],
+    "./src": ["src/one.py", "src/sub/two.py"],
+    "src/one.py": ["src/one.py"],
+    "src/*.py": ["src/one.py", "src/sub/two.py"],
+    "src*": ["src/one.py", "src/sub/two.py", "src2/three.py"],
+    "*.md": ["README.md", "docs/a b.md"],
+    "*/two.py": ["src/sub/two.py"],
+    "*/sub/two.py": ["src/sub/two.py"],
+    "*/wo.py": [],
+    "*/\udce4.py": ["weird/\udce4.py"],
+    "*/a-path-longer-than-all-the-others-that-are-there.py": [],
+    "two.py": [],
+    "SRC": [],
+    "docs/a b.md": ["docs/a b.md"],
+    "docs/?*b.md": ["docs/a b.md"],
+    "src/on[ef].py": ["src/one.py"],
+    "app/[id]": ["app/[id]/page.py"],
+    "app/[id]/page.py": ["app/[id]/page.py", "app/i/page.py"],
+    "app/[": [],
+    "weird/$^+(x).py": ["weird/$^+(x).py"],
+    "weird/*line.py": ["weird/new\nline.py"],
+    "weird/\udce4.py": ["weird/\udce4.py"],
+    "weird/new": [],
+    ".": PATHS,
+    "./": PATHS,
+    "*": PATHS,
+    "none": [],
+}
+"""A folder, a file or a glob whose star crosses folders; odd characters stand for themselves."""
+NAMED = frozenset({"src/one.py", "docs/a b.md", "gone.py"})
+
+
 @pytest.mark.parametrize(
-    ("kinds", "expected"),
+    ("only", "expected"),
     [
-        ((), PATHS),
-        (("doc",), ["README.md", "docs/a b.md"]),
-        (("code",), [path for path in PATHS if path.endswith(".py")]),
-        (("code", "doc"), PATHS),
-        (("lesson",), []),
-    ],
-    ids=["all", "doc", "code", "both", "unknown"],
-)
-def test_filter_by_kind(snapshot: Snapshot, kinds: tuple[str, ...], expected: list[str]) -> None:
-    """Only chunks of the kinds that were asked for are ranked, in both legs."""
-
-    assert sorted(expected) == _found(snapshot, Filter(kinds=kinds))
-
-
-@pytest.mark.parametrize(
-    ("path", "expected"),
-    [
-        ("src", ["src/one.py", "src/sub/two.py"]),
-        ("src/", ["src/one.py", "src/sub/two.py"]),
-        ("./src", ["src/one.py", "src/sub/two.py"]),
-        ("src/one.py", ["src/one.py"]),
-        ("src/*.py", ["src/one.py", "src/sub/two.py"]),
-        ("src*", ["src/one.py", "src/sub/two.py", "src2/three.py"]),
-        ("*.md", ["README.md", "docs/a b.md"]),
-        ("*/two.py", ["src/sub/two.py"]),
-        ("*/sub/two.py", ["src/sub/two.py"]),
-        ("*/wo.py", []),
-        ("*/\udce4.py", ["weird/\udce4.py"]),
-        ("*/a-path-longer-than-all-the-others-that-are-there.py", []),
-        ("two.py", []),
-        ("SRC", []),
-        ("docs/a b.md", ["docs/a b.md"]),
-        ("docs/?*b.md", ["docs/a b.md"]),
-        ("src/on[ef].py", ["src/one.py"]),
-        ("app/[id]", ["app/[id]/page.py"]),
-        ("app/[id]/page.py", ["app/[id]/page.py", "app/i/page.py"]),
-        ("app/[", []),
-        ("weird/$^+(x).py", ["weird/$^+(x).py"]),
-        ("weird/*line.py", ["weird/new\nline.py"]),
-        ("weird/\udce4.py", ["weird/\udce4.py"]),
-        ("weird/new", []),
-        (".", PATHS),
-        ("./", PATHS),
-        ("*", PATHS),
-        ("none", []),
+        *((Filter(path=path), expected) for path, expected in BY_PATH.items()),
+        (Filter(kinds=()), PATHS),
+        (Filter(kinds=("doc",)), ["README.md", "docs/a b.md"]),
+        (Filter(kinds=("code",)), [path for path in PATHS if path.endswith(".py")]),
+        (Filter(kinds=("code", "doc")), PATHS),
+        (Filter(kinds=("lesson",)), []),
+        (Filter(documents=NAMED), ["docs/a b.md", "src/one.py"]),
+        (Filter(documents=frozenset()), []),
+        (Filter(kinds=("code",), documents=NAMED), ["src/one.py"]),
+        (Filter(kinds=("doc",), path="docs"), ["docs/a b.md"]),
+        (Filter(kinds=("doc",), path="src"), []),
     ],
     ids=ascii,
 )
-def test_filter_by_path(snapshot: Snapshot, path: str, expected: list[str]) -> None:
-    """A folder, a file or a glob whose star crosses folders restricts both legs; odd characters stand for themselves."""
-
-    assert sorted(expected) == _found(snapshot, Filter(path=path))
-
-
-def test_filter_by_documents(snapshot: Snapshot) -> None:
-    """Exactly the documents named, within what the other filters leave; of none nothing."""
-    wanted = frozenset({"src/one.py", "docs/a b.md", "gone.py"})
-
-    assert ["docs/a b.md", "src/one.py"] == _found(snapshot, Filter(documents=wanted))
-    assert ["src/one.py"] == _found(snapshot, Filter(kinds=("code",), documents=wanted))
-    assert [] == _found(snapshot, Filter(documents=frozenset()))
-
-
-def test_filters_together(snapshot: Snapshot) -> None:
-    """Kind and path must both fit."""
-
-    assert ["docs/a b.md"] == _found(snapshot, Filter(kinds=("doc",), path="docs"))
-    assert [] == _found(snapshot, Filter(kinds=("doc",), path="src"))
+def test_a_filter(snapshot: Snapshot, only: Filter, expected: list[str]) -> None:
+    """By path, by kind and by exactly the documents named, alone and together: it restricts both legs alike."""
+    assert sorted(expected) == _found(snapshot, only)
 
 
 def test_a_filter_restricts_before_the_best_are_taken(snapshot: Snapshot) -> None:

@@ -42,23 +42,13 @@ def test_identity_depends_on_the_dimension() -> None:
     assert ("hashing-64", 64, 0) == (hashing_info(64).name, hashing_info(64).dim, hashing_info(64).max_tokens)
 
 
-def test_nothing_is_truncated() -> None:
-    """Every word counts."""
-    assert [False] == HashingEmbedder().truncated([EmbedInput("", "word " * 10_000)]).tolist()
-
-
-def test_no_inputs_give_no_rows() -> None:
-    """An empty list gives an array of shape (0, dim)."""
-    assert (0, 64) == HashingEmbedder().embed_documents([]).shape
-
-
 def test_several_queries_at_once() -> None:
-    """Each row is what one query gives; a sum of signed terms has no length that says anything."""
+    """Each row is what one query gives; a sum of signed terms has no length that says anything. Every word counts."""
     embedder = HashingEmbedder()
     texts = ["retry loop", "?!", "retry loop", "parse the header of a client"]
-
     vectors, lengths = embedder.embed_queries(texts)
 
     np.testing.assert_array_equal(np.stack([embedder.embed_query(text) for text in texts]), vectors)
     assert (None, np.float32) == (lengths, vectors.dtype)
-    assert (0, 64) == embedder.embed_queries([])[0].shape
+    assert (0, 64) == embedder.embed_queries([])[0].shape == embedder.embed_documents([]).shape
+    assert [False] == embedder.truncated([EmbedInput("", "word " * 10_000)]).tolist()

@@ -66,29 +66,31 @@ def test_a_transformer_states_its_prompts_and_similarity(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("pooling", "dim"),
+    ("last", "config", "dim"),
     [
-        pytest.param({"word_embedding_dimension": 12, "pooling_mode_mean_tokens": True}, 12, id="one mode"),
-        pytest.param(
-            {"word_embedding_dimension": 12, "pooling_mode_mean_tokens": True, "pooling_mode_max_tokens": True},
-            24,
-            id="two modes are put side by side",
+        ("Pooling", {"word_embedding_dimension": 12, "pooling_mode_mean_tokens": True}, 12),
+        (
+            "Pooling",
+            {"word_embedding_dimension": 6, "pooling_mode_mean_tokens": True, "pooling_mode_max_tokens": True},
+            12,
         ),
-        pytest.param({"embedding_dimension": 12, "pooling_mode": "mean"}, 12, id="as version 6 writes it"),
+        ("Pooling", {"embedding_dimension": 12, "pooling_mode": "mean"}, 12),
+        ("Dense", {"out_features": 5}, 5),
     ],
+    ids=["one mode", "two modes are put side by side", "as version 6 writes it", "a projection behind the pooling"],
 )
-def test_pooling_decides_the_dimension(tmp_path: Path, pooling: dict[str, object], dim: int) -> None:
-    """The last module that changes the dimension tells it."""
-    assert dim == read_facts(transformer_folder(tmp_path, **{"1_Pooling__config": pooling})).dim
+def test_the_last_module_that_changes_the_dimension_tells_it(
+    tmp_path: Path, last: str, config: dict[str, object], dim: int
+) -> None:
+    """Pooling multiplies it, and a projection has the last word."""
+    modules = [
+        {"path": f"{i}_{kind}", "type": f"x.{kind}"} for i, kind in enumerate(["Transformer", "Pooling", "Dense"])
+    ]
+    kept = modules if last == "Dense" else modules[:2]
+    number = 2 if last == "Dense" else 1
+    folder = transformer_folder(tmp_path, modules=kept, **{f"{number}_{last}__config": config})
 
-
-def test_a_dense_module_decides_the_dimension(tmp_path: Path) -> None:
-    """A projection after the pooling has the last word."""
-    kinds = ["Transformer", "Pooling", "Dense"]
-    modules = [{"path": f"{i}_{kind}", "type": f"x.{kind}"} for i, kind in enumerate(kinds)]
-    folder = transformer_folder(tmp_path, modules=modules, **{"2_Dense__config": {"out_features": 5}})
-
-    assert 5 == read_facts(folder).dim
+    assert dim == read_facts(folder).dim
 
 
 def test_the_longest_text_is_the_first_stated_limit(tmp_path: Path) -> None:
@@ -99,16 +101,11 @@ def test_the_longest_text_is_the_first_stated_limit(tmp_path: Path) -> None:
     assert 256 == read_facts(folder).max_tokens
 
 
-def test_an_empty_folder_holds_no_model(tmp_path: Path) -> None:
-    """The error names the files that were looked for."""
+def test_a_folder_without_a_readable_configuration_holds_no_model(tmp_path: Path) -> None:
+    """The error names the files that were looked for, or the one that is damaged."""
     with pytest.raises(ModelError, match=r"modules\.json and config\.json are missing"):
         read_facts(tmp_path)
-
-
-def test_a_damaged_configuration_is_named(tmp_path: Path) -> None:
-    """The error names the file."""
     (tmp_path / "modules.json").write_text("[")
-
     with pytest.raises(ModelError, match=r"modules\.json cannot be read"):
         read_facts(tmp_path)
 

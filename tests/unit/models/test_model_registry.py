@@ -44,10 +44,11 @@ def test_hashing_needs_no_files(tmp_path: Path, name: str, dim: int) -> None:
 
 
 def test_the_shipped_model_is_described_without_loading(tmp_path: Path) -> None:
-    """What `status` shows is what the loaded embedder says."""
+    """What `status` shows is what the loaded embedder says; as long as it ships, nothing stands in for it."""
     info = embedder_info("static-v1", tmp_path)
 
     assert ("static-v1", 256, 320) == (info.name, info.dim, info.max_tokens)
+    assert SHIPPED == present_name(SHIPPED) == info.name
     assert info == load_embedder("static-v1", home=tmp_path).info
     assert not (tmp_path / "models").exists()
 
@@ -188,12 +189,6 @@ def test_the_cache_is_where_the_hubs_own_tools_look(environ: dict[str, str], exp
     assert Path(expected) == cache_folder(environ)
 
 
-@pytest.mark.parametrize("name", ["hashing", "hashing-16"])
-def test_a_hashing_model_has_no_folder(name: str) -> None:
-    """It is made of nothing."""
-    assert model_folder(name) is None
-
-
 @pytest.mark.parametrize(
     ("name", "folder"),
     [
@@ -201,22 +196,24 @@ def test_a_hashing_model_has_no_folder(name: str) -> None:
         ("all-MiniLM-L6-v2", "all-MiniLM-L6-v2"),
         ("sentence-transformers/all-MiniLM-L6-v2", "all-MiniLM-L6-v2"),
         ("nomic-ai/CodeRankEmbed", "CodeRankEmbed"),
+        ("hashing", None),
+        ("hashing-16", None),
+        ("someone/unheard-of", None),
     ],
 )
-def test_a_known_model_has_the_folder_of_its_manifest(tmp_path: Path, name: str, folder: str) -> None:
-    """By either name, and whether its weights are on this machine or not: our own files of it lie there."""
-    assert shipped("models", folder) == model_folder(name, {"HF_HUB_CACHE": str(tmp_path)})
+def test_a_known_model_has_the_folder_of_its_manifest(tmp_path: Path, name: str, folder: str | None) -> None:
+    """By either name, whether its weights are on this machine or not; a model that is made of nothing has none."""
+    found = model_folder(name, {"HF_HUB_CACHE": str(tmp_path)})
+
+    assert (folder and shipped("models", folder)) == found
 
 
 def test_other_models_have_the_folder_they_lie_in(tiny_folder: Path, tmp_path: Path) -> None:
-    """A folder is its own; a hub model that nobody knows lies in the cache, or nowhere."""
+    """A folder is its own; a hub model that nobody knows lies in the cache."""
     environ = downloaded(tmp_path / "cache", "someone/tiny", tiny_folder)
+    kept = tmp_path / "cache" / "models--someone--tiny" / "snapshots" / ("a" * 40)
 
-    assert tiny_folder == model_folder(str(tiny_folder), environ)
-    assert tmp_path / "cache" / "models--someone--tiny" / "snapshots" / ("a" * 40) == model_folder(
-        "someone/tiny", environ
-    )
-    assert model_folder("someone/unheard-of", environ) is None
+    assert (tiny_folder, kept) == (model_folder(str(tiny_folder), environ), model_folder("someone/tiny", environ))
 
 
 @pytest.mark.parametrize("name", ["a b", "owner/..", "/no/such/folder"])
@@ -285,8 +282,3 @@ def test_a_key_finds_the_very_model_or_none(succeeded: Path) -> None:
     )
     for key in (f"{SHIPPED}@{'0' * 16}", f"{SUCCESSOR}@{'0' * 16}", "/no/such/folder@1", "someone/unheard-of@1", ""):
         assert embedder_of_key(key, succeeded) is None
-
-
-def test_a_name_that_ships_is_its_own(tmp_path: Path) -> None:
-    """As long as a model ships, nothing stands in for it."""
-    assert SHIPPED == present_name(SHIPPED) == embedder_info(SHIPPED, tmp_path).name

@@ -83,14 +83,10 @@ def test_a_damaged_probe_is_refused(folder: Path, content: bytes) -> None:
         read_probe(_info(folder))
 
 
-def test_a_probe_of_another_dimension_is_refused(folder: Path) -> None:
-    """It was trained on other vectors."""
+def test_a_probe_of_another_model_is_refused(folder: Path) -> None:
+    """By its dimension, or by the model that the file names: the other one is told by name, and this one reads it."""
     with pytest.raises(ModelError, match=r"was made for another model.*reinstall hybrid, or remove it"):
         read_probe(_info(folder, 4))
-
-
-def test_a_probe_of_another_model_of_the_same_dimension_is_refused(folder: Path) -> None:
-    """The file names the model that it was trained on: the other one is told by name, and this one reads it."""
     probe = encode_arrays({"weight": WEIGHT, "bias": WEIGHT[:1]}, {"model": _info(folder).key})
     (folder / "probe.safetensors").write_bytes(probe)
     other = replace(_info(folder), sha256="00" * 32)

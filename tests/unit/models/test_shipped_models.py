@@ -70,11 +70,6 @@ def test_the_probe_tells_code_from_talk(embedder: Embedder) -> None:
     assert [True, True, False, False] == (logits > 0).tolist()
 
 
-def test_the_models_folder_holds_no_python() -> None:
-    """Code lives in `hybrid/`."""
-    assert [] == list(shipped("models").rglob("*.py"))
-
-
 def test_the_shipped_model_puts_the_fitting_chunk_first(embedder: Embedder) -> None:
     """Three small chunks, three questions: each question is closest to its own chunk."""
     chunks = [

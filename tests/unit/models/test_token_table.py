@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 
 import numpy as np
@@ -16,19 +15,16 @@ INFO = EmbedderInfo("table", 2, "00" * 32, 0, None, None)
 
 
 def test_the_vector_is_the_unit_mean_of_the_rows(token_table_folder: Path) -> None:
-    """Rows (3, 0) and (0, 4) have the mean (1.5, 2), of direction (0.6, 0.8); head and body are one text."""
-    embedder = TokenTableEmbedder(token_table_folder, INFO)
+    """Rows (3, 0) and (0, 4) have the mean (1.5, 2), of direction (0.6, 0.8); head and body are one text.
 
+    An empty text gives zeros, and undecodable bytes of a file name reach the tokenizer as a question mark.
+    """
+    embedder = TokenTableEmbedder(token_table_folder, INFO)
     np.testing.assert_allclose(embedder.embed_query("Retry client"), [0.6, 0.8], atol=1e-6)
-    vectors = embedder.embed_documents([EmbedInput("retry", "client"), EmbedInput("", "loop")])
-    np.testing.assert_allclose(vectors, [[0.6, 0.8], [0, 1]], atol=1e-6)
+    vectors = embedder.embed_documents([EmbedInput("retry", "client"), EmbedInput("", "loop"), EmbedInput("", "")])
 
-
-def test_a_text_without_a_token_has_no_vector(token_table_folder: Path) -> None:
-    """An empty text gives zeros."""
-    embedder = TokenTableEmbedder(token_table_folder, INFO)
-
-    assert [[0, 0]] == embedder.embed_documents([EmbedInput("", "")]).tolist()
+    np.testing.assert_allclose(vectors, [[0.6, 0.8], [0, 1], [0, 0]], atol=1e-6)
+    assert (2,) == embedder.embed_query("retry \udc80").shape
 
 
 def test_prefixes_stand_before_the_text(token_table_folder: Path) -> None:
@@ -46,11 +42,6 @@ def test_more_texts_than_a_batch_keep_their_order(token_table_folder: Path) -> N
 
     assert [[1.0, 0.0] if i % 3 else [0.0, 1.0] for i in range(150)] == embedder.embed_documents(inputs).tolist()
     assert not embedder.truncated(inputs).any()
-
-
-def test_lone_surrogates_are_replaced(token_table_folder: Path) -> None:
-    """Undecodable bytes of a file name reach the tokenizer as a question mark, not as an error."""
-    assert (2,) == TokenTableEmbedder(token_table_folder, INFO).embed_query("retry \udc80").shape
 
 
 def test_a_model2vec_table_maps_and_weighs_tokens(token_table_folder: Path) -> None:
@@ -75,23 +66,24 @@ def test_a_table_that_does_not_fit_the_tokenizer_is_refused(token_table_folder: 
         TokenTableEmbedder(token_table_folder, INFO)
 
 
-@pytest.mark.parametrize("content", [None, "{", json.dumps({"model": {}})], ids=["missing", "no JSON", "no tokenizer"])
-def test_a_missing_or_damaged_tokenizer_is_named(token_table_folder: Path, content: str | None) -> None:
-    """The error names the file."""
-    path = token_table_folder / "tokenizer.json"
-    path.unlink()
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        pytest.param("tokenizer.json", None, r"tokenizer\.json", id="no tokenizer"),
+        pytest.param("tokenizer.json", "{", r"tokenizer\.json", id="no JSON"),
+        pytest.param("tokenizer.json", '{"model": {}}', r"tokenizer\.json", id="JSON of something else"),
+        pytest.param("model.safetensors", None, "cannot be read", id="no table"),
+    ],
+)
+def test_a_missing_or_damaged_file_is_an_error_of_the_model(
+    token_table_folder: Path, name: str, content: str | None, message: str
+) -> None:
+    """It is reported, not a crash."""
+    (token_table_folder / name).unlink()
     if content is not None:
-        path.write_text(content)
+        (token_table_folder / name).write_text(content)
 
-    with pytest.raises(ModelError, match=r"tokenizer\.json"):
-        TokenTableEmbedder(token_table_folder, INFO)
-
-
-def test_a_missing_table_is_an_error_of_the_model(token_table_folder: Path) -> None:
-    """Weights that are gone are reported, not a crash."""
-    (token_table_folder / "model.safetensors").unlink()
-
-    with pytest.raises(ModelError, match="cannot be read"):
+    with pytest.raises(ModelError, match=message):
         TokenTableEmbedder(token_table_folder, INFO)
 
 

@@ -46,32 +46,24 @@ def test_a_run_is_cut_into_lower_case_words(run: str, words: list[str]) -> None:
     ],
 )
 def test_a_word_gives_itself_or_its_longest_pieces(word: str, tokens: list[str]) -> None:
-    """A known word is one token; another gives its longest known pieces from the left."""
+    """A known word is one token; another gives its longest known pieces from the left; some know no long numbers."""
     ids = {token: row for row, token in enumerate(VOCABULARY)}
 
     assert tuple(ids[token] for token in tokens) == pieces(word, ids)
-
-
-def test_number_without_its_token_is_dropped() -> None:
-    """A vocabulary without `<num>` knows no long numbers."""
     assert () == pieces("1024", {"retry": 0})
 
 
-def test_everything_but_ascii_letters_and_digits_separates(tokenizer: WordTokenizer) -> None:
-    """Punctuation, underscores, other scripts and lone surrogates end a word and are dropped."""
-    text = "retry_client é日本http\udc80parse"
-
-    assert [0, 1, 8, 7] == tokenizer.token_ids(text, 100)
-
-
-def test_unknown_words_count_towards_the_limit(tokenizer: WordTokenizer) -> None:
-    """The limit is one of words, known or not."""
-    assert [0] == tokenizer.token_ids("zz qq retry client", 3)
-
-
-def test_a_run_is_cut_at_the_limit(tokenizer: WordTokenizer) -> None:
-    """The limit can fall inside a camelCase identifier."""
-    assert [0, 1] == tokenizer.token_ids("retryClientParse", 2)
+@pytest.mark.parametrize(
+    ("text", "limit", "tokens"),
+    [
+        pytest.param("retry_client é日本http\udc80parse", 100, "retry client http parse", id="what separates words"),
+        pytest.param("zz qq retry client", 3, "retry", id="unknown words count towards the limit"),
+        pytest.param("retryClientParse", 2, "retry client", id="the limit may fall inside a run"),
+    ],
+)
+def test_tokens_of_a_text(tokenizer: WordTokenizer, text: str, limit: int, tokens: str) -> None:
+    """Everything but ASCII letters and digits ends a word and is dropped; a limit is one of words."""
+    assert [VOCABULARY.index(token) for token in tokens.split()] == tokenizer.token_ids(text, limit)
 
 
 @pytest.mark.parametrize(("limit", "expected"), [(3, False), (2, True)])

@@ -40,22 +40,15 @@ def home(tmp_path: Path) -> Path:
     return folder
 
 
-def test_nothing_is_accepted_by_itself(tmp_path: Path, home: Path) -> None:
-    """A tree that nobody accepted is not; asking writes nothing."""
-    project = _project(tmp_path)
-
-    assert not is_accepted(project, home)
-    assert not refuse(project, home)
-    assert [] == list(home.iterdir())
-
-
 def test_accepting_and_taking_it_back(tmp_path: Path, home: Path) -> None:
-    """Accepting tells whether it is new, counts for this tree alone, and ends when it is taken back."""
+    """Nothing is accepted by itself; accepting tells whether it is new, counts for this tree alone, and can be taken back."""
     project, other = _project(tmp_path), _project(tmp_path, "kiosk")
+    before = is_accepted(project, home), refuse(project, home), list(home.iterdir())
     told = [accept(project, home), accept(project, home)]
     is_there = is_accepted(project, home), is_accepted(other, home)
     back = [refuse(project, home), refuse(project, home)]
 
+    assert (False, False, []) == before
     assert ([True, False], (True, False), [True, False]) == (told, is_there, back)
     assert not is_accepted(project, home)
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.project.git_folder import is_true, name_of_origin, normalise_origin, parse_config
+from tests.support.cases import cases
 from tests.support.examples import examples
 
 
@@ -58,27 +59,10 @@ def test_what_git_writes_is_read_back(tmp_path_factory, value):
     assert {"remote.origin.url": [value]} == parse_config(file.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "https://github.com/Ada/Tool.git",
-        "https://github.com/Ada/Tool",
-        "https://github.com/Ada/Tool/",
-        "https://ada:token@GitHub.com:443/Ada/Tool.git/",
-        "http://github.com/Ada/Tool.git",
-        "git://github.com/Ada/Tool.git",
-        "ssh://git@github.com/Ada/Tool.git",
-        "ssh://git@github.com:22/Ada/Tool.git",
-        "git+ssh://git@github.com/Ada/Tool.git",
-        "git@github.com:Ada/Tool.git",
-        "git@github.com:/Ada/Tool.git",
-        "github.com:Ada/Tool",
-        " git@GITHUB.com:Ada/Tool.git ",
-    ],
-)
-def test_all_spellings_of_a_url_are_one(url):
+@cases("project/origins.txt")
+def test_all_spellings_of_a_url_are_one(case):
     """Scheme, user, port, `.git` and the letter case of the host do not matter; that of the path does."""
-    assert "github.com/Ada/Tool" == normalise_origin(url, Path("/base"))
+    assert "github.com/Ada/Tool" == normalise_origin(case.text, Path("/base"))
 
 
 @pytest.mark.parametrize(

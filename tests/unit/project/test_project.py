@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 import tomli
-from msgspec.structs import replace
 
 from hybrid.base.errors import ProjectError
 from hybrid.base.home import home_path
@@ -70,20 +69,16 @@ class TestFinding:
     """From a folder to its project."""
 
     def test_a_folder_in_a_working_tree_belongs_to_it(self, place, find, repository):
-        """The search goes up to the folder with `.git`."""
+        """The search goes up to the folder with `.git`, from a folder of git and one that is gone too."""
         root = repository(place / "my app")
         (root / "src" / "deep").mkdir(parents=True)
         project = find(root / "src" / "deep")
 
-        assert (root, "my app", root, True, False, False) == (
-            project.root,
-            project.name,
-            project.main_root,
-            project.is_git,
-            project.worktree,
-            project.has_folder,
-        )
+        assert (root, "my app", root) == (project.root, project.name, project.main_root)
+        assert (True, False, False) == (project.is_git, project.worktree, project.has_folder)
         assert (path_key(str(root)), "main working tree path") == (project.key, project.reason)
+        assert root == find(root / ".git" / "refs").root == find(root / "gone" / "deeper").root
+        assert find(place / "nowhere" / "at" / "all") is None
 
     def test_key_and_name_come_from_the_origin(self, place, find, repository):
         """Two clones of one origin share them, however the URL is spelled."""
@@ -116,12 +111,6 @@ class TestFinding:
         assert (outer / "sub", "sub", False) == (sub.root, sub.name, sub.worktree)
         assert (sub.key, outer / "sub", True) == (other.key, other.main_root, other.worktree)
         assert sub.key != find(outer).key
-
-    def test_a_folder_of_git_belongs_to_the_tree_around_it(self, place, find, repository):
-        """A session inside `.git` is one of the project."""
-        root = repository(place / "app")
-
-        assert root == find(root / ".git" / "refs").root
 
     def test_a_bare_repository_is_no_project(self, place, find, git):
         """It has no files; a project around it is not taken for it."""
@@ -156,12 +145,8 @@ class TestFinding:
         (place / "notes" / "deep").mkdir()
         project = find(place / "notes" / "deep")
 
-        assert (place / "notes", "notes", False, True) == (
-            project.root,
-            project.name,
-            project.is_git,
-            project.has_folder,
-        )
+        assert (place / "notes", "notes") == (project.root, project.name)
+        assert (False, True) == (project.is_git, project.has_folder)
         assert find(place) is None
 
     def test_a_working_tree_comes_before_a_nearer_hybrid_folder(self, place, find, repository):
@@ -224,13 +209,6 @@ class TestFinding:
         (root / "sub" / ".git").write_bytes(content)
 
         assert root == find(root / "sub").root
-
-    def test_a_folder_that_is_gone_belongs_to_what_is_left_above(self, place, find, repository):
-        """A session may outlive its folder."""
-        root = repository(place / "app")
-
-        assert root == find(root / "gone" / "deeper").root
-        assert find(place / "nowhere" / "at" / "all") is None
 
     @pytest.mark.parametrize("cwd", ["", "\0", "a" * 5000])
     def test_what_is_no_path_does_no_harm(self, find, cwd):
@@ -392,27 +370,21 @@ class TestRegistry:
 class TestRefusal:
     """What is too wide to index."""
 
-    def test_an_ordinary_project_may_be_indexed(self, place, find, repository):
-        """A folder inside the home is fine."""
-        assert refusal(find(repository(place / "home" / "app")).root, place / "home") is None
-
     @pytest.mark.parametrize(
         ("folder", "words"),
-        [pytest.param("home", "is your home folder", id="home"), pytest.param(".", "holds your home", id="above home")],
+        [
+            pytest.param("home/app", None, id="inside the home"),
+            pytest.param("home", "is your home folder", id="home"),
+            pytest.param(".", "holds your home", id="above home"),
+            pytest.param("/", "root of a file system", id="root"),
+        ],
     )
-    def test_the_home_must_not_be_indexed(self, place, find, repository, folder, words):
-        """Nor what holds it; the message says what to do."""
-        (place / "home").mkdir()
-        reason = refusal(find(repository(place / folder)).root, place / "home")
+    def test_what_holds_more_than_a_project_must_not_be_indexed(self, place, folder, words):
+        """The message says what it is and what to do; a folder inside the home is fine."""
+        reason = refusal(place / folder, place / "home")
 
-        assert words in reason
-        assert "index a folder in it" in reason
-
-    def test_the_root_of_a_file_system_must_not_be_indexed(self, place, find, repository):
-        """Wherever the home lies."""
-        project = replace(find(repository(place / "app")), root=Path(place.anchor))
-
-        assert "root of a file system" in refusal(project.root, place / "home")
+        assert (words is None) == (reason is None)
+        assert words is None or (words in reason and "index a folder in it" in reason)
 
 
 class TestPlaces:

@@ -19,6 +19,7 @@ from hybrid.render.frame import (
 from hybrid.render.marks import harmless, harmless_json, neutralise, neutralise_line
 from hybrid.render.numbers import evidence_line
 from hybrid.types import Hit, Item
+from tests.support.builders import hit
 
 BEGIN_MARK = re.compile(r"-{3}\s*hybrid\s+context\b", re.IGNORECASE)
 END_MARK = re.compile(r"-{3}\s*end\s+hybrid\s+context\s*-{3}", re.IGNORECASE)
@@ -50,32 +51,13 @@ HOSTILE = [
 
 def make_hit(**changes: object) -> Hit:
     """A hit in a Python file, with what a test changes of it."""
-    values: dict[str, object] = {
-        "row": 0,
-        "rank": 1,
-        "kind": "code",
-        "path": "src/payments/client.py",
-        "start_line": 40,
-        "end_line": 72,
-        "name": "retry",
-        "chunk_kind": "method",
-        "scope": "Client",
-        "signature": "def retry(self)",
-        "language": "python",
-        "digest": b"\x01" * 16,
-        "cosine": 0.614,
-        "cosine_rank": 1,
-        "bm25": 7.25,
-        "bm25_rank": 2,
-        "rrf": 0.03,
-        "relevance": 1.0,
-    }
-    return Hit(**{**values, **changes})  # pyright: ignore[reportArgumentType]
+    place = {"path": "src/payments/client.py", "start_line": 40, "end_line": 72, "name": "retry", "scope": "Client"}
+    return hit(**{**place, "chunk_kind": "method", "cosine": 0.614, "bm25": 7.25, **changes})
 
 
-def item(hit: Hit, text: str = "") -> Item:
+def item(best: Hit, text: str = "") -> Item:
     """A file of which a text is shown."""
-    return Item(hit, text, "full" if text else "pointer", text)
+    return Item(best, text, "full" if text else "pointer", text)
 
 
 def test_the_frame_is_the_specified_one():
@@ -154,35 +136,19 @@ def test_json_is_one_object_with_all_keys():
     } == value
 
 
+SECTION = {"kind": "doc", "path": "README.md", "name": "Retries", "chunk_kind": "section"}
+
+
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        pytest.param({}, "[code] src/payments/client.py:40-72 Client.retry (method, cosine 0.61)", id="code"),
-        pytest.param(
-            {"kind": "doc", "path": "README.md", "name": "Retries", "scope": "Payments", "chunk_kind": "section"},
-            "[doc] README.md:40-72 Payments > Retries (section, cosine 0.61)",
-            id="doc",
-        ),
-        pytest.param(
-            {
-                "kind": "doc",
-                "path": "README.md",
-                "name": "Retries",
-                "scope": "Payments > Retries",
-                "chunk_kind": "section",
-            },
-            "[doc] README.md:40-72 Payments > Retries (section, cosine 0.61)",
-            id="doc-scope-with-name",
-        ),
-        pytest.param(
-            {"name": "", "scope": "", "chunk_kind": "lines"},
-            "[code] src/payments/client.py:40-72 (lines, cosine 0.61)",
-            id="no-name",
-        ),
-        pytest.param(
-            {"cosine": None}, "[code] src/payments/client.py:40-72 Client.retry (method, bm25 7.2)", id="no-cosine"
-        ),
+        ({}, "[code] src/payments/client.py:40-72 Client.retry (method, cosine 0.61)"),
+        (SECTION | {"scope": "Payments"}, "[doc] README.md:40-72 Payments > Retries (section, cosine 0.61)"),
+        (SECTION | {"scope": "Payments > Retries"}, "[doc] README.md:40-72 Payments > Retries (section, cosine 0.61)"),
+        ({"name": "", "scope": "", "chunk_kind": "lines"}, "[code] src/payments/client.py:40-72 (lines, cosine 0.61)"),
+        ({"cosine": None}, "[code] src/payments/client.py:40-72 Client.retry (method, bm25 7.2)"),
     ],
+    ids=["code", "doc", "doc-scope-with-name", "no-name", "no-cosine"],
 )
 def test_file_headers(changes: dict[str, object], expected: str):
     """The header of a file's chunk says kind, place, name and why it is there."""

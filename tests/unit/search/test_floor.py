@@ -9,31 +9,27 @@ from tests.support.builders import hit
 
 
 @pytest.mark.parametrize(
-    ("cosine", "bm25", "expected"),
+    ("cosine", "bm25", "top_cosine", "top_bm25", "expected"),
     [
-        (0.6, 10.0, 1.0),
-        (0.6, None, 1.0),
-        (None, 10.0, 1.0),
-        (0.3, 2.0, 0.5),
-        (0.15, 8.0, 0.8),
-        (0.3, None, 0.5),
-        (None, 2.0, 0.2),
-        (None, None, 0.0),
-        (-0.3, None, 0.0),
-        (0.9, None, 1.0),
+        (0.6, 10.0, 0.6, 10.0, 1.0),
+        (0.6, None, 0.6, 10.0, 1.0),
+        (None, 10.0, 0.6, 10.0, 1.0),
+        (0.3, 2.0, 0.6, 10.0, 0.5),
+        (0.15, 8.0, 0.6, 10.0, 0.8),
+        (0.3, None, 0.6, 10.0, 0.5),
+        (None, 2.0, 0.6, 10.0, 0.2),
+        (None, None, 0.6, 10.0, 0.0),
+        (-0.3, None, 0.6, 10.0, 0.0),
+        (0.9, None, 0.6, 10.0, 1.0),
+        (-0.2, 0.0, 0.0, 0.0, 0.0),
+        (-0.2, 0.0, -0.2, 0.0, 0.0),
     ],
 )
-def test_relevance_is_the_best_share(cosine: float | None, bm25: float | None, expected: float) -> None:
-    """A hit's relevance is the better of its shares of the top cosine 0.6 and the top bm25 10."""
-
-    assert expected == pytest.approx(relevance(cosine, bm25, top_cosine=0.6, top_bm25=10.0))
-
-
-@pytest.mark.parametrize(("top_cosine", "top_bm25"), [(0.0, 0.0), (-0.2, 0.0)])
-def test_tops_that_are_not_positive_give_no_share(top_cosine: float, top_bm25: float) -> None:
-    """Without a positive top there is nothing to have a share of."""
-
-    assert 0.0 == relevance(-0.2, 0.0, top_cosine=top_cosine, top_bm25=top_bm25)
+def test_relevance_is_the_best_share(
+    cosine: float | None, bm25: float | None, top_cosine: float, top_bm25: float, expected: float
+) -> None:
+    """A hit's relevance is the better of its shares of the top cosine and the top bm25; a top that is not positive has none."""
+    assert expected == pytest.approx(relevance(cosine, bm25, top_cosine=top_cosine, top_bm25=top_bm25))
 
 
 @given(st.none() | st.floats(-1, 1), st.none() | st.floats(0, 50), st.floats(-1, 1), st.floats(0, 50))
@@ -44,27 +40,23 @@ def test_relevance_is_a_share(cosine: float | None, bm25: float | None, top_cosi
 
 
 @pytest.mark.parametrize(
-    ("share", "cosine", "is_named", "expected"),
+    ("share", "cosine", "is_named", "floors", "expected"),
     [
-        (0.5, 0.1, False, True),
-        (0.49, 0.9, False, False),
-        (0.49, 0.9, True, False),
-        (0.5, 0.09, False, False),
-        (0.5, 0.09, True, True),
-        (1.0, None, False, False),
-        (1.0, None, True, True),
-        (1.0, -0.5, True, True),
+        (0.5, 0.1, False, (0.5, 0.1), True),
+        (0.49, 0.9, False, (0.5, 0.1), False),
+        (0.49, 0.9, True, (0.5, 0.1), False),
+        (0.5, 0.09, False, (0.5, 0.1), False),
+        (0.5, 0.09, True, (0.5, 0.1), True),
+        (1.0, None, False, (0.5, 0.1), False),
+        (1.0, None, True, (0.5, 0.1), True),
+        (1.0, -0.5, True, (0.5, 0.1), True),
+        (0.0, -1.0, False, (0.0, -1.0), True),
     ],
 )
-def test_passes(share: float, cosine: float | None, is_named: bool, expected: bool) -> None:
-    """A hit needs its share of a leg's top, and its raw cosine or a word of the query literally."""
-
-    found = passing([hit(7, relevance=share, cosine=cosine)], 0.5, 0.1, lambda _: is_named)
+def test_passes(
+    share: float, cosine: float | None, is_named: bool, floors: tuple[float, float], expected: bool
+) -> None:
+    """A hit needs its share of a leg's top, and its raw cosine or a word of the query literally; floors may be lowest."""
+    found = passing([hit(7, relevance=share, cosine=cosine)], *floors, lambda _: is_named)
 
     assert ({7} if expected else set()) == found
-
-
-def test_a_threshold_of_zero_asks_for_the_cosine_only() -> None:
-    """With threshold 0 and the lowest cosine floor every hit with a cosine passes."""
-
-    assert {7} == passing([hit(7, relevance=0.0, cosine=-1.0)], 0.0, -1.0, lambda _: False)

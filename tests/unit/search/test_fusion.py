@@ -42,13 +42,6 @@ def test_a_table_worked_by_hand() -> None:
     assert [1, 1, 2, 3, 4] == [entry.best_rank for entry in fused]
 
 
-def test_a_table_with_weights_worked_by_hand() -> None:
-    """Weights 1 and 3 with rrf_k 1: 1/2, 1/3 from the first leg, 3/2, 3/3 from the second."""
-    fused = _fuse([1, 2], [2, 3], weights=[1.0, 3.0], rrf_k=1)
-
-    assert [(2, 1 / 3 + 3 / 2), (3, 1.0), (1, 0.5)] == [(entry.row, entry.rrf) for entry in fused]
-
-
 def test_equal_scores_by_best_rank_then_digest() -> None:
     """Of equal scores the one with the better single rank comes first, and of equal ranks the smaller digest."""
     fused = _fuse([7, 8], [8, 7], [9])

@@ -30,76 +30,49 @@ def _file(store: LedgerStore, tmp_path: Path, key: SessionKey = KEY) -> Path:
     return tmp_path / "sessions" / key.file_name
 
 
-def test_a_session_without_a_ledger_allows_everything(store: LedgerStore) -> None:
-    """Before the first injection nothing was given."""
-
-    assert EMPTY == store.read(KEY)
-    assert [True, True, True] == [store.read(KEY).allows(A, form) for form in FORMS]
-
-
-def test_nothing_is_given_twice(store: LedgerStore) -> None:
-    """A chunk that was given in full may not be given again in any form; others may."""
-    store.record(KEY, Given([(A, "full")], "t1"))
+@pytest.mark.parametrize(
+    ("given", "allowed"),
+    [
+        ("", "full preview pointer"),
+        ("full", ""),
+        ("preview", "full"),
+        ("pointer", "full preview"),
+        ("preview full", ""),
+        ("pointer full", ""),
+        ("full preview", ""),
+    ],
+)
+def test_what_may_follow_what_was_given(store: LedgerStore, given: str, allowed: str) -> None:
+    """What was named may come with the lines that tell, what was shown in part once in full; other chunks may."""
+    for form in given.split():
+        store.record(KEY, Given([(A, form)], "t1"))
 
     ledger = store.read(KEY)
-    assert [False, False, False] == [ledger.allows(A, form) for form in FORMS]
+    assert allowed.split() == [form for form in FORMS if ledger.allows(A, form)]
     assert ledger.allows(B, "full")
-    assert "t1" == ledger.last_topic_id
-
-
-@pytest.mark.parametrize(("first", "later"), [("preview", [True, False, False]), ("pointer", [True, True, False])])
-def test_a_part_may_be_followed_by_more(store: LedgerStore, first: str, later: list[bool]) -> None:
-    """What was named may come with the lines that tell, what was shown in part once in full, and then never again."""
-    store.record(KEY, Given([(A, first)], "t1"))
-    partly = store.read(KEY)
-    store.record(KEY, Given([(A, "full")], "t2"))
-
-    assert later == [partly.allows(A, form) for form in FORMS]
-    assert [False, False, False] == [store.read(KEY).allows(A, form) for form in FORMS]
-
-
-def test_a_later_preview_does_not_reopen_what_was_given_in_full(store: LedgerStore) -> None:
-    """After full text and, without dedup, a preview, the full text still counts as given."""
-    store.record(KEY, Given([(A, "full")], "t1"))
-    store.record(KEY, Given([(A, "preview")], "t2"))
-
-    assert not store.read(KEY).allows(A, "full")
 
 
 @pytest.mark.parametrize("why", ["compact", "clear"])
 def test_a_reset_forgets_everything(store: LedgerStore, why: str) -> None:
-    """When the agent's context was emptied, chunks and topic may be given again."""
+    """When the agent's context was emptied, chunks and topic may be given again; the ledger goes on."""
     store.record(KEY, Given([(A, "full")], "t1"))
-
     store.reset(KEY, why)
-
-    assert Ledger({}, "", 0, is_new=False) == store.read(KEY)
-
-
-def test_what_follows_a_reset_counts(store: LedgerStore) -> None:
-    """The ledger goes on after a reset."""
-    store.record(KEY, Given([(A, "full")], "t1"))
-    store.reset(KEY, "compact")
+    after = store.read(KEY)
     store.record(KEY, Given([(B, "full")], "t2"))
 
-    assert Ledger({B.hex(): "full"}, "t2", 0, is_new=False) == store.read(KEY)
+    assert Ledger({}, "", 0, is_new=False) == after
+    assert {B.hex(): "full"} == store.read(KEY).given
 
 
-def test_the_end_of_a_session_keeps_its_ledger(store: LedgerStore) -> None:
-    """A session that ended and is resumed still knows what it got."""
+def test_the_end_of_a_session_keeps_its_ledger(store: LedgerStore, tmp_path: Path) -> None:
+    """A session that ended and is resumed still knows what it got; one that never got anything leaves nothing."""
     store.record(KEY, Given([(A, "full")], "t1"))
     before = store.read(KEY)
-
-    store.end(KEY)
+    for key in (KEY, SessionKey("claude", "unknown")):
+        store.end(key)
 
     assert before == store.read(KEY)
-
-
-def test_the_end_of_an_unknown_session_leaves_no_file(store: LedgerStore, tmp_path: Path) -> None:
-    """A session that never got anything leaves nothing behind."""
-    store.end(KEY)
-
-    assert not _file(store, tmp_path).exists()
+    assert [KEY.file_name] == [path.name for path in (tmp_path / "sessions").iterdir() if path.suffix != ".lock"]
 
 
 @pytest.mark.parametrize(
@@ -198,6 +171,8 @@ def test_processes_that_write_at_once_lose_nothing(store: LedgerStore, tmp_path:
 def test_ledgers_expire(store: LedgerStore, tmp_path: Path) -> None:
     """Ledgers that nothing was written to for so many days go, then their locks; younger ones and other files stay."""
     now = time.time()
+    store.expire(14, now)
+    assert [] == [*tmp_path.iterdir()]
     young, old = SessionKey("claude", "young"), SessionKey("claude", "old")
     for key, age_days in ((young, 13.9), (old, 14.1)):
         store.record(key, Given([(A, "full")], "t1"))
@@ -214,13 +189,6 @@ def test_ledgers_expire(store: LedgerStore, tmp_path: Path) -> None:
     assert {young.file_name, f"{young.file_name}.lock", "notes.txt"} == {
         path.name for path in (tmp_path / "sessions").iterdir()
     }
-
-
-def test_expiry_without_a_folder(store: LedgerStore, tmp_path: Path) -> None:
-    """Before the first session there is nothing to expire, and no folder is made."""
-    store.expire(14, time.time())
-
-    assert [] == [*tmp_path.iterdir()]
 
 
 _entries = st.lists(
@@ -268,18 +236,7 @@ def test_records_are_remembered_with_what_it_takes_to_find_them(store: LedgerSto
     store.record(KEY, Given([(A, "full")], "t1", hits=[given_hit]))
 
     found = store.read(KEY, is_remembering=True).remembered[A.hex()].hit
-    for name in (
-        "kind",
-        "path",
-        "start_line",
-        "end_line",
-        "name",
-        "chunk_kind",
-        "scope",
-        "cosine",
-        "relevance",
-        "digest",
-    ):
+    for name in "kind path start_line end_line name chunk_kind scope cosine relevance digest".split():
         assert getattr(given_hit, name) == getattr(found, name)
     assert {} == store.read(KEY).remembered
 

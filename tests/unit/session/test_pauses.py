@@ -14,23 +14,19 @@ NOW = 1_800_000_000.0
 @pytest.mark.parametrize(
     ("paused", "expected"),
     [
-        (Pause("all", "", NOW), "all"),
-        (Pause("project", "k1", NOW), "project"),
-        (Pause("project", "k2", NOW), None),
-        (Pause("session", "s1", NOW), "session"),
-        (Pause("session", "s2", NOW), None),
-        (Pause("session", "s1", NOW, client="claude"), "session"),
-        (Pause("session", "s1", NOW, client="codex"), None),
-        (Pause("all", "", NOW, NOW + 60), "all"),
-        (Pause("all", "", NOW - 60, NOW), None),
-        (Pause("session", "s1", NOW - 40 * 86_400), None),
-        (Pause("project", "k1", NOW - 400 * 86_400), "project"),
+        pytest.param(Pause("all", "", NOW), "all", id="all"),
+        pytest.param(Pause("project", "k1", NOW), "project", id="project"),
+        pytest.param(Pause("project", "k2", NOW), None, id="other-project"),
+        pytest.param(Pause("session", "s1", NOW), "session", id="session"),
+        pytest.param(Pause("session", "s2", NOW), None, id="other-session"),
+        pytest.param(Pause("session", "s1", NOW, client="claude"), "session", id="same-client"),
+        pytest.param(Pause("session", "s1", NOW, client="codex"), None, id="other-client"),
+        pytest.param(Pause("all", "", NOW, NOW + 60), "all", id="not-over"),
+        pytest.param(Pause("all", "", NOW - 60, NOW), None, id="over"),
+        pytest.param(Pause("session", "s1", NOW - 40 * 86_400), None, id="session-of-last-month"),
+        pytest.param(Pause("project", "k1", NOW - 400 * 86_400), "project", id="project-of-last-year"),
     ],
-    ids=[
-        "all", "project", "other-project", "session", "other-session", "same-client", "other-client", "not-over", "over",
-        "session-of-last-month", "project-of-last-year",
-    ],
-)  # fmt: skip
+)
 def test_a_pause_holds_for_its_scope_and_time(tmp_path: Path, paused: Pause, expected: str | None) -> None:
     """An event is paused by a pause of everything, of its project or of its session, until that is over."""
     pause(tmp_path, paused)

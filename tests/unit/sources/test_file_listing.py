@@ -20,54 +20,125 @@ def _options(*, use_git: bool = False) -> ListingOptions:
     return ListingOptions(use_git=use_git)
 
 
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        pytest.param(
+            {".gitignore": "*.txt\n!keep.txt\n/top.py\nout/\n"}
+            | dict.fromkeys(["a.txt", "keep.txt", "top.py", "sub/top.py", "out/a.py", "sub/out/b.py"], "x"),
+            ["keep.txt", "sub/top.py"],
+            id="names, anchored patterns, folders and negation",
+        ),
+        pytest.param(
+            {".gitignore": "*.txt\n", "sub/.gitignore": "!*.txt\n", "a.txt": "x", "sub/a.txt": "x"},
+            ["sub/a.txt"],
+            id="a nearer file wins, for its folder only",
+        ),
+        pytest.param(
+            {".gitignore": "*.txt\n", "sub/.gitignore": "!logs\n", "sub/logs/a.txt": "x", "sub/b.py": "x"},
+            ["sub/b.py"],
+            id="a negated folder does not bring back its files",
+        ),
+        pytest.param(
+            {".gitignore": "out/\n!out/a.py\n", "out/a.py": "x", "b.py": "x"},
+            ["b.py"],
+            id="no negation reaches into an ignored folder",
+        ),
+        pytest.param(
+            {".gitignore": b"\xef\xbb\xbf*.txt\r\n[z-a]\r\n//\r\n", "a.txt": "x", "b.py": "x"},
+            ["b.py"],
+            id="line ends, a byte order mark and bad patterns",
+        ),
+        pytest.param(
+            {".hybridignore": "gen/\n", "gen/a.py": "x", "s/.hybridignore": "*.md\n", "s/a.md": "x", "a.md": "x"},
+            ["a.md"],
+            id="hybridignore in every folder",
+        ),
+        pytest.param(
+            {".gitignore": "*.txt\n", "s/.hybridignore": "!keep.txt\n", "s/t/keep.txt": "x", "keep.txt": "x"},
+            ["s/t/keep.txt"],
+            id="hybridignore brings a name back anywhere below",
+        ),
+        pytest.param(
+            {".gitignore": "*\n", ".hybridignore": "!notes/\n!*.md\n", "notes/a.md": "x", "b.py": "x"},
+            ["notes/a.md"],
+            id="hybridignore where git lists nothing",
+        ),
+        pytest.param(
+            {".gitignore": ".hybridignore\n", ".hybridignore": "*.md\n", "a.md": "x", "a.py": "x"},
+            ["a.py"],
+            id="a hybridignore that git ignores",
+        ),
+    ],
+)
+def test_what_ignore_files_leave_out(tmp_path, write, listed, files, expected):
+    """Rules of `.gitignore` work as in git, those of `.hybridignore` stand above them."""
+    write(tmp_path, files)
+
+    assert expected == listed(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        pytest.param("!build/keep.md", ["a.py", "build/keep.md"], id="a file by its path"),
+        pytest.param("!/build/docs/", ["a.py", "build/docs/b.md"], id="a folder in an ignored one"),
+        pytest.param("!build/docs/**", ["a.py", "build/docs/b.md", "build/docs/c.json"], id="all below a literal path"),
+        pytest.param("!build/*/b.md", ["a.py", "build/docs/b.md"], id="a wildcard below a literal path"),
+        pytest.param("!build/", ["a.py", "build/docs/b.md", "build/keep.md"], id="the ignored folder itself"),
+        pytest.param("!build\nbuild/docs", ["a.py", "build/keep.md"], id="a folder but for a part"),
+        pytest.param("!*.md", ["a.py"], id="a bare name does not open ignored folders"),
+        pytest.param("!**/keep.md", ["a.py"], id="nor does a leading wildcard"),
+    ],
+)
+def test_negation_brings_back_what_git_ignores(tmp_path, write, listed, rules, expected):
+    """`!` in a `.hybridignore` brings back along a literal path, or when it means the ignored folder itself."""
+    names = ["a.py", "build/keep.md", "build/docs/b.md", "build/docs/c.json"]
+    write(tmp_path, {".gitignore": "build/\n*.json\n", ".hybridignore": f"{rules}\n"} | dict.fromkeys(names, "x"))
+
+    assert expected == listed(tmp_path)
+
+
+RECORDS = [".hybrid/c.md", ".claude-recall/LESSONS.md", "s/.hybrid/a.md", "LESSONS.md", "docs/LESSONS.md", "lore/a.md"]
+
+
+@pytest.mark.parametrize(
+    ("files", "options", "expected"),
+    [
+        pytest.param(
+            {".hybridignore": "!a.py\n", "a.py": "x", "b.py": "x"},
+            {"include": ["a.py"], "exclude": ["/a.py"]},
+            ["b.py"],
+            id="exclude wins over everything",
+        ),
+        pytest.param(
+            {".gitignore": "build/\n", "a.py": "x", "build/b.py": "x", "build/c.py": "x"},
+            {"include": ["build/b.py"]},
+            ["a.py", "build/b.py"],
+            id="include adds to what is found",
+        ),
+        pytest.param(
+            {".hybridignore": "!.hybrid/c.md\n"} | dict.fromkeys(RECORDS, "x"),
+            {"record_paths": ["LESSONS.md", "lore"]},
+            ["docs/LESSONS.md"],
+            id="records at every depth, and files of records that were named, are no documents",
+        ),
+    ],
+)
+def test_what_settings_leave_out(tmp_path, write, listed, files, options, expected):
+    """Patterns and records that the caller names stand above all ignore files."""
+    write(tmp_path, files)
+
+    assert expected == listed(tmp_path, **options)
+
+
 class TestGitignore:
-    """What git's own rules leave out."""
-
-    def test_ignored_files_are_left_out(self, tmp_path, write, listed):
-        """Patterns by name, anchored patterns, folders and negation work as in git."""
-        write(
-            tmp_path,
-            {
-                ".gitignore": "*.txt\n!keep.txt\n/top.py\nout/\n",
-                "a.txt": "x",
-                "keep.txt": "x",
-                "top.py": "x",
-                "sub/top.py": "x",
-                "out/a.py": "x",
-                "sub/out/b.py": "x",
-            },
-        )
-
-        assert ["keep.txt", "sub/top.py"] == listed(tmp_path)
-
-    def test_the_file_of_a_nearer_folder_wins(self, tmp_path, write, listed):
-        """A rule further down overrides one above, for its own folder only."""
-        write(tmp_path, {".gitignore": "*.txt\n", "sub/.gitignore": "!*.txt\n", "a.txt": "x", "sub/a.txt": "x"})
-
-        assert ["sub/a.txt"] == listed(tmp_path)
-
-    def test_a_match_of_a_folder_is_not_a_match_of_its_files(self, tmp_path, write, listed):
-        """A negated folder does not bring back its files that a rule above ignores."""
-        write(tmp_path, {".gitignore": "*.txt\n", "sub/.gitignore": "!logs\n", "sub/logs/a.txt": "x", "sub/b.py": "x"})
-
-        assert ["sub/b.py"] == listed(tmp_path)
-
-    def test_files_below_an_ignored_folder_cannot_be_brought_back_by_gitignore(self, tmp_path, write, listed):
-        """As in git, negation does not reach into a folder that is ignored itself."""
-        write(tmp_path, {".gitignore": "out/\n!out/a.py\n", "out/a.py": "x", "b.py": "x"})
-
-        assert ["b.py"] == listed(tmp_path)
+    """Where git's rules lie beside those of the tree."""
 
     def test_info_exclude_counts(self, tmp_path, write, listed, run_git):
         """`.git/info/exclude` ignores too, under every `.gitignore`."""
         run_git(tmp_path, "init", "-q")
         write(tmp_path, {".git/info/exclude": "*.py\n", ".gitignore": "!b.py\n", "a.py": "x", "b.py": "x"})
-
-        assert ["b.py"] == listed(tmp_path)
-
-    def test_line_ends_byte_order_marks_and_bad_patterns_do_no_harm(self, tmp_path, write, listed):
-        """An ignore file from Windows works, and a line that is no pattern is passed over."""
-        write(tmp_path, {".gitignore": b"\xef\xbb\xbf*.txt\r\n[z-a]\r\n//\r\n", "a.txt": "x", "b.py": "x"})
 
         assert ["b.py"] == listed(tmp_path)
 
@@ -84,103 +155,6 @@ class TestGitignore:
         monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
 
         assert ["b.md", "c.py"] == listed(tmp_path / "p")
-
-
-class TestHybridignore:
-    """Rules that stand above git's."""
-
-    def test_it_leaves_out_what_git_keeps(self, tmp_path, write, listed):
-        """Rules of `.hybridignore` work in every folder and for folders."""
-        write(
-            tmp_path,
-            {".hybridignore": "gen/\n", "gen/a.py": "x", "s/.hybridignore": "*.md\n", "s/a.md": "x", "a.md": "x"},
-        )
-
-        assert ["a.md"] == listed(tmp_path)
-
-    @pytest.mark.parametrize(
-        ("rules", "expected"),
-        [
-            pytest.param("!build/keep.md", ["a.py", "build/keep.md"], id="a file by its path"),
-            pytest.param("!/build/docs/", ["a.py", "build/docs/b.md"], id="a folder in an ignored one"),
-            pytest.param(
-                "!build/docs/**", ["a.py", "build/docs/b.md", "build/docs/c.json"], id="all below a literal path"
-            ),
-            pytest.param("!build/*/b.md", ["a.py", "build/docs/b.md"], id="a wildcard below a literal path"),
-            pytest.param("!build/", ["a.py", "build/docs/b.md", "build/keep.md"], id="the ignored folder itself"),
-            pytest.param("!build\nbuild/docs", ["a.py", "build/keep.md"], id="a folder but for a part"),
-            pytest.param("!*.md", ["a.py"], id="a bare name does not open ignored folders"),
-            pytest.param("!**/keep.md", ["a.py"], id="nor does a leading wildcard"),
-        ],
-    )
-    def test_negation_brings_back_what_git_ignores(self, tmp_path, write, listed, rules, expected):
-        """`!` brings back along a literal path, or when it means the ignored folder itself."""
-        write(
-            tmp_path,
-            {
-                ".gitignore": "build/\n*.json\n",
-                ".hybridignore": rules + "\n",
-                "a.py": "x",
-                "build/keep.md": "x",
-                "build/docs/b.md": "x",
-                "build/docs/c.json": "{}",
-            },
-        )
-
-        assert expected == listed(tmp_path)
-
-    def test_a_bare_name_brings_back_files_of_folders_that_are_not_ignored(self, tmp_path, write, listed):
-        """`!keep.txt` undoes an ignored file name anywhere."""
-        write(
-            tmp_path, {".gitignore": "*.txt\n", "s/.hybridignore": "!keep.txt\n", "s/t/keep.txt": "x", "keep.txt": "x"}
-        )
-
-        assert ["s/t/keep.txt"] == listed(tmp_path)
-
-    def test_it_works_where_git_lists_nothing(self, tmp_path, write, listed):
-        """A project whose every file is ignored can still name what to take."""
-        write(tmp_path, {".gitignore": "*\n", ".hybridignore": "!notes/\n!*.md\n", "notes/a.md": "x", "b.py": "x"})
-
-        assert ["notes/a.md"] == listed(tmp_path)
-
-    def test_it_works_when_git_ignores_it(self, tmp_path, write, listed):
-        """A `.hybridignore` that is not committed, and not listed by git, counts."""
-        write(tmp_path, {".gitignore": ".hybridignore\n", ".hybridignore": "*.md\n", "a.md": "x", "a.py": "x"})
-
-        assert ["a.py"] == listed(tmp_path)
-
-
-class TestSettings:
-    """Patterns and records that the caller names."""
-
-    def test_exclude_wins_over_everything(self, tmp_path, write, listed):
-        """A pattern of `exclude` beats `include` and `.hybridignore`."""
-        write(tmp_path, {".hybridignore": "!a.py\n", "a.py": "x", "b.py": "x"})
-
-        assert ["b.py"] == listed(tmp_path, include=["a.py"], exclude=["/a.py"])
-
-    def test_include_adds_to_what_is_found(self, tmp_path, write, listed):
-        """A pattern of `include` brings back ignored files and takes nothing away."""
-        write(tmp_path, {".gitignore": "build/\n", "a.py": "x", "build/b.py": "x", "build/c.py": "x"})
-
-        assert ["a.py", "build/b.py"] == listed(tmp_path, include=["build/b.py"])
-
-    def test_records_are_never_documents(self, tmp_path, write, listed):
-        """Folders of records at every depth, and the record files that were named, are left out."""
-        write(
-            tmp_path,
-            {
-                ".hybrid/config.md": "x",
-                ".claude-recall/LESSONS.md": "x",
-                "s/.hybrid/a.md": "x",
-                "LESSONS.md": "x",
-                "docs/LESSONS.md": "x",
-                "lore/a.md": "x",
-                ".hybridignore": "!.hybrid/config.md\n",
-            },
-        )
-
-        assert ["docs/LESSONS.md"] == listed(tmp_path, record_paths=["LESSONS.md", "lore"])
 
 
 class TestRepositories:

@@ -171,17 +171,26 @@ class TestRead:
     """One file as a document, or the reason why not."""
 
     def test_a_document_holds_text_and_digest(self, tmp_path, write, source_of):
-        """Line ends become LF, and the digest is that of the text."""
-        write(tmp_path, {"a.py": "x = 1\r\ny = 2\r"})
+        """Line ends become LF, the digest is that of the text, and the kind comes from the language."""
+        write(tmp_path, {"a.py": "x = 1\r\ny = 2\r", "a.md": "# Title\n"})
         digest = hashlib.sha256(b"x = 1\ny = 2\n").digest()
 
         assert Document("a.py", "code", "python", "x = 1\ny = 2\n", digest) == _read(source_of(tmp_path), "a.py")
-
-    def test_prose_is_of_kind_doc(self, tmp_path, write, source_of):
-        """The kind comes from the language."""
-        write(tmp_path, {"a.md": "# Title\n"})
-
         assert "doc" == _read(source_of(tmp_path), "a.md").kind
+
+    @pytest.mark.parametrize(
+        ("path", "reason"),
+        [
+            pytest.param("gone.py", "vanished", id="a file"),
+            pytest.param("a.py/b.py", "vanished", id="a folder that is a file now"),
+            pytest.param("folder.py", "unreadable", id="a file that is a folder now"),
+        ],
+    )
+    def test_what_changed_since_the_scan_is_a_skip(self, tmp_path, write, source_of, path, reason):
+        """A file may go between scan and read; what is no regular file is unreadable."""
+        write(tmp_path, {"a.py": "x", "folder.py/b.py": "x"})
+
+        assert Skipped(path, reason) == _read(source_of(tmp_path), path)
 
     def test_a_name_without_a_suffix_is_known_by_its_first_line(self, tmp_path, write, source_of):
         """A script is offered by the scan, and its language found when it is read."""
@@ -210,22 +219,6 @@ class TestRead:
         write(tmp_path, {"a.py": content})
 
         assert Skipped("a.py", reason) == _read(source_of(tmp_path, max_file_bytes=8000), "a.py")
-
-    @pytest.mark.parametrize(
-        "path",
-        [pytest.param("gone.py", id="a file"), pytest.param("a.py/b.py", id="a folder that is a file now")],
-    )
-    def test_what_is_gone_has_vanished(self, tmp_path, write, source_of, path):
-        """A file may go between scan and read."""
-        write(tmp_path, {"a.py": "x"})
-
-        assert Skipped(path, "vanished") == _read(source_of(tmp_path), path)
-
-    def test_a_folder_in_its_place_is_unreadable(self, tmp_path, source_of):
-        """So is anything else that is no regular file."""
-        (tmp_path / "a.py").mkdir()
-
-        assert Skipped("a.py", "unreadable") == _read(source_of(tmp_path), "a.py")
 
     @pytest.mark.skipif(sys.platform == "win32" or getattr(os, "geteuid", int)() == 0, reason="root reads everything")
     def test_a_file_without_rights_is_unreadable(self, tmp_path, write, source_of):
@@ -260,6 +253,7 @@ class TestReadText:
         [
             pytest.param("../outside.py", id="above the project"),
             pytest.param("sub/../../outside.py", id="above it through a folder"),
+            pytest.param("{}/outside.py", id="an absolute path"),
             pytest.param("gone.py", id="gone"),
             pytest.param("sub", id="a folder"),
             pytest.param("", id="the project"),
@@ -274,13 +268,7 @@ class TestReadText:
         files = {"outside.py": "x", "p/.git/config": "x", "p/sub/.env": "x", "p/large.py": "x" * 1001}
         write(tmp_path, files)
 
-        assert source_of(tmp_path / "p", max_file_bytes=1000).read_text(path) is None
-
-    def test_an_absolute_path_is_taken_as_relative(self, tmp_path, write, source_of):
-        """A leading slash does not lead out."""
-        write(tmp_path, {"outside.py": "x", "p/a.py": "x"})
-
-        assert source_of(tmp_path / "p").read_text(str(tmp_path / "outside.py")) is None
+        assert source_of(tmp_path / "p", max_file_bytes=1000).read_text(path.format(tmp_path)) is None
 
 
 def test_rereading_a_span_imports_neither_patterns_nor_processes(tmp_path, write, run_python):

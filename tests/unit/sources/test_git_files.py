@@ -126,9 +126,8 @@ class TestTrackedFiles:
     def test_a_split_index_names_nothing(self, tmp_path, write, run_git):
         """One part of it alone may name files that are not tracked any more."""
         write(tmp_path, {"a.py": "x"})
-        run_git(tmp_path, "init", "-q")
-        run_git(tmp_path, "add", ".")
-        run_git(tmp_path, "update-index", "--split-index")
+        for command in ("init -q", "add .", "update-index --split-index"):
+            run_git(tmp_path, *command.split())
 
         assert set() == tracked_files(str(tmp_path))
 

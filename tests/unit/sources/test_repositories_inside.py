@@ -40,24 +40,24 @@ def list_of(request):
 class TestShapes:
     """Where a repository may be."""
 
-    def test_below_a_plain_folder(self, tmp_path, write, repository, list_of):
-        """A folder without git has the files of the repositories in it."""
-        write(tmp_path, {"README.md": "x"})
-        repository(tmp_path / "a", {"b.py": "x"})
-        repository(tmp_path / "deep/c", {"d.py": "x"})
-
+    @pytest.mark.parametrize(
+        ("outer", "inner", "paths"),
+        [
+            pytest.param("", ["a", "deep/c"], ["README.md", "a/b.py", "deep/c/b.py"], id="below a plain folder"),
+            pytest.param("git", ["libs/inner"], ["README.md", "libs/inner/b.py"], id="untracked"),
+            pytest.param("git", ["b", "b/c"], ["README.md", "b/b.py", "b/c/b.py"], id="in one another"),
+        ],
+    )
+    def test_repositories_are_listed_where_they_are(self, tmp_path, write, repository, list_of, outer, inner, paths):
+        """The files of each are part of the project, and its folder is one to watch."""
+        (repository if outer else write)(tmp_path, {"README.md": "x"})
+        for folder in inner:
+            repository(tmp_path / folder, {"b.py": "x"})
         found = list_of(tmp_path)
 
-        assert ["README.md", "a/b.py", "deep/c/d.py"] == found.paths
-        assert ["a", "deep/c"] == found.repositories
-        assert ["a", "deep", "deep/c"] == found.folders
-
-    def test_untracked(self, tmp_path, repository, list_of):
-        """A repository that the outer one does not know is listed."""
-        repository(tmp_path, {"a.py": "x"})
-        repository(tmp_path / "libs/inner", {"src/b.py": "x"})
-
-        assert ["a.py", "libs/inner/src/b.py"] == list_of(tmp_path).paths
+        assert paths == found.paths
+        assert inner == found.repositories
+        assert set(inner) <= set(found.folders)
 
     def test_without_a_commit(self, tmp_path, write, run_git, repository, list_of):
         """A repository in which nothing was committed yet is listed."""
@@ -78,17 +78,6 @@ class TestShapes:
         assert [".gitmodules", "a.py", "sub/b.py"] == list_of(root).paths
         assert [".gitmodules", "a.py"] == list_of(tmp_path / "clone").paths
         assert [] == list_of(tmp_path / "clone").repositories
-
-    def test_in_one_another(self, tmp_path, repository, list_of):
-        """A repository in a repository in a repository is listed."""
-        repository(tmp_path, {"a.py": "x"})
-        repository(tmp_path / "b", {"b.py": "x"})
-        repository(tmp_path / "b/c", {"c.py": "x"})
-
-        found = list_of(tmp_path)
-
-        assert ["a.py", "b/b.py", "b/c/c.py"] == found.paths
-        assert ["b", "b/c"] == found.repositories
 
     def test_a_broken_one_is_a_plain_folder(self, tmp_path, write, repository, list_of):
         """As for git, a `.git` that leads nowhere makes no repository."""
@@ -262,9 +251,7 @@ class TestParts:
         repository(tmp_path / "b", {"b.py": "x", "c.py": "x"})
         lister = Lister(str(tmp_path), ListingOptions(use_git=False))
 
-        assert [[path] for path in ("b/b.py", "b/c.py")] == [
-            lister.run_within([path]).paths for path in ("b/b.py", "b/c.py")
-        ]
+        assert [["b/b.py"], ["b/c.py"]] == [lister.run_within([path]).paths for path in ("b/b.py", "b/c.py")]
 
     def test_a_folder_above_a_repository_brings_it(self, tmp_path, repository):
         """When a folder appears, the repositories in it do, too, with their folders to watch."""

@@ -8,23 +8,9 @@ from hybrid.records.errors import LessonsError, UnknownLessonError
 from hybrid.records.lessons.counters import Counts
 from hybrid.records.lessons.document import LessonsDocument, NewEntry, parse
 from hybrid.records.lessons.types import Draft, LessonEdit
+from tests.support.cases import project
 
-OURS = """\
-# LESSONS.md - Project Level
-> a word of help
-
-## Active Lessons
-
-### [L001] Name branches after issues
-- **Learned**: 2026-01-02 | **Category**: pattern | **Triggers**: branch, git flow
-> feature/NNN-words, nothing else
-
-### [L004] Never sort in SQL
-- **Learned**: 2026-01-05 | **Category**: gotcha | **Owner**: mia
-> The collation differs between machines.
->
-> Sort in the caller.
-"""
+OURS = project("lessons/ours.txt")["LESSONS.md"]
 
 OLDER = """\
 ## Active Lessons

@@ -10,6 +10,7 @@ from hybrid.records.errors import LessonsError, LessonsFileError
 from hybrid.records.lessons.importing import import_lessons
 from hybrid.records.lessons.store import LessonStore
 from hybrid.records.lessons.types import Draft
+from tests.support.cases import project
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,22 +19,7 @@ if TYPE_CHECKING:
 
 TODAY = date(2026, 3, 1)
 
-SOURCE = """\
-## Active Lessons
-
-### [L001] [***--|*----] Close files
-- **Uses**: 12 | **Velocity**: 1.5 | **Learned**: 2026-01-02 | **Last**: 2026-02-01 | **Category**: tooling
-> Use a context manager.
-
-### [L002] Old rule
-- **Superseded**: L001
-> gone
-
-### L003 broken
-
-### [L007] Name branches
-> after issues
-"""
+SOURCE = project("lessons/source.txt")["LESSONS.md"]
 
 
 def _targets(folder: Path) -> dict[Level, LessonStore]:

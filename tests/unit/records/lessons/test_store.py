@@ -67,38 +67,18 @@ def test_a_missing_file_holds_no_lessons(tmp_path: Path) -> None:
 
 
 def test_an_added_lesson_is_read_back(tmp_path: Path) -> None:
-    """With an id, the day and everything that the draft said."""
+    """With an id, the day and everything that the draft said; its record has id and title as header, content as lines."""
     store = new_store(tmp_path)
-
     added = store.add(Draft("T", "a\nb", "gotcha", type="constraint", source="ai", triggers=("x", "y")), today=TODAY)
-
-    assert added.lesson == new_store(tmp_path).find("L001")
-    assert added.lesson is not None
-    assert ("T", "a\nb", "gotcha", "constraint", "ai", ("x", "y"), "2026-03-01") == (
-        added.lesson.title,
-        added.lesson.content,
-        added.lesson.category,
-        added.lesson.type,
-        added.lesson.source,
-        added.lesson.triggers,
-        added.lesson.learned,
-    )
-    assert ("T 🤖", "L001 T 🤖") == (added.lesson.shown_title, added.lesson.record().shown)
-
-
-def test_a_lesson_becomes_a_record(tmp_path: Path) -> None:
-    """What the engine indexes and shows: id and title on the header, content as lines."""
-    lesson = new_store(tmp_path).add(Draft("T", "a\nb", "gotcha", triggers=("x",)), today=TODAY).lesson
-    assert lesson is not None
+    lesson = new_store(tmp_path).find("L001")
     record = lesson.record()
 
-    assert ("lesson:L001", "L001 T", ("a", "b"), "a\nb\ngotcha", ("x",)) == (
-        record.key,
-        record.shown,
-        record.lines,
-        record.text,
-        record.triggers,
-    )
+    assert added.lesson == lesson
+    assert ("T", "a\nb", "gotcha", "constraint") == (lesson.title, lesson.content, lesson.category, lesson.type)
+    assert ("ai", ("x", "y"), "2026-03-01") == (lesson.source, lesson.triggers, lesson.learned)
+    assert ("T 🤖", "L001 T 🤖") == (lesson.shown_title, record.shown)
+    assert ("lesson:L001", ("a", "b")) == (record.key, record.lines)
+    assert ("a\nb\ngotcha", ("x", "y")) == (record.text, record.triggers)
 
 
 def test_a_near_duplicate_is_reported_not_added(tmp_path: Path) -> None:
@@ -490,19 +470,6 @@ def test_counters_that_another_tool_keeps_beside_its_file_count(tmp_path: Path) 
     assert (8, 2.5, "2026-03-01") == (store.find("L001").uses, store.find("L001").velocity, store.find("L001").last)
     assert before == theirs.read_bytes()
     assert "### [L001] T\n> c\n### [L002] U\n> d\n" == store.file.read_text(encoding="utf-8")
-
-
-def test_the_first_look_begins_the_week(tmp_path: Path) -> None:
-    """However long ago the lessons were used: they fade a week later, once, or at once when forced."""
-    store = new_store(tmp_path, OLDER)
-
-    assert store.decay(date(2030, 1, 1)) is None
-    assert (12, 1.5) == (store.find("L001").uses, store.find("L001").velocity)
-    assert store.decay(date(2030, 1, 8)) is not None
-    assert 0.75 == store.find("L001").velocity
-    forced = new_store(tmp_path / "other", OLDER)
-    assert forced.decay(TODAY, is_forced=True) is not None
-    assert 0.75 == forced.find("L001").velocity
 
 
 def test_new_ids_do_not_go_on_from_a_slip(tmp_path: Path) -> None:

@@ -6,41 +6,9 @@ from hypothesis import strategies as st
 
 from hybrid.records.errors import LoreWriteError, NoRecordError
 from hybrid.records.lore.patterns import PatternDraft, new_pattern, read_patterns, with_deprecated, with_new
+from tests.support.cases import project
 
-FILE = """\
-# What we learned.
-
-patterns:
-
-    # the newest first
-    - id: "pat-000002-bbbbbbbb"
-      name: 'Quote the path'
-      context: Always
-      problem: ""
-      solution: "Write \\"$path\\""
-      category: bash
-      confidence: 0.85
-      validations: 3
-      created_at: 2026-02-09
-      unheard_of: [1, {a: b}]
-      examples:
-        - bad: rm $path
-        - good: rm "$path"
-    - id: pat-000001-aaaaaaaa
-      name: Arithmetic   # an old one
-      solution: >
-        Use x=$((x + 1))
-        instead
-      confidence: high
-
-anti_patterns:
-    - id: anti-000001-cccccccc
-      name: Parsing ls
-      symptom: names with spaces split
-      fix: use a glob
-      severity: medium
-# the end
-"""
+FILE = project("lore/patterns.txt")["patterns.yaml"]
 NEW = new_pattern("pat-000009-dddddddd", PatternDraft("New", "Do it"), created_at="2026-02-10T00:00:00Z", project="")
 
 

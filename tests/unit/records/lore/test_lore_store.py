@@ -12,6 +12,7 @@ from hybrid.records.lore.decisions import DecisionDraft
 from hybrid.records.lore.eligible import ProjectNames, latest_handoff
 from hybrid.records.lore.files import LoreFolder, lore_folders
 from hybrid.records.lore.store import LoreShelf, LoreStore
+from tests.support.cases import project
 from tests.unit.records.lore.conftest import Given, decision, session
 
 if TYPE_CHECKING:
@@ -19,29 +20,7 @@ if TYPE_CHECKING:
 
 SHOP = ProjectNames("shop", "a" * 16, ("payments", "flow"))
 
-PATTERNS = """\
-patterns:
-  - id: pat-1
-    name: Safe bash arithmetic
-    problem: ((x++)) returns exit code 1 when x is 0
-    solution: Use x=$((x + 1)) instead
-    confidence: 0.9
-    examples: [{bad: ((count++))}, {good: count=$((count + 1))}]
-  - id: pat-2
-    name: Small commits
-    context: Reviewing a large change
-    problem: ""
-    solution: |
-      Cut it.
-      Test each.
-  - {id: pat-3, name: "[DEPRECATED] Gone", solution: no}
-  - {id: pat-4, name: Gone too, solution: no, confidence: 0.00}
-  - {id: pat-5, name: Says nothing, solution: TBD, problem: "..."}
-  - {id: pat-6, name: From elsewhere, solution: yes, project: payments}
-anti_patterns:
-  - {id: anti-1, name: Parsing ls output, symptom: file names with spaces split, fix: use a glob, severity: medium}
-  - {id: anti-2, name: Avoid, symptom: " (Context: Always)", risk: sadness, fix: do not, severity: high}
-"""
+PATTERNS = project("lore/store.txt")["patterns.yaml"]
 
 
 def test_a_missing_folder_is_a_source_that_is_skipped(lore: Given) -> None:

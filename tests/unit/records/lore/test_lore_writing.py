@@ -4,8 +4,6 @@ import errno
 import json
 import os
 import re
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -17,7 +15,6 @@ from hybrid.records.lore.importing import import_folder
 from hybrid.records.lore.patterns import AntiPatternDraft, PatternDraft
 from hybrid.records.lore.types import mapping_of
 from hybrid.records.types import Record
-from tests.support.builders import CHECKOUT
 from tests.unit.records.lore.conftest import Given, decision, session
 
 TOKEN = "ghp_" + "aB3" * 12
@@ -140,36 +137,6 @@ def test_a_refused_write_changes_nothing(lore: Given) -> None:
         lore.writer().add(PatternDraft("New", "Do it"))
 
     assert b"patterns: [{id: a, name: b}]\n" == lore.folder.patterns.read_bytes()
-
-
-def test_two_processes_lose_no_record(lore: Given) -> None:
-    """Each of two writers adds decisions and patterns at the same time; all are there afterwards."""
-    program = (
-        "import sys; from pathlib import Path\n"
-        "from hybrid.records.lore.decisions import DecisionDraft\n"
-        "from hybrid.records.lore.files import LoreFolder\n"
-        "from hybrid.records.lore.patterns import PatternDraft\n"
-        "from hybrid.records.lore.store import LoreShelf, LoreStore\n"
-        "from hybrid.records.lore.writing import LoreWriter, Moment\n"
-        "import secrets\n"
-        "folder = LoreFolder(Path(sys.argv[1]), 'personal')\n"
-        "writer = LoreWriter(LoreShelf([LoreStore(folder)]), folder, '', Moment(1e9, lambda: secrets.token_hex(4)))\n"
-        "for n in range(25):\n"
-        "    writer.add(DecisionDraft(f'{sys.argv[2]} number{n}', f'reason{n}'), is_forced=True)\n"
-        "    writer.add(PatternDraft(f'{sys.argv[2]} number{n}', f'do{n}'), is_forced=True)\n"
-    )
-    environ = os.environ | {"PYTHONPATH": str(CHECKOUT)}
-    command = [sys.executable, "-c", program, str(lore.folder.path)]
-    writers = [subprocess.Popen([*command, name], env=environ) for name in ("left", "right")]
-
-    assert [0, 0] == [writer.wait(timeout=120) for writer in writers]
-    expected = {f"{name} number{n}" for name in ("left", "right") for n in range(25)}
-    read = lore.store.read()
-    assert (expected, expected, ()) == (
-        {one.decision for one in read.decisions},
-        {one.name for one in read.patterns},
-        read.problems,
-    )
 
 
 THERE = """\

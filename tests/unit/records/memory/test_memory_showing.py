@@ -16,9 +16,10 @@ from hybrid.records.memory.showing import (
     title_of,
 )
 from hybrid.records.memory.types import Extracted, Observation, Owner, SessionSummary, Summarised
+from tests.support.cases import Case, cases
 
 if TYPE_CHECKING:
-    from hybrid.records.memory.types import MemoryKind
+    pass
 
 HERE, THERE = "a" * 16, "b" * 16
 AT_MS = int(time.mktime((2026, 2, 14, 10, 31, 0, 0, 0, -1))) * 1000
@@ -111,25 +112,10 @@ def test_a_long_narrative_is_cut_at_a_sentence_in_the_frame() -> None:
     assert 300 >= len(line)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("42", ("observation", 42)),
-        ("#42", ("observation", 42)),
-        ("o42", ("observation", 42)),
-        ("S7", ("summary", 7)),
-        ("#s7", ("summary", 7)),
-        ("x7", None),
-        ("s", None),
-        ("", None),
-        ("-1", None),
-        ("4²", None),
-        ("9" * 30, None),
-    ],
-)
-def test_names_of_rows(text: str, expected: tuple[MemoryKind, int] | None) -> None:
+@cases("memory/names.txt")
+def test_names_of_rows(case: Case) -> None:
     """`42`, `#42`, `o42` and `s7` name a row; anything else does not."""
-    assert expected == parse_name(text)
+    assert case.expected == "{} {}".format(*(parse_name(case.text) or ("", ""))).strip()
 
 
 def test_a_row_is_named_as_it_is_read() -> None:

@@ -21,7 +21,7 @@ from hybrid.search.gate.terms import generic_terms, terms_of
 from tests.support.backgrounds import EMBED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -231,24 +231,25 @@ def test_what_was_embedded_is_kept(tmp_path: Path) -> None:
     assert _path(tmp_path).name.endswith(f"-{made.key}.safetensors")
 
 
-def test_a_key_that_the_caller_knows_is_used(tmp_path: Path) -> None:
-    """Background and file bear it."""
-    made = load_background(HashingEmbedder(), tmp_path, "f" * 16)
+DAMAGES: dict[str, Callable[[bytes, Arrays], bytes]] = {
+    "cut": lambda content, _: content[:-100],
+    "garbage": lambda *_: b"\xff" * 500,
+    "empty": lambda *_: b"",
+    "zeros inside": lambda content, _: _overwritten(content, b"\0"),
+    "ones inside": lambda content, _: _overwritten(content, b"\xff"),
+    "other arrays": lambda *_: encode_arrays({"vector": np.zeros(3, np.float32)}),
+    "an array less": lambda _, kept: encode_arrays({n: kept[n] for n in kept if n != "term_at"}, kept.metadata),
+    "arrays that disagree": lambda _, kept: _with(kept, "piece_prompt", kept["piece_prompt"][:1]),
+    "a number out of range": lambda _, kept: _with(
+        kept, "piece_prompt", np.array([*kept["piece_prompt"][:-1].tolist(), 1_000_000], np.int32)
+    ),
+}
 
-    assert "f" * 16 == made.key
-    assert _path(tmp_path).name.endswith(f"-{made.key}.safetensors")
 
-
-DAMAGES = [
-    "cut",
-    "garbage",
-    "empty",
-    "other arrays",
-    "arrays that disagree",
-    "zeros inside",
-    "ones inside",
-    "a number out of range",
-]
+def _overwritten(content: bytes, byte: bytes) -> bytes:
+    """A file with 4 KB in its middle written over."""
+    middle = len(content) // 2
+    return content[:middle] + byte * 4096 + content[middle + 4096 :]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -257,24 +258,11 @@ def test_a_damaged_file_is_made_anew(hashing_home: Path, tmp_path: Path, damage:
     whole = _path(hashing_home)
     path = tmp_path / FOLDER / whole.name
     path.parent.mkdir()
-    content, kept = whole.read_bytes(), read_arrays(whole)
-    middle = slice(len(content) // 2, len(content) // 2 + 4096)
-    far = np.array([*kept["piece_prompt"][:-1].tolist(), 1_000_000], np.int32)
-    damaged = {
-        "cut": content[:-100],
-        "garbage": b"\xff" * 500,
-        "empty": b"",
-        "other arrays": encode_arrays({"vector": np.zeros(3, np.float32)}),
-        "arrays that disagree": _with(kept, "piece_prompt", kept["piece_prompt"][:1]),
-        "zeros inside": content[: middle.start] + bytes(4096) + content[middle.stop :],
-        "ones inside": content[: middle.start] + b"\xff" * 4096 + content[middle.stop :],
-        "a number out of range": _with(kept, "piece_prompt", far),
-    }
-    assert damaged[damage] != content
-    path.write_bytes(damaged[damage])
-
+    damaged = DAMAGES[damage](whole.read_bytes(), read_arrays(whole))
+    path.write_bytes(damaged)
     found = load_background(HashingEmbedder(), tmp_path)
 
+    assert damaged != whole.read_bytes()
     assert _same(load_background(HashingEmbedder(), hashing_home), found)
     assert _same(found, load_background(Mute(), tmp_path))
 
@@ -294,18 +282,6 @@ def test_damage_in_any_array_is_found(hashing_home: Path, tmp_path: Path, name: 
         load_background(Mute(), tmp_path)
     path.write_bytes(_with(kept, name, kept[name]))
     assert _same(load_background(Mute(), hashing_home), load_background(Mute(), tmp_path))
-
-
-def test_a_file_that_lacks_an_array_is_made_anew(hashing_home: Path, tmp_path: Path) -> None:
-    """A file of another making must not fail later, when a build or a prompt asks for what it lacks."""
-    whole = _path(hashing_home)
-    (tmp_path / FOLDER).mkdir()
-    kept = read_arrays(whole)
-    (tmp_path / FOLDER / whole.name).write_bytes(
-        encode_arrays({n: kept[n] for n in kept if n != "term_at"}, kept.metadata)
-    )
-
-    assert load_background(HashingEmbedder(), hashing_home).terms == load_background(HashingEmbedder(), tmp_path).terms
 
 
 def test_a_home_that_cannot_be_written_costs_only_time(tmp_path: Path) -> None:
@@ -337,12 +313,13 @@ def test_of_older_files_of_the_same_model_the_newest_stays(tmp_path: Path) -> No
 
 
 def test_two_versions_that_are_used_in_turn_embed_once_each(tmp_path: Path) -> None:
-    """Neither takes the other's file away."""
+    """Background and file have the key that the caller gives, and neither version takes the other's file away."""
     keys = ("a" * 16, "b" * 16)
     made = [load_background(HashingEmbedder(), tmp_path, key) for key in keys]
-
     kept = [load_background(Mute(), tmp_path, key) for key in keys]
 
+    assert keys == tuple(one.key for one in made)
+    assert list(keys) == sorted(path.stem.rsplit("-", 1)[1] for path in (tmp_path / FOLDER).iterdir())
     assert [True, True] == [_same(one, other) for one, other in zip(made, kept, strict=True)]
 
 

@@ -239,21 +239,6 @@ def test_a_score_by_hand(tmp_path: Path) -> None:
     assert [pytest.approx(expected - 0.5 * 0.4 + 0.1 * 3, abs=1e-6)] == talk.tolist()
 
 
-def test_without_a_probe_the_other_weight_of_chat_counts(tmp_path: Path) -> None:
-    """A model without a probe subtracts `chat_without_probe`; with one, `chat`."""
-    held = [Held(True, (Piece(AXES[0], chat=0.5),))]
-    chunks = [TinyChunk([100, 0, 0, 0])]
-    probe = Probe(np.zeros(DIM, np.float32), 0.0)
-    (tmp_path / "with").mkdir()
-    with_probe, without = make_world(held, probe=probe), make_world(held)
-
-    _, talk = background_scores(with_probe.background, _figures(tmp_path / "with", with_probe, [chunks]), SETTINGS)
-    _, talk_without = background_scores(without.background, _figures(tmp_path, without, [chunks]), SETTINGS)
-
-    assert [pytest.approx(1 - 0.5 * 0.5)] == talk.tolist()
-    assert [pytest.approx(1 - 0.9 * 0.5)] == talk_without.tolist()
-
-
 def test_the_best_piece_counts_and_a_silenced_prompt_counts_too(tmp_path: Path) -> None:
     """Of four talk prompts one is silenced by a rule: it stands below the others and counts in the rate."""
     world = make_world([_talk([0.6, 0.8, 0, 0], AXES[0]), Held(True, ()), _talk(AXES[1]), _talk([0, 0.6, 0.8, 0])])
@@ -267,28 +252,6 @@ def test_the_best_piece_counts_and_a_silenced_prompt_counts_too(tmp_path: Path) 
 
     assert pytest.approx(scores) == background_scores(world.background, figures, OFF)[0].tolist()
     assert pytest.approx([1.0, 0.4, 0.0, SILENT]) == bars
-
-
-def test_the_shares_that_pass_both_bars_by_hand(tmp_path: Path) -> None:
-    """Of four talk prompts two pass the bar of talk and one both; of three tasks one passes both, one is like talk."""
-    world = make_world(
-        [
-            _talk(AXES[0]),
-            _talk([0.8, 0.6, 0, 0]),
-            _talk(AXES[1]),
-            Held(True, ()),
-            Held(False, (Piece(AXES[0]),)),
-            Held(False, (Piece(AXES[0], chat=1.0),)),
-            Held(False, (Piece([0.96, 0.28, 0, 0]),)),
-        ]
-    )
-    figures = _figures(tmp_path, world, [[TinyChunk([100, 0, 0, 0])]])
-    settings = replace(OFF, chat_without_probe=1.0, max_false_open_rate=0.5, max_other_task_rate=0.7)
-
-    found = calibrate(world.background, figures, settings)
-
-    assert (pytest.approx(0.0), pytest.approx(0.96)) == (found.talk, found.tasks)
-    assert (0.25, pytest.approx(1 / 3)) == (found.expected_talk, found.expected_tasks)
 
 
 def test_equal_scores_are_one_bar(tmp_path: Path) -> None:
@@ -326,36 +289,12 @@ def test_a_piece_without_a_vector_is_below_any_other(tmp_path: Path) -> None:
     assert pytest.approx([SILENT, 0.0]) == talk.tolist()
 
 
-def test_a_background_without_tasks_lets_no_prompt_pass(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_talk", [True, False], ids=["without tasks", "without talk"])
+def test_a_background_of_one_kind_lets_no_prompt_pass(tmp_path: Path, is_talk: bool) -> None:
     """A bar that nothing was measured for is infinite, and nothing is expected to pass it."""
-    world = make_world([_talk(AXES[0]), _talk(AXES[1])])
+    world = make_world([Held(is_talk, (Piece(AXES[0]),)), Held(is_talk, (Piece(AXES[1]),))])
     figures = _figures(tmp_path, world, [[TinyChunk([100, 0, 0, 0])]])
-
     found = calibrate(world.background, figures, replace(SETTINGS, max_false_open_rate=0.5))
 
-    assert (math.inf, 0.0, 0.0) == (found.tasks, found.expected_talk, found.expected_tasks)
-
-
-def test_a_background_without_talk_lets_no_prompt_pass(tmp_path: Path) -> None:
-    """The bar of talk is infinite then."""
-    world = make_world([Held(False, (Piece(AXES[0]),)), Held(False, (Piece(AXES[1]),))])
-    figures = _figures(tmp_path, world, [[TinyChunk([100, 0, 0, 0])]])
-
-    found = calibrate(world.background, figures, SETTINGS)
-
-    assert (math.inf, 0.0, 0.0) == (found.talk, found.expected_talk, found.expected_tasks)
-
-
-def test_a_part_with_weight_zero_changes_nothing(tmp_path: Path) -> None:
-    """With every weight 0 the score is the top cosine, whatever words, lengths and logits the prompts have."""
-    world, chunks = _random_world(7), _random_chunks(7, 12)
-    figures = _figures(tmp_path, world, [chunks])
-    vectors = [[SCALE * value for value in chunk.vector] for chunk in chunks if chunk.vector]
-    tops = [
-        max((_dot(v, p.vector) for p in prompt.pieces if any(p.vector) for v in vectors), default=SILENT)
-        for prompt in world.held
-    ]
-
-    evidence, talk = background_scores(world.background, figures, OFF)
-
-    assert pytest.approx(tops, abs=1e-6) == evidence.tolist() == talk.tolist()
+    assert math.inf == (found.tasks if is_talk else found.talk)
+    assert (0.0, 0.0) == (found.expected_talk, found.expected_tasks)

@@ -53,15 +53,9 @@ def test_chat_closeness_is_the_mean_of_the_three_nearest() -> None:
 
 
 def test_fewer_neighbours_than_wanted_give_their_mean() -> None:
-    """A background of two prompts has no third one."""
-
+    """A background of two prompts has no third one; without a background nothing is subtracted; no rows give none."""
     assert [pytest.approx(0.3)] == chat_closeness(_row(0.2, 0.4)).tolist()
     assert [pytest.approx(0.3)] == hubness(_row(0.2, 0.4)).tolist()
-
-
-def test_no_neighbours_are_no_closeness() -> None:
-    """Without a background nothing is subtracted, and no rows give none."""
-
     assert [0, 0] == hubness(np.zeros((2, 0), np.float32)).tolist()
     assert [] == chat_closeness(np.zeros((0, 5), np.float32)).tolist()
 
@@ -90,28 +84,18 @@ def _gain(n_here: float, n_chunks: int, n_generic: float, n_documents: int) -> f
     return found
 
 
-def test_gain_is_a_log_ratio_of_shares() -> None:
-    """Ten of 99 chunks here against 99.5 in 9,999 documents elsewhere."""
-
-    assert pytest.approx(math.log((10.5 / 100) / (100 / 10_000))) == _gain(10, 99, 99.5, 9_999)
-
-
-def test_gain_of_a_term_that_is_not_here() -> None:
-    """A term that the corpus does not hold tells nothing, however rare it is."""
-
-    assert 0 == _gain(0, 10, 0, 16_000)
-
-
-def test_gain_of_a_term_that_is_more_common_elsewhere() -> None:
-    """It is not held against the prompt."""
-
-    assert 0 == _gain(1, 1_000, 8_000, 16_000)
-
-
-def test_gain_has_an_upper_end() -> None:
-    """A term of every chunk that code at large does not know counts 8 at most."""
-
-    assert 8 == _gain(1_000_000, 1_000_000, 1, 10**9)
+@pytest.mark.parametrize(
+    ("n_here", "n_chunks", "n_generic", "n_documents", "expected"),
+    [
+        pytest.param(10, 99, 99.5, 9_999, math.log((10.5 / 100) / (100 / 10_000)), id="ratio of shares"),
+        pytest.param(0, 10, 0, 16_000, 0, id="not here, however rare elsewhere"),
+        pytest.param(1, 1_000, 8_000, 16_000, 0, id="more common elsewhere"),
+        pytest.param(1_000_000, 1_000_000, 1, 10**9, 8, id="upper end"),
+    ],
+)
+def test_gain(n_here: float, n_chunks: int, n_generic: float, n_documents: int, expected: float) -> None:
+    """The logarithm of a term's share here by its share elsewhere, within 0 to 8."""
+    assert pytest.approx(expected) == _gain(n_here, n_chunks, n_generic, n_documents)
 
 
 def test_gain_of_an_unlisted_term_is_that_of_the_end_of_the_list() -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from hybrid.search.gate.threshold import Threshold, Verdict, compare, fixed_threshold
@@ -57,30 +59,19 @@ def test_the_margin(top_cosine: float | None, threshold: float | None, margin: f
 
 
 @pytest.mark.parametrize(
-    ("origin", "source"),
+    ("setting", "origin", "expected"),
     [
-        ("flag", "flag"),
-        ("default", "config"),
-        ("/home/a/config.toml", "config"),
-        ("HYBRID_HOOKS_GATE_THRESHOLD", "config"),
+        (0.99, "flag", Threshold(0.99, "flag")),
+        (0.99, "default", Threshold(0.99, "config")),
+        (0.99, "/home/a/config.toml", Threshold(0.99, "config")),
+        (0.99, "HYBRID_HOOKS_GATE_THRESHOLD", Threshold(0.99, "config")),
+        (0.0, "flag", Threshold(0.0, "flag")),
+        ("auto", "default", Threshold(0.38, "auto", 0.15)),
     ],
 )
-def test_a_number_fixes_the_threshold(origin: str, source: str) -> None:
-    """A number overrules the model, and says whether it came from the command line."""
-
-    assert Threshold(0.99, source) == fixed_threshold(0.99, origin=origin, model=MODEL)
-
-
-def test_zero_is_a_number() -> None:
-    """The threshold 0.0 is a choice, not the absence of one."""
-
-    assert Threshold(0.0, "flag") == fixed_threshold(0.0, origin="flag", model=MODEL)
-
-
-def test_auto_is_the_models_default() -> None:
-    """`auto` is what was measured for the model, with its expected rate."""
-
-    assert Threshold(0.38, "auto", 0.15) == fixed_threshold("auto", origin="default", model=MODEL)
+def test_what_fixes_the_threshold(setting: Any, origin: str, expected: Threshold) -> None:
+    """A number, 0 too, overrules the model and says where it came from; `auto` is what was measured for the model."""
+    assert expected == fixed_threshold(setting, origin=origin, model=MODEL)
 
 
 def test_a_model_that_nobody_measured_keeps_the_gate_closed() -> None:

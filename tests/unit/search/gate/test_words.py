@@ -102,13 +102,3 @@ def test_the_scores_are_those_of_the_slow_loop(
 
     expected = np.array([[_slow(piece, chunk, embedder, segment) for chunk in chunks] for piece in pieces])
     np.testing.assert_allclose(expected.reshape(len(pieces), len(chunks)), found, atol=1e-4)
-
-
-def test_a_word_and_its_term_are_alike_and_an_unknown_one_is_like_nothing(tmp_path: Path) -> None:
-    """A word of the prompt that a record holds counts its whole length; one that the model does not know nothing."""
-    embedder = Weighing()
-    segment = _segment(tmp_path / "s", [["alpha", "unheard"]], embedder)
-
-    found = _scores([["alpha"], ["unheard"]], segment, embedder)
-
-    np.testing.assert_allclose([[5 / 4], [0]], found, atol=1e-3)

@@ -41,6 +41,12 @@ _LANGUAGES = {
 }
 
 
+def numbers_in(text: str | None) -> dict[str, float]:
+    """Names and their numbers: `a.py 1 b.py 0.5`."""
+    words = (text or "").split()
+    return dict(zip(words[::2], map(float, words[1::2]), strict=True))
+
+
 class Texts(ListSource):
     """Texts in memory, in more languages than `ListSource` knows."""
 

@@ -6,6 +6,8 @@ import pytest
 
 from hybrid.prompting.query import make_query
 from hybrid.search.ranking.asked import MAX_TERMS, most_telling, take_apart
+from tests.support.cases import Case, cases
+from tests.unit.search.ranking.projects import numbers_in
 
 
 def test_terms_without_function_words() -> None:
@@ -29,21 +31,10 @@ def test_function_words_alone() -> None:
     assert ("wher", "is", "the") == take_apart(make_query("where is the")).words
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("HttpServer", {"HttpServer": 1.0}),
-        ("why does Heron fail", {"Heron": 0.5}),
-        ("Heron fails", {}),
-        ("call Router.add_route()", {"Router": 0.5, "Router.add_route": 1.0, "add_route": 1.0}),
-        ("in app::Router::add", {"app::Router::add": 1.0, "add": 1.0, "Router": 0.5}),
-        ("the words of a sentence", {}),
-    ],
-)
-def test_symbols(text: str, expected: dict[str, float]) -> None:
+@cases("ranking/symbols.txt")
+def test_symbols(case: Case) -> None:
     """Identifiers count fully, their last part too; a capitalised word inside a sentence half, at its beginning nothing."""
-
-    assert expected == take_apart(make_query(text)).symbols
+    assert numbers_in(case.expected) == take_apart(make_query(case.text)).symbols
 
 
 def test_a_short_query_stays_as_it_is() -> None:

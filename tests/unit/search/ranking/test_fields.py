@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from hybrid.search.ranking.corpus import Corpus
 from hybrid.search.ranking.fields import FileWords, WordScores
+from tests.support.cases import project
 from tests.support.examples import examples
 from tests.unit.search.ranking.projects import Words, by_path, by_place, corpus_of, every_file, snapshot_of, words_of
 
@@ -130,35 +131,7 @@ def _agrees(corpus: Corpus, terms: Mapping[str, float], expected: Expected) -> F
     return files
 
 
-PROJECT = {
-    "src/router.py": '''"""Routes requests to handlers."""
-
-LIMIT = 3
-
-
-class Router:
-    """Finds the handler of a route."""
-
-    def add_route(self, path, handler):
-        # Routes are kept in order of their paths.
-        self.routes.append((path, handler))
-
-    def find(self, path):
-        return next(handler for known, handler in self.routes if known == path)
-''',
-    "src/handlers/session.py": '''def open_session(request):
-    """Open the session of a request."""
-    session_limit = 5
-    return request.session
-
-
-def close_sessions(requests):
-    for request in requests:
-        request.session.close()
-''',
-    "tests/test_router.py": "def test_routing():\n    assert Router().find('/') is None\n",
-    "docs/routes.md": "# Routes\n\nA route leads a request to a handler.\n\n## Limits\n\nAt most three routes.\n",
-}
+PROJECT = project("projects/router.txt")
 QUERIES = {
     "one word": {"rout": 1.0},
     "a word nobody wrote": {"submarin": 1.0},
@@ -172,16 +145,8 @@ QUERIES = {
 
 
 @pytest.mark.parametrize("terms", QUERIES.values(), ids=QUERIES)
-def test_scores_are_those_of_the_formulas(tmp_path: Path, terms: dict[str, float]) -> None:
-    """Chunks, comments, files and names have the field-weighted BM25 that the formulas give over the plain texts."""
-    corpus = corpus_of(tmp_path, PROJECT)
-
-    _agrees(corpus, terms, reference(words_of(PROJECT), terms))
-
-
-@pytest.mark.parametrize("terms", QUERIES.values(), ids=QUERIES)
 def test_scores_after_edits(tmp_path: Path, terms: dict[str, float]) -> None:
-    """Tombstoned chunks count neither for lengths nor frequencies, and a word that only they hold is nobody's kin."""
+    """Scores are those of the formulas; tombstoned chunks count neither for lengths nor frequencies, and a word that only they hold is nobody's kin."""
     before = PROJECT | {
         "src/router.py": "def routine():\n    return 'routeless routines of a routinely routed route'\n" * 9,
         "src/gone.py": "# A request for a submarine session.\ndef request_submarine(session):\n    return LIMIT\n" * 5,

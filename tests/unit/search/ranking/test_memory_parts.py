@@ -83,17 +83,9 @@ def test_file_overlap_is_the_share_of_their_files(theirs: list[str], present: li
 
 def test_the_plain_sum_without_a_query() -> None:
     """Recency, type, overlap of files and the project add up; nothing is similar to no query."""
-    row = _row(NOW_MS - 2 * DAY_MS, "bugfix", HERE, ("src/client.py", "src/other.py"))
+    found = parts_of(_row(NOW_MS - 2 * DAY_MS, "bugfix", HERE, ("src/client.py", "src/other.py")), PRESENT)
 
-    found = parts_of(row, PRESENT)
-
-    assert (0.5, 0.7, 0.0, 0.5, 0.1) == (
-        found.recency,
-        found.type,
-        found.similarity,
-        found.file_overlap,
-        found.same_project,
-    )
+    assert Parts(recency=0.5, type=0.7, similarity=0.0, file_overlap=0.5, same_project=0.1) == found
     assert pytest.approx(1.8) == found.score
 
 
@@ -104,10 +96,12 @@ def test_another_project_has_no_bonus() -> None:
 
 
 def test_similarity_is_relevance_and_half_the_concepts() -> None:
-    """The hit's relevance, plus half of the share of the concepts that were asked for."""
+    """The hit's relevance, plus half of the share of the concepts that were asked for; none asked for, no overlap."""
     row = _row(NOW_MS, "change", HERE, concepts=("gotcha",))
 
     assert pytest.approx(0.8 + 0.25) == parts_of(row, PRESENT, relevance=0.8, asked={"gotcha", "pattern"}).similarity
+    assert 0.0 == concept_overlap(("gotcha",), ())
+    assert 1.0 == concept_overlap(("gotcha", "pattern"), ("gotcha",))
 
 
 @given(
@@ -158,12 +152,6 @@ def test_the_parts_add_up_in_the_machine_form() -> None:
 def test_concepts_are_asked_for_by_name(query: str, expected: set[str]) -> None:
     """Everyday words of a question are no concepts."""
     assert expected == asked_concepts(query)
-
-
-def test_nothing_asked_overlaps_with_nothing() -> None:
-    """Without a concept asked for there is no overlap."""
-    assert 0.0 == concept_overlap(("gotcha",), ())
-    assert 1.0 == concept_overlap(("gotcha", "pattern"), ("gotcha",))
 
 
 def _hits(*hits: tuple[float, str]) -> list[tuple[Parts, str]]:

@@ -5,47 +5,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.search.ranking.morphology import abbreviates, are_kin, kin_among, may_abbreviate, may_have_kin
+from tests.support.cases import Case, cases
 
 _TERMS = st.text(alphabet="abcd", min_size=1, max_size=12)
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "expected"),
-    [
-        ("valid", "validat", True),
-        ("validat", "valid", True),
-        ("authent", "authoriz", False),
-        ("author", "authoriz", True),
-        ("serializ", "serialis", True),
-        ("config", "configur", True),
-        ("confirm", "config", True),
-        ("confin", "conform", False),
-        ("rout", "router", True),
-        ("rou", "router", False),
-        ("connect", "content", False),
-        ("compil", "complet", False),
-        ("iterat", "iterab", True),
-        ("same", "same", True),
-    ],
-)
-def test_relatives(a: str, b: str, expected: bool) -> None:
+@cases("ranking/kin.txt")
+def test_relatives(case: Case) -> None:
     """Terms are kin when one begins with the other, or when they share five letters and three quarters of the shorter."""
-
-    assert expected is are_kin(a, b, least=4)
+    assert (case.expected == "yes") is are_kin(*case.text.split(), least=4)
 
 
 @pytest.mark.parametrize(("least", "expected"), [(3, True), (4, False)])
 def test_the_least_letters_of_a_beginning(least: int, expected: bool) -> None:
     """How short a term may be that another begins with is for the caller to say."""
-
-    assert expected is are_kin("log", "logger", least=least)
-
-
-@given(_TERMS, _TERMS)
-def test_kin_is_mutual(a: str, b: str) -> None:
-    """A term is kin of another exactly when the other is kin of it."""
-
-    assert are_kin(a, b, least=4) is are_kin(b, a, least=4)
+    assert expected is are_kin("log", "logger", least=least) is are_kin("logger", "log", least=least)
 
 
 @given(_TERMS, _TERMS)
@@ -91,27 +65,10 @@ def test_relatives_do_not_depend_on_the_order(terms: list[str], term: str) -> No
     assert term not in found
 
 
-@pytest.mark.parametrize(
-    ("short", "word", "expected"),
-    [
-        ("cfg", "config", True),
-        ("msg", "messag", True),
-        ("ctx", "context", True),
-        ("impl", "implement", True),
-        ("arg", "argument", True),
-        ("cfg", "message", False),
-        ("msg", "config", False),
-        ("cgf", "config", False),
-        ("cfg", "cfg", False),
-        ("config", "cfg", False),
-        ("db", "databas", False),
-        ("m3g", "messag", False),
-    ],
-)
-def test_abbreviations(short: str, word: str, expected: bool) -> None:
+@cases("ranking/abbreviations.txt")
+def test_abbreviations(case: Case) -> None:
     """An abbreviation has three letters, begins alike, has no vowel after that, and its letters stand in order."""
-
-    assert expected is abbreviates(short, word)
+    assert (case.expected == "yes") is abbreviates(*case.text.split())
 
 
 @given(st.text(max_size=6), st.text(min_size=1, max_size=12))

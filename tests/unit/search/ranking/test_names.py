@@ -14,8 +14,18 @@ from hybrid.search.ranking.corpus import Corpus
 from hybrid.search.ranking.names import fit_of_names, named_files, path_words, score_names, shares
 from hybrid.types import Chunk, Chunked, Definition
 from tests.support.builders import build_index, open_index, place_in, recipe
+from tests.support.cases import Case, cases
 from tests.support.examples import examples
-from tests.unit.search.ranking.projects import EMBEDDER, Texts, best_of_files, by_path, by_place, corpus_of, every_file
+from tests.unit.search.ranking.projects import (
+    EMBEDDER,
+    Texts,
+    best_of_files,
+    by_path,
+    by_place,
+    corpus_of,
+    every_file,
+    numbers_in,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,56 +73,20 @@ def _defines(corpus: Corpus, text: str) -> dict[str, float]:
     return {path: value for path, value in found.items() if value}
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("HttpServer", {"server.py": 1.0, "same.py": 0.7}),
-        ("httpServer", {"server.py": 0.7, "same.py": 0.7}),
-        ("http_server", {"server.py": 0.7, "same.py": 0.7}),
-        ("where is `httpserver` made", {"server.py": 0.7, "same.py": 1.0}),
-        ("serve_forever", {"serve.py": 0.8}),
-        ("serveForever", {"serve.py": 0.7 * 0.8}),
-        ("MAX_LIMIT", {"limits.py": 0.3, "field.py": 0.7 * 0.3 * 0.8}),
-        ("Router::add", {"router.cpp": 1.0, "router.h": 0.3}),
-        ("my_router.add()", {"router.cpp": 1.0, "router.h": 0.3}),
-        ("add", {"router.cpp": 1.0, "router.h": 0.3}),
-        ("Httpserver", {"server.py": 0.7, "same.py": 0.7}),
-        ("why does Httpserver stop", {"server.py": 0.35, "same.py": 0.35}),
-        ("why does the http server stop", {}),
-        ("nothing_of_this", {}),
-    ],
-    ids=[
-        "exact",
-        "other case",
-        "underscores",
-        "a word in backticks",
-        "nested",
-        "nested, other spelling",
-        "a value",
-        "a qualified name",
-        "its last part",
-        "one word",
-        "a capital at the start",
-        "a capital in a sentence",
-        "words alone",
-        "unknown",
-    ],
-)
-def test_the_definition_of_a_named_symbol(corpus: Corpus, text: str, expected: dict[str, float]) -> None:
+@cases("ranking/definitions.txt")
+def test_the_definition_of_a_named_symbol(corpus: Corpus, case: Case) -> None:
     """Exact spelling 1, other case or underscores 0.7; values and prototypes × 0.3, nested × 0.8, a capital word × 0.5."""
-
-    assert {path: pytest.approx(value) for path, value in expected.items()} == _defines(corpus, text)
+    assert pytest.approx(numbers_in(case.expected)) == _defines(corpus, case.text)
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Admin.get_rows", {"admin.py": 0.8, "inline.py": 0.4}),
-        ("InlineAdmin.get_rows", {"admin.py": 0.4, "inline.py": 0.8}),
-        ("Other.get_rows", {"admin.py": 0.8, "inline.py": 0.8}),
-        ("get_rows", {"admin.py": 0.8, "inline.py": 0.8}),
+        pytest.param("Admin.get_rows", {"admin.py": 0.8, "inline.py": 0.4}, id="one owner"),
+        pytest.param("InlineAdmin.get_rows", {"admin.py": 0.4, "inline.py": 0.8}, id="the other"),
+        pytest.param("Other.get_rows", {"admin.py": 0.8, "inline.py": 0.8}, id="inherited"),
+        pytest.param("get_rows", {"admin.py": 0.8, "inline.py": 0.8}, id="no owner"),
     ],
-    ids=["one owner", "the other", "inherited", "no owner"],
 )
 def test_the_owner_of_a_named_method_decides(tmp_path: Path, text: str, expected: dict[str, float]) -> None:
     """Of methods of one name the one of the owner that is named comes first; an owner without it decides nothing."""
@@ -204,49 +178,15 @@ def test_agreement_in_any_project(
     assert all(0 <= value <= 1 for value in by_place(corpus, fit).values())
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("session manag", "session_manager.py session.py"),
-        ("session", "session.py"),
-        ("sessions manager", "session_manager.py session.py"),
-        ("config", "cfg.py"),
-        ("log", "logger.go"),
-        ("logger", "logger.go"),
-        ("init", "pkg/__init__.py"),
-        ("rout messag parser", "msgParser.ts"),
-        ("messag", ""),
-        ("ab", "ab.py"),
-        ("abc", ""),
-        ("", ""),
-    ],
-)
-def test_a_file_that_is_named(tmp_path: Path, words: str, expected: str) -> None:
-    """A file is named when each word of its name is a word of the query, its kin or an abbreviation; folders do not count."""
-    names = [
-        "session_manager.py",
-        "session.py",
-        "cfg.py",
-        "logger.go",
-        "pkg/__init__.py",
-        "msgParser.ts",
-        "__.py",
-        "ab.py",
-    ]
-    corpus = corpus_of(tmp_path, dict.fromkeys(names, "text"))
-    found = by_path(corpus, named_files(corpus, words.split(), every_file(corpus)))
+@cases("ranking/named_files.txt")
+def test_a_file_that_is_named(tmp_path: Path, case: Case) -> None:
+    """Each word of its name is a word of the query, its kin or an abbreviation, each said once; folders do not count."""
+    names = "session_manager.py session.py cfg.py logger.go pkg/__init__.py msgParser.ts __.py ab.py route_path.py"
+    corpus = corpus_of(tmp_path, dict.fromkeys(names.split(), "text"))
+    found = by_path(corpus, named_files(corpus, case.text.split(), every_file(corpus)))
 
     assert {0.0, 1.0} >= set(found.values())
-    assert set(expected.split()) == {path for path, value in found.items() if value}
-
-
-def test_a_word_said_twice_names_a_file_once(tmp_path: Path) -> None:
-    """A name of one word, said by a word and its kin, is not the name of two words."""
-    corpus = corpus_of(tmp_path, {"route_path.py": "text"})
-
-    assert {"route_path.py": 0.0} == by_path(
-        corpus, named_files(corpus, ["rout", "router", "routing"], every_file(corpus))
-    )
+    assert case.expected == " ".join(path for path in names.split() if found.get(path))
 
 
 def test_words_of_paths(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ import pytest
 
 from hybrid.prompting.query import make_query
 from hybrid.search.ranking.places import score_places
-from tests.unit.search.ranking.projects import by_place, corpus_of
+from tests.support.cases import Case, cases
+from tests.unit.search.ranking.projects import by_place, corpus_of, numbers_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,30 +38,10 @@ def _named(corpus: Corpus, text: str) -> dict[str, float]:
     return {corpus.fields.path(file): round(value, 3) for file, value in named.items()}
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("what does src/shop/rates.py do?", {"src/shop/rates.py": 1}),
-        ("what does shop/rates.py do?", {"src/shop/rates.py": 1}),
-        ("what does rates.py do?", {"src/shop/rates.py": 1}),
-        ("look at /home/ana/work/src/shop/rates.py:2", {"src/shop/rates.py": 1}),
-        ("look at ./src/shop/rates.py", {"src/shop/rates.py": 1}),
-        ("look at src\\shop\\rates.py", {"src/shop/rates.py": 1}),
-        ("fix views.py", {"src/shop/web/views.py": 0.5, "src/shop/admin/views.py": 0.5}),
-        ("fix admin/views.py", {"src/shop/admin/views.py": 1}),
-        ("it was in old/web/views.py before", {"src/shop/web/views.py": 0.3}),
-        ("it was in old/views.py before", {}),
-        ("/home/ana/x/setup.py:3: in run", {"setup.py": 0.5}),
-        ('File "/x/site-packages/shop/rates.py", line 2, in tax', {"src/shop/rates.py": 1}),
-        ('File "/x/site-packages/django/web/views.py", line 2, in index', {}),
-        ('File "/usr/lib/python3.11/rates.py", line 2, in tax', {}),
-        ("what is the tax rate?", {}),
-    ],
-)
-def test_files_named_by_path(corpus: Corpus, text: str, expected: dict[str, float]) -> None:
+@cases("ranking/places.txt")
+def test_files_named_by_path(corpus: Corpus, case: Case) -> None:
     """The whole path or all that was said of it counts 1, shared among several; other folders little, other packages nothing."""
-
-    assert expected == _named(corpus, text)
+    assert numbers_in(case.expected) == _named(corpus, case.text)
 
 
 def test_the_innermost_frame_of_the_project_counts_most(corpus: Corpus) -> None:

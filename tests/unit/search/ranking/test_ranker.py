@@ -140,23 +140,6 @@ def test_what_is_gone_is_not_found(tmp_path: Path) -> None:
         assert "birds/heron.py" not in paths(snapshot, found)
 
 
-@pytest.mark.parametrize("history", [[{}], [BIRDS, {}], [{"a.py": "\n"}]], ids=["empty", "all gone", "blank"])
-def test_nothing_to_find(tmp_path: Path, history: list[dict[str, str]]) -> None:
-    """An index without a chunk that can be found gives nothing for any query."""
-    snapshot = snapshot_of(tmp_path, *history)
-
-    for query in ("heron", "find_heron in birds/heron.py:3", ""):
-        assert [] == rank(snapshot, query, weights(tmp_path))
-
-
-@pytest.mark.parametrize("top_k", [0, 1, 2, 3, 100])
-def test_top_k(tmp_path: Path, birds: Snapshot, top_k: int) -> None:
-    """At most `top_k` chunks are given: the first of those that a longer list holds."""
-    everything = rank(birds, "heron", weights(tmp_path), top_k=1000)
-
-    assert everything[:top_k] == rank(birds, "heron", weights(tmp_path), top_k=top_k)
-
-
 def test_equal_evidence_in_order_of_paths(tmp_path: Path) -> None:
     """Files with the same evidence stand in order of their paths, however the index came to be and however many are asked for."""
     names = ["e/heron.txt", "a/heron.txt", "d/heron.txt", "b/heron.txt", "c/heron.txt"]
@@ -212,16 +195,6 @@ def test_a_query_that_says_nothing(tmp_path: Path, birds: Snapshot, query: str) 
     for chunk in rank(birds, query, weights(tmp_path)):
         assert 0 == chunk.pieces["best_words"] == chunk.pieces["file_words"] == chunk.pieces["defines"]
         assert np.isfinite(list(chunk.pieces.values())).all()
-
-
-def test_a_ranker_keeps_nothing_between_queries(tmp_path: Path, birds: Snapshot) -> None:
-    """A query gives the same answer before and after others."""
-    ranker = Ranker(birds, weights(tmp_path))
-    queries = ["find_heron", "stork on a roof", "", "find_heron"]
-    answers = [rank(birds, query, weights(tmp_path), ranker=ranker) for query in queries]
-
-    assert answers[0] == answers[3] == rank(birds, "find_heron", weights(tmp_path))
-    assert answers[0] != answers[1]
 
 
 def test_the_dead_have_no_cosine(tmp_path: Path) -> None:
@@ -301,32 +274,3 @@ def test_an_index_that_grew_ranks_as_one_built_anew(
 
     for query in queries:
         _same(anew, grown, query, weights(folder), top_k)
-
-
-def test_a_long_history(tmp_path: Path) -> None:
-    """The same over an index of many segments with dead documents in most of them."""
-    texts = dict(BIRDS)
-    history = [dict(texts)]
-    for step in range(8):
-        for part in "abc":
-            texts[f"more/bird{step}_{part}.py"] = (
-                f"def find_bird{step}(lake):\n    # Heron {part}.\n    return lake.heron\n"
-            )
-        if step:
-            del texts[f"more/bird{step - 1}_a.py"]
-        texts[f"more/bird{step // 2}_b.py"] = f"REED_{step} = 'the reed of a heron'\n"
-        history.append(dict(texts))
-    anew, grown = snapshot_of(tmp_path / "anew", history[-1]), snapshot_of(tmp_path / "grown", *history)
-
-    assert len(grown.segments) >= 5
-    assert grown.n_rows > grown.n_chunks == anew.n_chunks
-    for query in (
-        "find_heron",
-        "heron in the lake",
-        "stork",
-        "find birds",
-        "STORKS",
-        "birds/stork.py:5",
-        "tests of storks",
-    ):
-        _same(anew, grown, query, weights(tmp_path), 1000)

@@ -8,6 +8,7 @@ from hybrid.index.roles import ROLES, bit, roles
 from hybrid.search.ranking.corpus import versions_of
 from hybrid.search.ranking.roles import other_version, playing, spoken_of, versions_said
 from hybrid.types import Definition
+from tests.support.cases import Case, cases
 from tests.unit.search.ranking.projects import by_path, corpus_of, every_file
 
 if TYPE_CHECKING:
@@ -18,78 +19,13 @@ if TYPE_CHECKING:
 
     from hybrid.search.ranking.corpus import Corpus
 
-PATHS = {
-    "src/router.py": "",
-    "router.h": "",
-    "src/latest/contest.py": "",
-    "attest.py": "",
-    "protest/main.go": "",
-    "tests/router.py": "test",
-    "src/test/java/Router.java": "test",
-    "pkg/__tests__/router.js": "test",
-    "test_router.py": "test",
-    "pkg/router_test.go": "test",
-    "src/RouterTest.java": "test",
-    "src/router.spec.ts": "test",
-    "conftest.py": "test",
-    "pkg/testdata/a.json": "test",
-    "pkg/__snapshots__/router.snap": "test",
-    "examples/basic/app.py": "example",
-    "docs_src/first_steps.py": "example",
-    "benchmarks/run.py": "example",
-    "app.example.ts": "example",
-    "dist/app.js": "generated",
-    "api.gen.go": "generated",
-    "lib/app.min.js": "generated",
-    "builder/app.py": "",
-    "vendor/lib/app.go": "vendored",
-    "third_party/zlib/inflate.c": "vendored",
-    "src/_compat.py": "legacy",
-    "legacy/api.py": "legacy",
-    "src/older/api.py": "",
-    "types/app.d.ts": "interface",
-    "pkg/app.pyi": "interface",
-    "app.ts": "",
-    "api/v2/router.py": "versioned",
-    "pkg/1.4/router.py": "versioned",
-    "content/2023/post.py": "",
-    "Src/Newtonsoft.Json.Tests/Issues/Issue0198.cs": "test",
-    "Tests/AppTests/Helper.swift": "test",
-    "UnitTests/Foo.cs": "test",
-    "v2.py": "",
-    "tests/v3/fixtures/old/api.py": "test legacy versioned",
-    "vendor/dist/test_app.py": "test generated vendored",
-    "app/contrib/admin/sites.py": "",
-    "src/dist/client.rs": "",
-    "lib/std/Build/Step.zig": "",
-    "build/lib/app.py": "generated",
-    "api/rpc.pb.go": "generated",
-    "src/app/benchmark/run.hpp": "",
-    "lib/cop/style/sample.rb": "",
-    "app/test/client.py": "",
-    "app/test/test_client.py": "test",
-    "api/src/main/java/org/app/Test.java": "",
-    "platform-tests/pom.xml": "test",
-    "t/unit/app.py": "test",
-    "app/archive.py": "",
-    "docs/topics/testing/tools.rst": "",
-    "docs/reference/contrib/benchmarks.md": "",
-    "docs/fixtures/a.json": "test",
-    "CHANGELOG-3.4.md": "aside",
-    "docs/releases/1.2.txt": "aside",
-    "LICENSE": "aside",
-    "locale/de/app.po": "aside",
-    "src/history.py": "",
-    "src/LicensesCommand.php": "",
-}
 
-
-@pytest.mark.parametrize(("path", "expected"), PATHS.items(), ids=PATHS)
-def test_roles_of_a_path(path: str, expected: str) -> None:
+@cases("ranking/roles.txt")
+def test_roles_of_a_path(case: Case) -> None:
     """Folders and names tell what part a file plays; words that only look alike do not."""
-    found = roles(path, ())
+    found = roles(case.text, ())
 
-    assert expected.split() == [role for role in ROLES if found & bit(role)]
+    assert case.expected == " ".join(role for role in ROLES if found & bit(role))
 
 
 def _definitions(*kinds: str) -> list[Definition]:
@@ -125,15 +61,8 @@ def test_roles_in_an_index(tmp_path: Path) -> None:
     texts = {"router.h": HEADER, "router.c": SOURCE, "tests/check.c": SOURCE, "old/router.h": HEADER}
     corpus = corpus_of(tmp_path, texts)
 
-    assert {"router.h": 1, "router.c": 0, "tests/check.c": 0, "old/router.h": 1} == by_path(
-        corpus, playing(_roles(corpus), "interface")
-    )
-    assert {"router.h": 0, "router.c": 0, "tests/check.c": 1, "old/router.h": 0} == by_path(
-        corpus, playing(_roles(corpus), "test")
-    )
-    assert {"router.h": 0, "router.c": 0, "tests/check.c": 0, "old/router.h": 1} == by_path(
-        corpus, playing(_roles(corpus), "legacy")
-    )
+    for role, expected in (("interface", (1, 0, 0, 1)), ("test", (0, 0, 1, 0)), ("legacy", (0, 0, 0, 1))):
+        assert dict(zip(texts, expected, strict=True)) == by_path(corpus, playing(_roles(corpus), role)), role
 
 
 def _roles(corpus: Corpus) -> NDArray[np.uint8]:
@@ -141,50 +70,26 @@ def _roles(corpus: Corpus) -> NDArray[np.uint8]:
     return corpus.fields.of_files("role", every_file(corpus).files)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("where are requests routed", ""),
-        ("the latest contest", ""),
-        ("add a test for the router", "test"),
-        ("Mocks of the session", "test"),
-        ("an example of a router", "example"),
-        ("how to add a route", "example"),
-        ("code generator for clients", "generated"),
-        ("update the vendored zlib", "vendored"),
-        ("a deprecated alias for backwards compatibility", "legacy"),
-        ("where is the struct declared", "interface"),
-        ("what is in router.h", "interface"),
-        ("tests of the example headers", "test example interface"),
-        ("", ""),
-    ],
-)
-def test_roles_that_a_query_speaks_of(text: str, expected: str) -> None:
+@cases("ranking/roles_said.txt")
+def test_roles_that_a_query_speaks_of(case: Case) -> None:
     """Whole words of a query tell which kinds of files it is about."""
-
-    assert set(expected.split()) == spoken_of(text)
+    assert case.expected == " ".join(role for role in ROLES if role in spoken_of(case.text))
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("the v3 router", (3,)),
-        (
-            "Version 12 and v.2 of it",
-            (
-                12,
-                2,
-            ),
-        ),
-        ("ver 4", (4,)),
-        ("five of 12 routes", ()),
-        ("dev2", ()),
+        ("the v3 router", {3}),
+        ("Version 12 and v.2 of it", {2, 12}),
+        ("ver 4", {4}),
+        ("five of 12 routes", set[int]()),
+        ("dev2", set[int]()),
+        ("v3, not version " + "7" * 5000, {3}),
     ],
 )
-def test_versions_that_a_query_names(text: str, expected: tuple[int, ...]) -> None:
-    """A number counts only behind a v or the word version."""
-
-    assert set(expected) == versions_said(text)
+def test_versions_that_a_query_names(text: str, expected: set[int]) -> None:
+    """A number counts only behind a v or the word version, and only if a version may have so many digits."""
+    assert expected == versions_said(text)
 
 
 def test_versions_of_folders() -> None:
@@ -200,17 +105,14 @@ def test_versions_of_folders() -> None:
     } == versions_of(paths)
 
 
-def test_files_of_another_version(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("said", "others"), [(frozenset[int](), "api/v1/a.py"), (frozenset({1}), "api/v2/a.py")])
+def test_files_of_another_version(tmp_path: Path, said: frozenset[int], others: str) -> None:
     """Without a version the newest folder is meant, with one the folder that it names; a dead file makes none older."""
     texts = dict.fromkeys(["api/v1/a.py", "api/v2/a.py", "lib/v1/b.py", "flat.py"], "text")
     corpus = corpus_of(tmp_path, texts | {"api/v3/a.py": "text"}, texts)
+    found = by_path(corpus, other_version(corpus, every_file(corpus).files, said))
 
-    assert {"api/v1/a.py": 1, "api/v2/a.py": 0, "lib/v1/b.py": 0, "flat.py": 0} == by_path(
-        corpus, other_version(corpus, every_file(corpus).files, frozenset())
-    )
-    assert {"api/v1/a.py": 0, "api/v2/a.py": 1, "lib/v1/b.py": 0, "flat.py": 0} == by_path(
-        corpus, other_version(corpus, every_file(corpus).files, frozenset({1}))
-    )
+    assert {path: float(path == others) for path in texts} == found
 
 
 def test_examples_among_the_tests(tmp_path: Path) -> None:
@@ -221,9 +123,3 @@ def test_examples_among_the_tests(tmp_path: Path) -> None:
 
     assert dict(zip(files, (0, 1, 0), strict=True)) == by_path(corpus, playing(_roles(corpus), "test", example))
     assert dict(zip(files, (0, 0, 1), strict=True)) == by_path(corpus, playing(_roles(corpus), "vendored", example))
-
-
-def test_a_version_of_thousands_of_digits_is_none() -> None:
-    """A number that no version has is passed over, and nothing fails."""
-
-    assert frozenset({3}) == versions_said("v3, not version " + "7" * 5000)

@@ -8,46 +8,38 @@ import pytest
 
 from hybrid.index.backend import Filter
 from hybrid.search.ranking.corpus import marks_of
-from tests.unit.search.ranking.older_trees import TREES
+from tests.support.cases import CASES as FOLDER_OF_CASES
+from tests.support.cases import project
 from tests.unit.search.ranking.projects import paths, rank, snapshot_of, weights
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from hybrid.index.snapshot import Snapshot
+
+OLD, NEW = project("ranking/invoices.txt").values()
+REST = {
+    "acme/pages.py": "def parse_date(text):\n    year, month, day = text.split('-')\n    return year, month, day\n",
+    "README.md": "# Acme\n\nA service with users, pages and dates.\n",
+}
+OLDER = [
+    ("acme/v1/billing.py", "acme/v2/billing.py", "version 1"),
+    ("acme/billing_v1.py", "acme/billing_v2.py", "billing_v1"),
+    ("apis/v1beta1/billing.py", "apis/v1/billing.py", "v1beta1"),
+    ("shop/legacy/billing.py", "shop/billing.py", "legacy code"),
+    ("legacy/shop/invoices.py", "shop/billing.py", "legacy code"),
+    ("shop/billing_old.py", "shop/billing.py", "billing_old"),
+    ("shop_old/billing.py", "shop/billing.py", "shop_old"),
+    ("shop/_old/billing.py", "shop/billing.py", "old code"),
+    ("shop/compat.py", "shop/billing.py", "backwards compatibility"),
+    ("internal/compat/billing.py", "internal/billing/billing.py", "compat package"),
+]
+"""Path of a file, path of its successor, and words of a query that speak of the older one."""
+TREES = {
+    path.stem: project(f"projects/stand_ins/{path.name}")
+    for path in sorted((FOLDER_OF_CASES / "projects/stand_ins").iterdir())
+}
 CASES: list[tuple[str, str, str, str]] = [
-    ("versions", "where is Client defined", "acme/v2/client.py", "acme/v1/client.py"),
-    ("versions", "fix retry_request", "acme/v2/retry.py", "acme/v1/client.py"),
-    ("versions", "how does the client send a request", "acme/v2/client.py", "acme/v1/client.py"),
-    ("versions", "how is a tar archive uploaded in parts", "acme/v1/client.py", ""),
-    ("versions", "upload_archive", "acme/v1/client.py", ""),
-    ("versions", "retry_request in v1", "acme/v1/client.py", ""),
-    ("versions", "the Client of version 1 sends a request twice", "acme/v1/client.py", ""),
-    ("versions", "acme/v1/client.py: retry_request sleeps too long", "acme/v1/client.py", ""),
-    ("version_names", "fix retry_request", "acme/client_v2.py", "acme/client_v1.py"),
-    ("version_names", "how does the client send a request to the service", "acme/client_v2.py", "acme/client_v1.py"),
-    ("version_names", "retry_request of client_v1", "acme/client_v1.py", ""),
-    ("version_names", "upload_archive", "acme/client_v1.py", ""),
-    ("beta", "where is DeploymentSpec", "apis/apps/v1/types.go", "apis/apps/v1beta1/types.go"),
-    ("beta", "DeploymentSpec in v1beta1", "apis/apps/v1beta1/types.go", ""),
-    ("legacy_folder", "where is QueryParser", "src/parser.js", "src/legacy/parser.js"),
-    ("legacy_folder", "parseQuery drops the last token", "src/parser.js", "src/legacy/parser.js"),
-    ("legacy_folder", "parseQuery of the legacy parser drops the last token", "src/legacy/parser.js", ""),
-    ("legacy_folder", "escape the quotes of a query", "src/legacy/parser.js", ""),
-    ("legacy_folder", "escapeQuery", "src/legacy/parser.js", ""),
-    ("legacy_elsewhere", "where is QueryParser", "src/parser.js", "legacy/src/queries.js"),
-    ("legacy_elsewhere", "parseQuery drops the last token", "src/parser.js", "legacy/src/queries.js"),
-    ("old_file", "invoice_total adds the tax twice", "shop/billing.py", "shop/billing_old.py"),
-    ("old_file", "invoice_total in billing_old", "shop/billing_old.py", ""),
-    ("old_file", "the old invoice_total adds the tax twice", "shop/billing_old.py", ""),
-    ("old_folder", "invoice_total adds the tax twice", "shop/billing.py", "shop_old/billing.py"),
-    ("old_folder", "invoice_total of shop_old", "shop_old/billing.py", ""),
-    ("under_old", "invoice_total adds the tax twice", "shop/billing.py", "shop/_old/billing.py"),
-    ("compat_go", "where is EncodeRecord", "internal/record/record.go", "internal/compat/record.go"),
-    ("compat_go", "checksum() is wrong", "internal/compat/record.go", ""),
-    ("compat_go", "encode a record", "internal/record/record.go", "internal/compat/record.go"),
-    ("compat_go", "EncodeRecord of the compat package", "internal/compat/record.go", ""),
-    ("compat_py", "fix print_invoice", "shop/billing.py", "shop/compat.py"),
-    ("compat_py", "invoice_total for backwards compatibility", "shop/compat.py", ""),
     ("barrel", "where is createStore", "src/store.ts", ""),
     ("barrel", "create a store", "src/store.ts", ""),
     ("barrel", "select a slice of the state", "src/select.ts", ""),
@@ -61,56 +53,66 @@ CASES: list[tuple[str, str, str, str]] = [
     ("stub", "load_user of Store", "acme/store.py", "acme/store.pyi"),
     ("stub", "where is Store", "acme/store.py", ""),
     ("stub", "the stub of Store has the wrong type", "acme/store.pyi", ""),
-    ("stub_alone", "load_user of Store", "acme/store.pyi", ""),
+    ("stub alone", "load_user of Store", "acme/store.pyi", ""),
     ("declared", "parseQuery returns undefined", "src/parser.js", "src/parser.d.ts"),
-    ("declared", "parse a query and return its tree", "src/parser.js", "src/parser.d.ts"),
     ("declared", "ParserOptions", "src/parser.d.ts", ""),
     ("declared", "the typings of QueryParser", "src/parser.d.ts", ""),
     ("rust", "encode_frame fails for large payloads", "src/codec.rs", ""),
+    ("rust", "encode and decode frames of the wire", "src/lib.rs", ""),
     ("rust", "RingBuffer", "src/buffer.rs", ""),
     ("header", "table_find", "src/table.c", "src/table.h"),
     ("header", "find a key in a table", "src/table.c", "src/table.h"),
-    ("legacy_alone", "invoice_total adds the tax twice", "shop/legacy/billing.py", ""),
-    ("legacy_alone", "how is the total of an invoice made", "shop/legacy/billing.py", ""),
+    ("legacy alone", "invoice_total adds the tax twice", "shop/legacy/billing.py", ""),
+    ("legacy alone", "how is the total of an invoice made", "shop/legacy/billing.py", ""),
 ]
 """Tree, query, the file that comes first, and the one that came first before; empty when it was the same."""
-FAR = [
-    ("versions", "send a request again while the service answers with an error", "acme/v1/client.py"),
-    ("beta", "change the number of replicas of a deployment", "apis/apps/v1beta1/types.go"),
-    ("legacy_folder", "parse a query and return its tree", "src/legacy/parser.js"),
-    ("old_file", "how is the total of an invoice made of its lines and discount", "shop/billing_old.py"),
-    ("old_folder", "print an invoice with its total", "shop_old/billing.py"),
-    ("rust", "encode and decode frames of the wire", "src/lib.rs"),
-]
-"""Tree, a behaviour in the words of the older file, whose successor says nothing of it, and the file that stays first."""
+
+
+def _snapshot(folder: Path, older: str, newer: str) -> Snapshot:
+    return snapshot_of(folder, {older: OLD, newer: NEW, **REST})
+
+
+@pytest.mark.parametrize(("older", "newer", "said"), OLDER, ids=[case[0] for case in OLDER])
+def test_an_older_file_comes_behind_its_successor(tmp_path: Path, older: str, newer: str, said: str) -> None:
+    """Unless the query speaks of it, only it has what is asked for, or it is far ahead by the words of a behaviour."""
+    snapshot = _snapshot(tmp_path, older, newer)
+
+    def first(query: str, **changes: float) -> str:
+        return paths(snapshot, rank(snapshot, query, weights(tmp_path, **changes)))[0]
+
+    behaviour = "how is the total of an invoice made of its lines and discount"
+    assert (newer, older) == (first("fix invoice_total"), first("fix invoice_total", stand_in=0.0))
+    assert older == first(f"invoice_total of {said} adds the tax twice")
+    assert older == first(f"{older}: invoice_total adds the tax twice")
+    assert older == first("export_ledger") == first("write the ledger as a table")
+    assert (older, newer) == (first(behaviour), first(behaviour, stand_in=10.0))
 
 
 @pytest.mark.parametrize(("tree", "query", "first", "before"), CASES, ids=[f"{case[0]}: {case[1]}" for case in CASES])
 def test_what_comes_first(tmp_path: Path, tree: str, query: str, first: str, before: str) -> None:
-    """A file that stands for another comes behind it, unless the query speaks of it or only it holds what is asked."""
+    """A stub or a header comes behind what it declares; a file that only exports names stands for none of them."""
     snapshot = snapshot_of(tmp_path, TREES[tree])
 
     assert first == paths(snapshot, rank(snapshot, query, weights(tmp_path)))[0]
     assert (before or first) == paths(snapshot, rank(snapshot, query, weights(tmp_path, stand_in=0.0)))[0]
 
 
-@pytest.mark.parametrize(("tree", "query", "first"), FAR, ids=[case[0] for case in FAR])
-def test_a_successor_that_is_far_behind(tmp_path: Path, tree: str, query: str, first: str) -> None:
-    """Without a named symbol a file that is far ahead of its successor stays; with a large setting it yields too."""
-    snapshot = snapshot_of(tmp_path, TREES[tree])
+def test_a_file_that_passes_names_on_yields_with_a_large_setting(tmp_path: Path) -> None:
+    """As any file whose successor is far behind; what it yields to lies in its folder or below."""
+    snapshot = snapshot_of(tmp_path, TREES["rust"])
+    ranked = rank(snapshot, "encode and decode frames of the wire", weights(tmp_path, stand_in=10.0))
 
-    assert first == paths(snapshot, rank(snapshot, query, weights(tmp_path)))[0]
-    assert first != paths(snapshot, rank(snapshot, query, weights(tmp_path, stand_in=10.0)))[0]
+    assert "src/lib.rs" != paths(snapshot, ranked)[0]
 
 
 def test_two_files_change_places(tmp_path: Path) -> None:
     """The explanation shows what one loses and the other gains; every other file keeps its evidence."""
-    snapshot = snapshot_of(tmp_path, TREES["versions"])
+    old, new, _ = OLDER[0]
+    snapshot = _snapshot(tmp_path, old, new)
     with_it, without = (
-        {snapshot.get(chunk.row).path: chunk.pieces for chunk in rank(snapshot, "fix retry_request", settings)}
+        {snapshot.get(chunk.row).path: chunk.pieces for chunk in rank(snapshot, "fix invoice_total", settings)}
         for settings in (weights(tmp_path), weights(tmp_path, stand_in=0.0))
     )
-    old, new = "acme/v1/client.py", "acme/v2/retry.py"
     evidence = {path: sum(pieces.values()) for path, pieces in with_it.items()}
 
     assert with_it[old]["stand_in"] == pytest.approx(-with_it[new]["stand_in"])
@@ -122,15 +124,11 @@ def test_two_files_change_places(tmp_path: Path) -> None:
 
 def test_a_search_in_a_folder_asks_for_it(tmp_path: Path) -> None:
     """A file whose successor may not be shown yields to none."""
-    snapshot = snapshot_of(tmp_path, TREES["versions"])
-    ranked = rank(snapshot, "fix retry_request", weights(tmp_path), kept=Filter(path="acme/v1"))
+    snapshot = _snapshot(tmp_path, *OLDER[0][:2])
+    ranked = rank(snapshot, "fix invoice_total", weights(tmp_path), kept=Filter(path="acme/v1"))
 
-    assert {"acme/v1/client.py"} == set(paths(snapshot, ranked))
+    assert {"acme/v1/billing.py"} == set(paths(snapshot, ranked))
     assert {0.0} == {chunk.pieces["stand_in"] for chunk in ranked}
-
-
-OLD = "def find_heron(nest):\n    # Find the heron in its nest.\n    return nest.heron\n"
-NEW = "def find_heron(place, depth):\n    return [bird for bird in place if bird.depth < depth]\n"
 
 
 @pytest.mark.parametrize(
@@ -142,7 +140,7 @@ def test_a_copy_in_a_folder_of_the_first_version(tmp_path: Path, mirror: tuple[s
     beside = dict.fromkeys(mirror, "x = 1\n") | {"birds/_inner/look.py": NEW}
     snapshot = snapshot_of(tmp_path, texts | beside)
 
-    assert first == paths(snapshot, rank(snapshot, "find_heron fails", weights(tmp_path)))[0]
+    assert first == paths(snapshot, rank(snapshot, "invoice_total fails", weights(tmp_path)))[0]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +150,7 @@ def test_an_unversioned_file_yields_to_no_version(tmp_path: Path, newer: str, fi
     """Beside `v1/` the file without a version is the newer one; beside `v2/` nothing tells which is, and nothing moves."""
     snapshot = snapshot_of(tmp_path, {newer: NEW, "birds/heron.py": OLD})
 
-    assert first == paths(snapshot, rank(snapshot, "find_heron fails", weights(tmp_path)))[0]
+    assert first == paths(snapshot, rank(snapshot, "invoice_total fails", weights(tmp_path)))[0]
 
 
 @pytest.mark.parametrize(

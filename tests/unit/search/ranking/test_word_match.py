@@ -36,14 +36,10 @@ class Silent(Words):
 
 
 def test_each_word_counts_by_its_nearest_term_and_its_length() -> None:
-    """`retry` (2) is there and `cedar` (3) is: 5. Near is `again` (0.8 · 2 = 1.6, and 0.6 · 3 = 1.8 for cedar): 3.4."""
+    """`retry` (2) and `cedar` (3) are there: 5. Near is `again` (0.8 · 2 and 0.6 · 3): 3.4. What is far counts nothing."""
     found = word_match(["retry", "cedar"], [["retry", "cedar", "of"], ["again"], []], Words())  # type: ignore[arg-type]
 
     assert np.allclose([1.0, 3.4 / 5, 0.0], found)
-
-
-def test_what_is_not_near_counts_nothing() -> None:
-    """Below the least cosine two words have nothing to do with one another."""
     assert [0.0, 0.0] == word_match(["cedar"], [["retry"], ["of"]], Words())  # type: ignore[arg-type]
 
 
