@@ -282,13 +282,12 @@ def test_the_file_of_the_user_may_be_a_link(tmp_path: Path) -> None:
         ("privacy.log_prompts", "none", "hash", "none"),
         ("privacy.log_prompts", "hash", "hash", "hash"),
         ("privacy.redact", False, True, True),
-        ("search.depth", 300, 200, 200),
         ("model.name", "hashing", "static-v1", "static-v1"),
         ("model.name", "static-v1", "hashing", "hashing"),
     ],
 )
 def test_what_a_project_may_choose(tmp_path: Path, key: str, user: object, project: object, expected: object) -> None:
-    """A project's file may raise privacy, never lower it, search less deep than its user, and name a shipped model."""
+    """A project's file may raise privacy, never lower it, and name a shipped model."""
     section, name = key.split(".")
     loaded = _load(
         tmp_path,

@@ -114,7 +114,6 @@ NAMED = frozenset({"src/one.py", "docs/a b.md", "gone.py"})
         (Filter(kinds=("doc",), path="docs"), ["docs/a b.md"]),
         (Filter(kinds=("doc",), path="src"), []),
     ],
-    ids=ascii,
 )
 def test_a_filter(snapshot: Snapshot, only: Filter, expected: list[str]) -> None:
     """By path, by kind and by exactly the documents named, alone and together: it restricts both legs alike."""
