@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _URL_PASSWORD = r"[^\s:/@?#\"'`<>]{0,128}:([^\s/@\"'`<>]{1,256})@(?=[\w.\[$-])"
+_MASK = r"\[redacted:\w{1,40}\]@"
 _URL_USER = r"([^\s:/@?#\"'`<>\\]{16,256})@(?=[\w.\[$-])"
 _KEYED_PATHS = Phrases(
     *"invite incomingwebhook hook hooks trigger webhook webhooks t ping live live2 app private appid hmac code".split()
@@ -78,6 +79,8 @@ def url_passwords(text: str, letters: str) -> Iterator[Secret]:
         match = compiled(_URL_PASSWORD).match(text, end)
         if match is not None:
             password = match.group(1)
+            if compiled(_MASK).match(text, end):
+                continue  # What was redacted before: `https://[redacted:github_token]@…`.
             # In an address a password is a password: only one that is a single word of examples stays.
             if any(map(str.isalnum, password)) and not (is_reference(password) or is_example_word(password)):
                 yield Secret("url_password", *match.span(1))

@@ -225,6 +225,16 @@ def test_a_document_that_was_masked_is_not_looked_through_again(monkeypatch: pyt
     assert [first] == looks
 
 
+@pytest.mark.parametrize("user", ["ghp_" + BODY[:36], BODY[:36], f"me:{BODY[:20]}"], ids=["token", "key", "password"])
+def test_an_address_is_redacted_once(user: str):
+    """The mark in place of a user was taken for a user and a password."""
+    redacted = redact(f"git clone https://{user}@github.com/a/b")
+
+    assert "[redacted:" in redacted
+    assert redacted == redact(redacted)
+    assert BODY[:20] not in redact(f"https://[redacted:x]:{BODY[:20]}@github.com/a/b")
+
+
 def test_code_between_the_marks_of_a_key_stays() -> None:
     """Code that names both marks of a key far apart is no key: the very same text comes back."""
     body = "".join(f"def read_{n}(path):\n    return open('some/LongPathOfAFileThatIsThere/{n}')\n" for n in range(50))
