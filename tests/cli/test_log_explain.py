@@ -246,6 +246,29 @@ def test_explain_names_the_rule_that_silenced_a_prompt(own_shop: Shop) -> None:
         assert advice_of_it in own_shop.out("explain")
 
 
+@pytest.mark.parametrize("kept", ["hash", "none"])
+def test_a_prompt_that_was_not_kept_is_not_shown(own_shop: Shop, kept: str) -> None:
+    """`log` and `explain` show its digest where `privacy.log_prompts` keeps one, and never a word of it."""
+    own_shop.hook(FITS, HYBRID_PRIVACY_LOG_PROMPTS=kept)
+    digest = own_shop.json("log")["events"][0]["prompt_digest"]
+    log, explained = own_shop.out("log"), own_shop.out("explain")
+
+    assert FITS not in log + explained
+    assert (kept == "hash") == (digest is not None) == (f"  prompt {digest}  " in log)
+    assert f"  prompt     not kept{f' (digest {digest})' if digest else ''}\n" in explained
+
+
+def test_explain_finds_an_event_by_the_beginning_of_its_id(own_shop: Shop) -> None:
+    """Also an earlier one; an unknown id ends with code 1."""
+    own_shop.hook(FITS)
+    own_shop.hook("thanks a lot, that is all")
+    first = own_shop.json("log")["events"][1]
+
+    assert first == own_shop.json("explain", first["id"][:8])["event"]
+    assert "No event ffffffffff.\n" == own_shop.out("explain", "ffffffffff", code=1)
+    assert {"event": None, "advice": []} == own_shop.json("explain", "ffffffffff", code=1)
+
+
 def test_explain_names_settings_and_commands(own_shop: Shop) -> None:
     """Budget, floor, a missing index, a switch and an error each come with what to set or type."""
     own_shop.hook(FITS, HYBRID_HOOKS_BUDGET="4")

@@ -159,6 +159,14 @@ def test_a_session_a_project_and_everything_can_be_forgotten(own_shop: Shop) -> 
     assert 3 == own_shop.json("memory", "import", str(export))["observations"]
 
 
+def test_a_summary_is_forgotten_by_its_name(own_shop: Shop) -> None:
+    """`s1` is the summary, `1` the observation."""
+    fill_memory(own_shop).close()
+    _memory(own_shop, "forget", "s1", "3", "--yes")
+
+    assert ["o1", "o2"] == sorted(_ids(own_shop, "recent", "--all-projects"))
+
+
 def test_forgetting_is_wanted_or_not_done(own_shop: Shop) -> None:
     """In a pipe nobody can be asked: an error that names the flag; what is to be forgotten must be said."""
     fill_memory(own_shop)

@@ -30,6 +30,28 @@ def test_an_empty_memory_exports_a_header_alone(new_project: Shop) -> None:
     assert ["header"] == [line["kind"] for line in _lines(_memory(new_project, "export", code=1))]
 
 
+def test_a_part_of_the_memory_is_exported(own_shop: Shop) -> None:
+    """All projects, the one here, the one that is named, or what came since a day."""
+    fill_memory(own_shop).close()
+    asked = ((), ("--here",), ("--in", "blog"), ("--since", "2026-01-12"))
+    rows = [_lines(_memory(own_shop, "export", *options))[1:] for options in asked]
+
+    assert [{"shop", "blog"}, {"shop"}, {"blog"}] == [{row["project"] for row in part} for part in rows[:3]]
+    assert ["Sign the cookie with a new key"] == [row["title"] for row in rows[3] if row["kind"] == "observation"]
+
+
+def test_a_line_that_cannot_be_read_is_named_and_the_rest_imported(own_shop: Shop, tmp_path: Path) -> None:
+    """With file and line; that is no error."""
+    fill_memory(own_shop).close()
+    lines = _memory(own_shop, "export").splitlines()
+    path = tmp_path / "odd.jsonl"
+    path.write_text("\n".join([lines[0], "{half", *lines[1:]]))
+    found = new_shop(tmp_path / "elsewhere", is_indexed=False).json("memory", "import", str(path))
+
+    assert (3, 1) == (found["observations"], len(found["problems"]))
+    assert found["problems"][0].startswith(f"{path}:2:")
+
+
 def test_a_file_is_overwritten_only_by_force(own_shop: Shop) -> None:
     """It is its owner's alone, and whole or not there."""
     fill_memory(own_shop)

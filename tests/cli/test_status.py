@@ -113,6 +113,19 @@ def test_hook_status_is_the_hooks_part(shop: Shop) -> None:
     assert shop.json("status")["hooks"] == shop.json("hook", "status")
 
 
+def test_damaged_counters_of_the_hooks_are_told(own_shop: Shop) -> None:
+    """`hook status` says so until an injection begins anew, and names what was set aside then."""
+    (own_shop.root / ".hybrid" / "hook_state.json").write_text('{"injection_count": [')
+    before = own_shop.json("hook", "status")
+    given = own_shop.hook("How does the payment client retry?")
+    after = own_shop.json("hook", "status")
+
+    assert (True, 0, []) == (before["is_state_corrupt"], before["injection_count"], before["set_aside"])
+    assert given
+    assert (False, 1) == (after["is_state_corrupt"], after["injection_count"])
+    assert ["hook_state.json.corrupt-"] == [name[:24] for name in after["set_aside"]]
+
+
 def test_gate_and_settings_in_force_are_shown(shop: Shop) -> None:
     """A threshold fixed by a setting is shown with its source; a wrong setting is a line of the status, not its end."""
     fixed = shop.json("status", HYBRID_HOOKS_GATE_THRESHOLD="0.5")

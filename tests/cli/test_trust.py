@@ -76,6 +76,17 @@ The records of shop in {cloned.root} are accepted; agents get those that fit:
     assert "" == cloned.out("trust", "--quiet")
 
 
+def test_trust_has_a_machine_form(cloned: Shop) -> None:
+    """Counts by kind, and of each file; what is absent is null."""
+    form = cloned.json("trust")
+
+    assert (True, True, str(cloned.root)) == (form["accepted"], form["is_new"], form["root"])
+    assert [2, 1, 1, 1, 1] == [form[kind] for kind in ("lessons", "patterns", "anti_patterns", "decisions", "handoffs")]
+    path = str(cloned.root / ".hybrid" / "LESSONS.md")
+    assert {"path": path, "is_read": True, "lessons": 2, "problems": 0} == form["files"][0]
+    assert (None, None) == (form["moved"], form["problem"])
+
+
 def test_revoke_takes_it_back(cloned: Shop) -> None:
     """The records are not read any more, and the files stay; code 1 when nothing was accepted."""
     cloned.out("trust", "--quiet")

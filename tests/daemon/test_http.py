@@ -136,6 +136,17 @@ def test_context_is_given_as_text_where_that_is_asked_for(asker: Asker) -> None:
     assert "none of json, text" in asker.get("/context", 400, form="full")["error"]
 
 
+def test_parameters_restrict_the_rows(asker: Asker) -> None:
+    """Filters count before `limit`, and some may be repeated; a timeline is around a record or a time."""
+    assert ["o1"] == asker.ids("/context", type="bugfix", limit=1)
+    assert ["o1", "o2"] == sorted(asker.ids("/context", type=["bugfix", "discovery"]))
+    assert ["o2", "o3"] == sorted(asker.ids("/search", query="store", file="src/users/store.py", since="2026-01-11"))
+    assert ["o1", "o2", "s1"] == asker.ids("/timeline", at="2")
+    assert ["o2"] == asker.ids("/timeline", at="2", before=0, after=0)
+    assert ["o1", "o2", "s1", "o3"] == asker.ids("/timeline", at="2026-01-11")
+    assert ["s1"] == asker.ids("/timeline", at="s1", limit=1)
+
+
 def test_files_and_single_records(asker: Asker) -> None:
     """The newest first; a summary by its name; with a form the text that the command prints."""
     assert ["o3", "o2"] == asker.ids("/files", path="src/users")

@@ -22,7 +22,7 @@ from hybrid.base.errors import BusyError
 from hybrid.daemon.service import Service
 from hybrid.hooks import taking
 from hybrid.hooks.keeping import keep_event
-from hybrid.ipc.spool import Spool, new_key
+from hybrid.ipc.spool import MAX_EVENTS, Spool, Worth, new_key
 from hybrid.ipc.wire import Connection
 from tests.support.agent import Agent, kill, until
 from tests.support.memories import fill_memory
@@ -289,6 +289,21 @@ def test_what_cannot_be_read_is_dropped_with_a_line(agent: Agent) -> None:
 
     assert 0 == waiting(agent.shop)
     assert 2 == log(agent.shop).count("dropped and without effect")
+
+
+def test_an_event_that_is_lost_is_said(agent: Agent) -> None:
+    """Where only lessons wait and no more have room, a use of a tool is lost, and the log says so; a lesson is kept."""
+    spool = Spool(str(agent.shop.home))
+    for _ in range(MAX_EVENTS - 1):
+        spool.keep(new_key(), b"claude", b"UserPromptSubmit", b"/", b"", b"{}", worth=Worth.LESSON)
+    spool.keep(new_key(), b"claude", b"PostToolUse", b"/", b"", b"{}", worth=Worth.TOOL)
+    late = hasty(agent, HYBRID_DAEMON_ENABLED="false")
+    late.prompt(LESSON)
+    use(late)
+
+    assert {Worth.LESSON} == {kept.worth for kept in spool.waiting()}
+    assert 1 == log(agent.shop).count("the spool is full: an event was dropped")
+    assert 1 == log(agent.shop).count("the event is lost: it cannot be kept")
 
 
 def test_what_waited_too_long_is_dropped_with_a_line(agent: Agent) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
@@ -272,6 +273,16 @@ with locked(Path(sys.argv[1]), 5.0) as held:
     print(held, flush=True)
     sys.stdin.read()
 """
+
+
+def test_a_file_of_records_that_is_gone(talk: Talk) -> None:
+    """Another branch may have none: nothing of it is given any more."""
+    before = ids(talk.ask(COMMITS))
+    shutil.rmtree(talk.root / ".hybrid")
+    replies = [replace(talk, session_id=prompt).ask(prompt) for prompt in SHOWN]
+
+    assert ["L001"] == before
+    assert [[]] * len(SHOWN) == [ids(reply) for reply in replies]
 
 
 def test_nothing_stale_while_another_process_builds(talk: Talk) -> None:

@@ -41,6 +41,10 @@ def test_hooks_that_run_at_the_same_time_give_one_answer(project: Path, tmp_path
 
     assert [0, 0, 0] == codes
     assert 1 == sum(bool(answer) for answer in answers)
+    # Each has its line in the log, and the one injection is counted once.
+    events = (home / "log" / "events.jsonl").read_text().splitlines()
+    counted = json.loads(hybrid_command("status", "--json", cwd=project, home=home).stdout)["hooks"]["injection_count"]
+    assert (3, 1) == (len(events), counted)
 
 
 def test_hook_that_finds_another_one_at_work_gives_nothing(served: Agent) -> None:
