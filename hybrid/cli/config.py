@@ -132,7 +132,7 @@ def _write(args: argparse.Namespace) -> int:
         say(f"{args.key} = {_plain(value)} in {path}" if value is not None else f"removed {args.key} from {path}")
         if args.key in KEYS:
             _say_what_counts(args.key, value, path, after)
-    return 2 if problems else 0
+    return 2 if after.loaded.own_problems else 0
 
 
 def _layer_file(args: argparse.Namespace, workspace: Workspace) -> Path:

@@ -42,11 +42,6 @@ _MIN_PIECE = 16
 _PIECE = re.compile(rf"[A-Za-z0-9+/=_.~-]{{{_MIN_PIECE},}}")
 _MAX_PIECES = 60
 
-_WORD_CHARS = 100
-"""The most characters of a word before the mark `…` that are looked at: titles are shorter."""
-_END_OF_WORD = re.compile(r"[^\s`'\"(]+\Z")
-_END_OF_VALUE = re.compile(r"\A[^\s`'\"/]+")
-
 _Told = TypeVar("_Told", Extracted, Summarised)
 
 

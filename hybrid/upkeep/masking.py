@@ -8,6 +8,7 @@ killed or failed is done again. The indexes of files are not touched: their next
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,22 +58,40 @@ def mask_again(workspace: Workspace) -> None:
             # The words of old texts are in the index of the memory too.
             if not is_masked(store.database) and rewrite(store.database) and not purge_index(workspace, store):
                 note_masked(store.database)
-            _mask_files(workspace)
-            write_atomic(workspace.home / NAME, _NOTE)
+            note = workspace.home / NAME
+            if not (note.is_file() and note.read_bytes() == _NOTE):
+                _mask_files(workspace)
+                write_atomic(note, _NOTE)
 
 
 def _mask_files(workspace: Workspace) -> None:
     home, log = workspace.home, log_folder(workspace.home)
-    with workspace.log.held_parts() as parts, marks.held(log):
-        for path in (*parts, *log.glob(marks.NAME), *(home / "sessions").glob("*.jsonl")):
-            # A line that is appended just now may be lost.
-            before = path.read_bytes().decode("utf-8", "replace")
-            after = "\n".join(map(masked, before.split("\n")))
-            if after != before:
-                write_atomic(path, after.encode("utf-8", "replace"))
+    with marks.held(log):
+        for path in log.glob(marks.NAME):
+            _mask_lines(path)
+    with workspace.log.held_parts() as parts:
+        for path in (*parts, *(home / "sessions").glob("*.jsonl")):
+            _mask_lines(path)
     roots = [Path(root) / FOLDER_NAME for entry in load_registry(home).values() for root in entry.paths]
     for folder in (*(home / "projects").glob("*/trees/*"), *roots):
+        if folder.is_symlink():
+            continue  # A project leads nowhere else.
         before = state.read_state(folder).as_json()
         if masked(before) != before:  # Such counters begin anew.
             (folder / state.NAME).unlink()
             (folder / state.HOT_TOPICS).unlink(missing_ok=True)
+
+
+def _mask_lines(path: Path) -> None:
+    """Mask each line of a file; its time stays, by which old ledgers are deleted."""
+    before, times = path.read_bytes(), path.stat()
+    after = _masked_lines(before)
+    if after != before:
+        # Masking takes seconds, in which a hook may append.
+        write_atomic(path, after + _masked_lines(path.read_bytes()[len(before) :]))
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def _masked_lines(data: bytes) -> bytes:
+    lines = data.decode("utf-8", "replace").split("\n")
+    return "\n".join(map(masked, lines)).encode("utf-8", "replace")

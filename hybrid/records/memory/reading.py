@@ -1,6 +1,7 @@
 """Reads rows by age, id, file and session; functions of an open transaction, called by the store.
 
 What is wanted restricts before a limit counts. Rows of one time stand in the order of their kinds, then of their ids.
+Rows that `rewriting` has not masked yet by the present rules are masked as they are read.
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ from hybrid.records.memory.types import (
     Summarised,
     UserPrompt,
 )
+from hybrid.redact import REDACT_VERSION, redact
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 TABLES: dict[MemoryKind, str] = {"observation": "observations", "summary": "session_summaries"}
@@ -143,31 +145,46 @@ def select(db: sqlite3.Connection, kind: MemoryKind, clause: Clause, order: str,
         f"SELECT {_OWNER}, {_COLUMNS[kind]} FROM {TABLES[kind]} AS r CROSS {_SESSION} "
         f"WHERE r.id IN ({chosen}) ORDER BY {order}"
     )
-    return [_row(kind, values) for values in db.execute(sql, (*clause.values, limit)).fetchall()]
+    hide = _hiding(db)
+    return [_row(kind, values, hide) for values in db.execute(sql, (*clause.values, limit)).fetchall()]
 
 
-def _row(kind: MemoryKind, values: tuple[Any, ...]) -> Row:
+def _hiding(db: sqlite3.Connection) -> Callable[[str], str]:
+    """Return the function that takes secrets out of texts that are read; `str` once all rows are cleaned."""
+    sql = "SELECT 1 FROM cleaned WHERE rules = ? AND stage IN ('file', '')"
+    return redact if db.execute(sql, (REDACT_VERSION,)).fetchone() is None else str
+
+
+def _row(kind: MemoryKind, values: tuple[Any, ...], hide: Callable[[str], str]) -> Row:
     owner = Owner(*values[1:4])
     if kind == "summary":
-        return SessionSummary(values[0], owner, told_of_summary(values[4:10]), *values[10:])
-    return Observation(values[0], owner, told_of_observation(values[4:12]), *values[12:])
+        return SessionSummary(values[0], owner, told_of_summary(values[4:10], hide), *values[10:])
+    return Observation(values[0], owner, told_of_observation(values[4:12], hide), *values[12:])
 
 
-def told_of_observation(values: Sequence[Any]) -> Extracted:
-    """Return the observation that the columns from `type` to `files_modified` hold."""
-    return Extracted(*values[:4], *map(from_json, values[4:8]))
+def told_of_observation(values: Sequence[Any], hide: Callable[[str], str] = str) -> Extracted:
+    """Return the observation that the columns from `type` to `files_modified` hold.
+
+    Args:
+        values: The values of these columns.
+        hide: Function that is applied to each text.
+    """
+    title, subtitle, narrative = map(hide, values[1:4])
+    lists = (tuple(map(hide, from_json(value))) for value in values[4:8])
+    return Extracted(values[0], title, subtitle, narrative, *lists)
 
 
-def told_of_summary(values: Sequence[Any]) -> Summarised:
-    """Return the summary that the columns from `request` to `notes` hold."""
-    return Summarised(*values[:6])
+def told_of_summary(values: Sequence[Any], hide: Callable[[str], str] = str) -> Summarised:
+    """Return the summary that the columns from `request` to `notes` hold, `hide` applied to each text."""
+    return Summarised(*map(hide, values[:6]))
 
 
 def select_sessions(db: sqlite3.Connection, clause: Clause, order: str, limit: int) -> list[Session]:
     """Return the sessions that fulfil a clause; it and `order` name columns of `sessions`."""
     sql = f"SELECT {_SESSION_COLUMNS} FROM sessions WHERE {clause.sql} ORDER BY {order} LIMIT ?"
     rows = db.execute(sql, (*clause.values, limit)).fetchall()
-    return [Session(Owner(*row[:3]), *row[3:]) for row in rows]
+    hide = _hiding(db)
+    return [Session(Owner(*row[:3]), hide(row[3]), *row[4:]) for row in rows]
 
 
 def select_prompts(db: sqlite3.Connection, clause: Clause, order: str, limit: int) -> list[UserPrompt]:
@@ -177,7 +194,8 @@ def select_prompts(db: sqlite3.Connection, clause: Clause, order: str, limit: in
         f"WHERE {clause.sql} ORDER BY {order} LIMIT ?"
     )
     rows = db.execute(sql, (*clause.values, limit)).fetchall()
-    return [UserPrompt(row[0], Owner(*row[1:4]), *row[4:]) for row in rows]
+    hide = _hiding(db)
+    return [UserPrompt(row[0], Owner(*row[1:4]), hide(row[4]), *row[5:]) for row in rows]
 
 
 NO_LIMIT = -1

@@ -16,7 +16,7 @@ from hybrid.records.memory.reading import told_of_observation
 from hybrid.records.memory.texts import clean_told, marks
 from hybrid.records.memory.types import Summarised
 from hybrid.records.memory.writing import insert_lists, prompt_digest, summary_digest
-from hybrid.redact import REDACT_VERSION, redact
+from hybrid.redact import REDACT_VERSION, mask, redact
 
 if TYPE_CHECKING:
     import sqlite3
@@ -31,6 +31,7 @@ _TEXTS = {
     "session_summaries": "request, investigated, learned, completed, next_steps, notes",
 }
 """Table → its columns of texts, some of which are JSON."""
+_OF_JSON = frozenset({"payload", "facts", "concepts", "files_read", "files_modified"})
 _AT_ONCE = 200
 
 
@@ -40,10 +41,10 @@ def is_masked(database: Database) -> bool:
     return database.read(lambda db: db.execute(sql, (REDACT_VERSION,)).fetchone() is not None, missing=True)
 
 
-def note_masked(database: Database) -> None:
-    """Note that all rows are masked by the present rules."""
-    sql = "INSERT OR REPLACE INTO cleaned(id, rules, stage, up_to, n_rows, at_epoch) VALUES (1, ?, '', 0, 0, 0)"
-    database.write(lambda db: db.execute(sql, (REDACT_VERSION,)))
+def note_masked(database: Database, stage: str = "") -> None:
+    """Note that all rows are masked by the present rules; stage `file` when old texts may be left in the file."""
+    sql = "INSERT OR REPLACE INTO cleaned(id, rules, stage, up_to, n_rows, at_epoch) VALUES (1, ?, ?, 0, 0, 0)"
+    database.write(lambda db: db.execute(sql, (REDACT_VERSION, stage)))
 
 
 def masked(value: Any) -> Any:
@@ -51,7 +52,10 @@ def masked(value: Any) -> Any:
     if isinstance(value, dict):
         return {redact(name): masked(item) for name, item in cast("dict[str, object]", value).items()}
     if isinstance(value, list):
-        return [*map(masked, cast("list[object]", value))]
+        items = [*map(masked, cast("list[object]", value))]
+        if all(isinstance(item, str) and "\n" not in item for item in items):
+            return mask("\n".join(items)).split("\n") if items else items  # A key may be a list of its lines.
+        return items
     if isinstance(value, str) and value.startswith(("[", "{")):
         with contextlib.suppress(ValueError, RecursionError):
             inner = json.loads(value)
@@ -60,20 +64,44 @@ def masked(value: Any) -> Any:
     return redact(value) if isinstance(value, str) else value
 
 
+def _masked_column(name: str, text: str) -> str:
+    """Return the text of a column without secrets; what is JSON stays JSON."""
+    if name not in _OF_JSON:
+        return redact(text)
+    inner = masked(text)
+    whole = redact(inner)  # The name of a field says what its value is.
+    if whole != inner:
+        with contextlib.suppress(ValueError, RecursionError):
+            json.loads(whole)
+            return whole
+    return inner
+
+
 def rewrite(database: Database) -> bool:
     """Mask the texts of all rows, then take the words of the old texts out of the full text, the file and its log.
+
+    That the rows are masked is noted, so that a second call only does what is left.
 
     Returns:
         False when another process was reading all the time, so that the log still has old texts.
     """
-    for table in _TEXTS:
-        after = 0
-        while rows := database.read(partial(_some, table, after), []):
-            for row in rows:
-                if (found := masked(row[1:])) != row[1:]:
-                    database.write(partial(_write, table, row, found))
-            after = rows[-1][0]
+    sql = "SELECT 1 FROM cleaned WHERE rules = ? AND stage = 'file'"
+    if not database.read(lambda db: db.execute(sql, (REDACT_VERSION,)).fetchone() is not None, False):
+        for table in _TEXTS:
+            _mask_rows(database, table)
+        note_masked(database, "file")
     return for_good(database, lambda db: merge_words(db, 1)).is_wiped
+
+
+def _mask_rows(database: Database, table: str) -> None:
+    names = _TEXTS[table].split(", ")
+    after = 0
+    while rows := database.read(partial(_some, table, after), []):
+        for row in rows:
+            found = [*map(_masked_column, names, row[1:])]
+            if found != row[1:]:
+                database.write(partial(_write, table, row, found))
+        after = rows[-1][0]
 
 
 def _some(table: str, after: int, db: sqlite3.Connection) -> list[list[Any]]:

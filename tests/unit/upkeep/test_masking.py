@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 import time
@@ -20,7 +21,8 @@ from hybrid.index.vectors import quantise
 from hybrid.models.registry import load_embedder
 from hybrid.records.memory import rewriting
 from hybrid.records.memory.rewriting import masked
-from hybrid.redact import REDACT_VERSION, mask
+from hybrid.records.memory.store import MemoryStore
+from hybrid.redact import REDACT_VERSION, mask, redact
 from hybrid.types import EmbedInput
 from hybrid.upkeep import masking
 from hybrid.upkeep.masking import is_due, mask_again
@@ -198,6 +200,58 @@ def test_what_is_masked_of_a_value(value: object, expected: object) -> None:
     assert expected == masked(value)
 
 
+def test_what_the_name_of_a_field_gives_away_goes_and_json_stays(older: Shop) -> None:
+    """A prompt that is JSON, the arguments of a tool, and a key that is a list of its lines."""
+    path = older.home / "memory.db"
+    fields = json.dumps({"db": {"password": SECRET, "port": 5432}})
+    key = [
+        "-----BEGIN RSA " + "PRIVATE KEY-----",
+        "9fQ2xLm7Zt4KcW8bR1vYs6NdHp3JgTa5" * 2,
+        "-----END RSA " + "PRIVATE KEY-----",
+    ]
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("UPDATE user_prompts SET prompt_text = ?", (fields,))
+        db.execute("UPDATE pending_events SET payload = ?", (fields,))
+        db.execute("UPDATE observations SET facts = ? WHERE id = 1", (json.dumps(key),))
+
+    mask_again(_workspace(older))
+
+    assert [] == _holding(older.home)
+    ((payload,),) = _rows(path, "SELECT payload FROM pending_events")
+    ((facts,),) = _rows(path, "SELECT facts FROM observations WHERE id = 1")
+    assert {"db": {"password": "[redacted:secret]", "port": 5432}} == json.loads(str(payload))
+    assert ["[redacted:private_key]", "[redacted]", "[redacted]"] == json.loads(str(facts))
+
+
+def test_rows_are_masked_as_they_are_read_until_then(older: Shop) -> None:
+    """A prompt may come before the pass; what it is given is masked all the same."""
+    with MemoryStore(older.home / "memory.db") as store:
+        told = next(iter(store.all_rows("observation"))).told
+
+    assert SECRET not in str(told)
+    assert "[redacted:secret]" in str(told)
+
+
+def test_lines_that_come_while_a_file_is_masked_stay(older: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Masking a log takes seconds, in which hooks write their decisions, and old ledgers keep their time."""
+    log, ledger = older.home / "log" / "events.jsonl", older.home / "sessions" / f"{'0' * 32}.jsonl"
+    log.write_text(f'{{"prompt": "{TEXT}"}}\n')
+    os.utime(ledger, (1, 1))
+
+    def slow(value: object) -> object:
+        if isinstance(value, str) and value.startswith('{"prompt": "') and '"new"' not in log.read_text():
+            with log.open("a") as file:
+                file.write(f'{{"new": "{TEXT}"}}\n')
+        return masked(value)
+
+    monkeypatch.setattr(masking, "masked", slow)
+    mask_again(_workspace(older))
+
+    assert ["prompt", "new"] == [next(iter(json.loads(line))) for line in log.read_text().splitlines()]
+    assert SECRET not in log.read_text() + ledger.read_text()
+    assert 1 == ledger.stat().st_mtime
+
+
 def test_a_killed_pass_is_done_again(older: Shop) -> None:
     """After a kill in the middle no note says that it is done; one more pass leaves no secret and loses no row."""
     path = older.home / "memory.db"
@@ -245,13 +299,13 @@ def test_what_changes_while_a_row_is_masked_stays(older: Shop, monkeypatch: pyte
     """A row that is forgotten, or written anew, between reading and writing is not written over."""
     path = older.home / "memory.db"
 
-    def slow(value: object) -> object:
-        if isinstance(value, list) and TEXT in value:
+    def slow(text: str) -> str:
+        if text == TEXT:
             forget = "DELETE FROM observations WHERE id = 1"
             _sql(path, "PRAGMA foreign_keys = ON", forget, "UPDATE user_prompts SET prompt_text = 'anew'")
-        return masked(value)
+        return redact(text)
 
-    monkeypatch.setattr(rewriting, "masked", slow)
+    monkeypatch.setattr(rewriting, "redact", slow)
     mask_again(_workspace(older))
 
     assert [("anew",)] == _rows(path, "SELECT prompt_text FROM user_prompts")
