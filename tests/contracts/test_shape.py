@@ -20,8 +20,8 @@ from tests.support.builders import CHECKOUT
 
 BOUNDS = {
     "files": 414,
-    "net lines": 54_161,
-    "statements": 45_438,
+    "net lines": 54_162,
+    "statements": 45_439,
     "imports per 1,000 net lines": 107,
     "public class names used twice": 17,
     "settings": 94,

@@ -54,7 +54,8 @@ def masked(value: Any) -> Any:
     if isinstance(value, list):
         items = [*map(masked, cast("list[object]", value))]
         if all(isinstance(item, str) and "\n" not in item for item in items):
-            return mask("\n".join(items)).split("\n") if items else items  # A key may be a list of its lines.
+            lines = "\n".join(items)
+            return items if redact(lines) == lines else mask(lines).split("\n")  # A key may be a list of its lines.
         return items
     if isinstance(value, str) and value.startswith(("[", "{")):
         with contextlib.suppress(ValueError, RecursionError):

@@ -192,8 +192,18 @@ def test_full_text_lists_and_digests_follow_the_rows(older: Shop) -> None:
         (f"[password: {SECRET}", "[password: [redacted:secret]"),
         ({"n": 1, f"password: {SECRET}": [None, True]}, {"n": 1, "password: [redacted:secret]": [None, True]}),
         ("", ""),
+        (["9fQ2xLm7Zt4KcW8bR1vYs6NdHp3JgTa5"], ["9fQ2xLm7Zt4KcW8bR1vYs6NdHp3JgTa5"]),
     ],
-    ids=["no secret", "text", "spaces of JSON", "JSON in a text", "no JSON", "names of fields", "nothing"],
+    ids=[
+        "no secret",
+        "text",
+        "spaces of JSON",
+        "JSON in a text",
+        "no JSON",
+        "names of fields",
+        "nothing",
+        "a list of one id",
+    ],
 )
 def test_what_is_masked_of_a_value(value: object, expected: object) -> None:
     """Each text, those in JSON too; what holds no secret stays byte for byte."""
