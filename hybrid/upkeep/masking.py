@@ -36,10 +36,13 @@ def is_due(workspace: Workspace) -> bool:
         HybridError: The memory cannot be read.
         OSError: The note cannot be read.
     """
-    note = workspace.home / NAME
-    if not workspace.home.is_dir():
+    if _are_files_masked(workspace.home) and is_masked(RecordStores().memory(workspace).database):
         return False
-    return not (note.is_file() and note.read_bytes() == _NOTE and is_masked(RecordStores().memory(workspace).database))
+    return workspace.home.is_dir()
+
+
+def _are_files_masked(home: Path) -> bool:
+    return (home / NAME).is_file() and (home / NAME).read_bytes() == _NOTE
 
 
 def mask_again(workspace: Workspace) -> None:
@@ -58,10 +61,9 @@ def mask_again(workspace: Workspace) -> None:
             # The words of old texts are in the index of the memory too.
             if not is_masked(store.database) and rewrite(store.database) and not purge_index(workspace, store):
                 note_masked(store.database)
-            note = workspace.home / NAME
-            if not (note.is_file() and note.read_bytes() == _NOTE):
+            if not _are_files_masked(workspace.home):
                 _mask_files(workspace)
-                write_atomic(note, _NOTE)
+                write_atomic(workspace.home / NAME, _NOTE)
 
 
 def _mask_files(workspace: Workspace) -> None:
@@ -93,5 +95,4 @@ def _mask_lines(path: Path) -> None:
 
 
 def _masked_lines(data: bytes) -> bytes:
-    lines = data.decode("utf-8", "replace").split("\n")
-    return "\n".join(map(masked, lines)).encode("utf-8", "replace")
+    return "\n".join(map(masked, data.decode("utf-8", "replace").split("\n"))).encode("utf-8", "replace")

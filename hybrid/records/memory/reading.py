@@ -149,10 +149,15 @@ def select(db: sqlite3.Connection, kind: MemoryKind, clause: Clause, order: str,
     return [_row(kind, values, hide) for values in db.execute(sql, (*clause.values, limit)).fetchall()]
 
 
-def _hiding(db: sqlite3.Connection) -> Callable[[str], str]:
-    """Return the function that takes secrets out of texts that are read; `str` once all rows are cleaned."""
+def are_rows_masked(db: sqlite3.Connection) -> bool:
+    """Return whether all rows were stored or masked by the present rules; old texts may be left in the file."""
     sql = "SELECT 1 FROM cleaned WHERE rules = ? AND stage IN ('file', '')"
-    return redact if db.execute(sql, (REDACT_VERSION,)).fetchone() is None else str
+    return db.execute(sql, (REDACT_VERSION,)).fetchone() is not None
+
+
+def _hiding(db: sqlite3.Connection) -> Callable[[str], str]:
+    """Return the function that takes secrets out of texts that are read; `str` once all rows are masked."""
+    return str if are_rows_masked(db) else redact
 
 
 def _row(kind: MemoryKind, values: tuple[Any, ...], hide: Callable[[str], str]) -> Row:

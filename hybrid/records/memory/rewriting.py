@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from hybrid.records.memory.forgetting import for_good, merge_words
-from hybrid.records.memory.reading import told_of_observation
+from hybrid.records.memory.reading import are_rows_masked, told_of_observation
 from hybrid.records.memory.texts import clean_told, marks
 from hybrid.records.memory.types import Summarised
 from hybrid.records.memory.writing import insert_lists, prompt_digest, summary_digest
@@ -86,8 +86,7 @@ def rewrite(database: Database) -> bool:
     Returns:
         False when another process was reading all the time, so that the log still has old texts.
     """
-    sql = "SELECT 1 FROM cleaned WHERE rules = ? AND stage = 'file'"
-    if not database.read(lambda db: db.execute(sql, (REDACT_VERSION,)).fetchone() is not None, False):
+    if not database.read(are_rows_masked, False):
         for table in _TEXTS:
             _mask_rows(database, table)
         note_masked(database, "file")
