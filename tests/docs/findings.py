@@ -11,7 +11,7 @@ import importlib
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
-from tests.docs.reference import MADE, table
+from tests.docs.reference import MADE, said, table
 from tests.support.builders import CHECKOUT
 
 if TYPE_CHECKING:
@@ -44,40 +44,6 @@ _OPAQUE = "…"
 _OWN = "what is wrong, in a line of its own"
 _SAYING_NOTHING = ("what", "remedy", "problem", "sentence")
 
-_HEAD = """\
-# Troubleshooting
-
-Three commands tell most:
-
-```console
-$ hybrid explain --last
-...
-$ hybrid doctor --no-trial
-...
-$ hybrid log --limit 5
-...
-```
-
-| you see | look at |
-| --- | --- |
-| The agent gets nothing for one prompt | `hybrid explain --last`: it names the reason, the scores, and what would have changed that |
-| The agent never gets anything | `hybrid doctor`, then [hooks](#hooks-in-your-agents); Codex wants hybrid approved in `/hooks` |
-| The agent gets the wrong thing | `hybrid context "PROMPT" --explain`, then `hybrid mark --last noise`; [the gate](gate.md), [ranking](ranking.md) |
-| A file is not found | `hybrid status --table` counts what was skipped; `index.exclude`, `.gitignore` and `.hybridignore` leave files out |
-| Code of a repository inside or of a submodule is not found | `hybrid status --table` names those that are left out, and why |
-| doctor says that git does not list a folder | if it has another owner, whom you trust: `git config --global --add safe.directory FOLDER`. Until then hybrid follows the ignore rules itself, and reads no commits |
-| A lesson or a decision is never given | [Lessons and lore](#lessons-and-lore): records of a cloned tree wait for `hybrid trust` |
-| `hybrid log` says `late` | the machine was busy, or the service had just begun: ask again; `hooks.deadline_ms` waits longer |
-| Prompts take long | [the service](#the-service); without it each hook opens the index anew |
-| Text should not have been stored | [Storage and privacy](storage-and-privacy.md) |
-
-## What doctor finds
-
-`hybrid doctor` checks everything that must be right for an agent to be answered, and names a remedy for each finding; `--fix` mends
-what it can. A **problem** keeps hybrid from working, and ends doctor with exit code 1; a **warning** does not. Words in capitals
-and `…` stand for names, paths and messages.
-"""
-
 
 class Told(NamedTuple):
     """A finding as the code tells it: area, level, and forms of the text and of the remedy."""
@@ -91,7 +57,7 @@ class Told(NamedTuple):
 def page() -> str:
     """Return the page for the code as it is."""
     found = [told for path in MODULES for told in told_by((CHECKOUT / path).read_text(encoding="utf-8"))]
-    lines = [MADE.format("the findings of `hybrid doctor`"), "", _HEAD]
+    lines = [MADE.format("the findings of `hybrid doctor`"), "", said("troubleshooting")]
     for area, title in AREAS.items():
         rows = [
             (told.level, _OWN if told.what == _OPAQUE else told.what, told.remedy or "–")

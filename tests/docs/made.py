@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PAGES: dict[str, Callable[[], str]] = {
     "docs/clients.md": clients.clients_page,
-    "docs/configuration.md": settings.page,
+    "docs/configuration.md": lambda: settings.page_of((CHECKOUT / "config.toml").read_text(encoding="utf-8")),
     "docs/reference/commands.md": reference.commands_page,
     "docs/reference/hook-answers.md": reference.answers_page,
     "docs/reference/http.md": reference.http_page,

@@ -5,28 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hybrid.operations.tools import INSTRUCTIONS, PROMPTS, RECORD, RESOURCES, TOOLS
-from tests.docs.reference import MADE, table, wrapped
+from tests.docs.reference import MADE, said, table, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from hybrid.operations.tools import Tool
 
-_HEAD = """\
-# Tools for agents: schemas
-
-What `hybrid mcp` lists, as clients read it. [Tools for agents](../mcp.md) says how they are used.
-
-## Instructions
-
-A client may show these to its agent:
-
-"""
-
 
 def page() -> str:
     """Return the text of the page."""
-    lines = [MADE.format("hybrid/operations/tools.py and types.py"), "", *_HEAD.split("\n")[:-1]]
+    lines = [MADE.format("hybrid/operations/tools.py and types.py"), "", *said("mcp").split("\n")[:-1]]
     lines += [*(f"> {line}" if line else "" for line in wrapped(INSTRUCTIONS)), "## Tools", ""]
     for tool in TOOLS:
         lines += _tool(tool)

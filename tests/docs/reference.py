@@ -25,11 +25,21 @@ if TYPE_CHECKING:
 
     from hybrid.hooks.install.client import Client
 
+TEXTS = CHECKOUT / "tests" / "docs" / "texts"
+"""What is said on each page beside what is made."""
 WIDTH = 120
 MADE = "<!-- Made from {} by `make docs`: change that, not this page. -->"
 """First line of a page that is made."""
 _OF_LABORATORY = ("gate",)
 """A measure of `hybrid eval` that the laboratory replaces; only the product's own options stand on the page."""
+
+
+def said(page: str, **made: list[str]) -> str:
+    """Return the text of a page, with lines that are made in place of marks such as `<!-- files -->`."""
+    text = (TEXTS / f"{page}.md").read_text(encoding="utf-8")
+    for name, lines in made.items():
+        text = text.replace(f"<!-- {name} -->", "\n".join(lines))
+    return text
 
 
 def cell(text: str) -> str:
@@ -51,20 +61,12 @@ def wrapped(text: str) -> list[str]:
 # --- commands ---------------------------------------------------------------------------------------------
 
 
-_COMMANDS_HEAD = """\
-# Command reference
-
-Every command with its actions, arguments and options, as `--help` tells them. [Commands](../commands.md) shows them at work.
-
-`--project DIR` names a directory of the project (default: here), `--json` prints one JSON object, `--quiet` (`-q`) results
-only, `--verbose` (`-v`) more, and `--debug` where an internal error happened.
-"""
 _COMMON = ("--project", "--json", "--quiet", "--verbose", "--debug")
 
 
 def commands_page() -> str:
     """Return the page of commands, from the parsers that read the command line."""
-    lines = [MADE.format("the commands' parsers"), "", _COMMANDS_HEAD]
+    lines = [MADE.format("the commands' parsers"), "", said("commands")]
     for name, (_, about) in COMMANDS.items():
         parser = parser_of(name)
         lines += [f"## hybrid {name}", "", *wrapped(f"{about[0].upper()}{about[1:]}.")]
@@ -139,24 +141,13 @@ def _measures_elsewhere() -> list[str]:
 # --- answers of hooks -------------------------------------------------------------------------------------
 
 
-_ANSWERS_HEAD = """\
-# Answers of hooks
-
-What a hook prints for each client: one line of JSON with the text for the agent, or nothing. Its exit code is 0 always.
-[Agents](../agents.md#what-an-agent-gets) says which event gets what, and [the manifests](../../hooks/README.md) what is registered
-where.
-
-An event that takes no answer is read and remembered. Where a client has a line for its user, `systemMessage` is what hybrid tells
-you: that a lesson was written down, or with [`hooks.notice`](../configuration.md#hooks) what was given. It comes with or without
-a text for the agent.
-"""
 _TEXT = "--- hybrid context ... --- end hybrid context ---"
 _READ_FROM = {"claude": "claude_code", "copilot": "copilot"}
 
 
 def answers_page() -> str:
     """Return the page of hook answers: for each client its events, and the answer to each form of event."""
-    lines = [MADE.format("`hybrid/hooks`"), "", _ANSWERS_HEAD]
+    lines = [MADE.format("`hybrid/hooks`"), "", said("hook-answers")]
     for client in (each for each in CLIENTS.values() if each.events):
         lines += [f"## {client.label}", "", *wrapped(f"{_versions(client)}.")]
         rows = [
@@ -187,18 +178,10 @@ def _indented(client: Client, name: str) -> str:
 # --- HTTP -------------------------------------------------------------------------------------------------
 
 
-_HTTP_HEAD = """\
-# HTTP interface
-
-The service lets programs of yours ask the [memory](../memory.md). `daemon.http = false` switches this off, `daemon.http_port` sets
-the port. `hybrid daemon schema` prints the same as JSON Schema.
-"""
-
-
 def http_page() -> str:
     """Return the page of the HTTP interface, from its JSON schema."""
     schema = json.loads(shipped("index", "schema", "http.json").read_text(encoding="utf-8"))
-    lines = [MADE.format("`index/schema/http.json`"), "", _HTTP_HEAD, *wrapped(schema["description"])]
+    lines = [MADE.format("`index/schema/http.json`"), "", said("http"), *wrapped(schema["description"])]
     for name, told in schema["$defs"].items():
         about = told.get("description", "")
         route = re.match(r"GET (\S+?)[;:] ", about)
