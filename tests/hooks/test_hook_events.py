@@ -11,97 +11,10 @@ from hybrid.hooks.event import MAX_PATHS, MAX_PROMPT_CHARS, EventError, parse_ev
 from hybrid.hooks.names import EVENTS
 from hybrid.types import HookEvent
 from tests.support.builders import CHECKOUT
+from tests.support.cases import Case, cases, read
 
 FIXTURES = CHECKOUT / "tests" / "fixtures" / "hooks"
-QUESTION = "How does the payment client retry?"
-CLAUDE = "claude_code-2.1.330"
-REPORT = "Subagent report, second version (continued after the stop hook)."
-
-CAPTURED: dict[str, dict[str, Any] | None] = {
-    f"{CLAUDE}/MessageDisplay": None,
-    f"{CLAUDE}/PostCompact": None,
-    f"{CLAUDE}/PostToolBatch.Agent": None,
-    f"{CLAUDE}/PostToolBatch": None,
-    f"{CLAUDE}/PostToolUse.Agent.background": {"event": "PostToolUse", "tool": "Agent"},
-    f"{CLAUDE}/PostToolUse.Agent": {"event": "PostToolUse", "tool": "Agent", "report": REPORT},
-    f"{CLAUDE}/PostToolUse.Bash.in_subagent": {
-        "event": "PostToolUse",
-        "tool": "Bash",
-        "agent_id": "aadff08052d480c3d",
-    },
-    f"{CLAUDE}/PostToolUse.Bash": {"event": "PostToolUse", "tool": "Bash"},
-    f"{CLAUDE}/PostToolUse.Read": {"event": "PostToolUse", "tool": "Read"},
-    f"{CLAUDE}/PostToolUse.Write": {
-        "event": "PostToolUse",
-        "tool": "Write",
-        "paths": ["$PROJECT/mock_written.py"],
-    },
-    f"{CLAUDE}/PostToolUseFailure.Bash": {"event": "PostToolUse", "tool": "Bash"},
-    f"{CLAUDE}/PreCompact": {"event": "PreCompact", "source": "manual"},
-    f"{CLAUDE}/PreToolUse.Agent": None,
-    f"{CLAUDE}/SessionEnd": {"event": "SessionEnd", "source": "other"},
-    f"{CLAUDE}/SessionStart.clear": {"event": "SessionStart", "source": "clear"},
-    f"{CLAUDE}/SessionStart.compact": {"event": "SessionStart", "source": "compact"},
-    f"{CLAUDE}/SessionStart.resume": {"event": "SessionStart", "source": "resume"},
-    f"{CLAUDE}/SessionStart.startup": {"event": "SessionStart", "source": "startup"},
-    f"{CLAUDE}/Stop": {"event": "Stop"},
-    f"{CLAUDE}/SubagentStart": {"event": "SubagentStart", "agent_id": "a0ceaae925a8b4e55"},
-    f"{CLAUDE}/SubagentStop.background": None,
-    f"{CLAUDE}/SubagentStop.first": None,
-    f"{CLAUDE}/SubagentStop.stop_hook_active": None,
-    f"{CLAUDE}/UserPromptExpansion": None,
-    f"{CLAUDE}/UserPromptSubmit": {"event": "UserPromptSubmit", "prompt": QUESTION},
-    f"{CLAUDE}/UserPromptSubmit.slash_command": {"event": "UserPromptSubmit", "prompt": "/why payments"},
-    f"{CLAUDE}/UserPromptSubmit.task_notification": {
-        "event": "UserPromptSubmit",
-        "prompt": json.loads((FIXTURES / CLAUDE / "UserPromptSubmit.task_notification.json").read_text())["prompt"],
-    },
-    "codex-0.169.0/PostToolUse": {"event": "PostToolUse", "tool": "Bash"},
-    "codex-0.169.0/PreToolUse": None,
-    "codex-0.169.0/SessionEnd": {"event": "SessionEnd", "source": "other"},
-    "codex-0.169.0/SessionStart": {"event": "SessionStart", "source": "startup"},
-    "codex-0.169.0/Stop": {"event": "Stop"},
-    "codex-0.169.0/UserPromptSubmit": {"event": "UserPromptSubmit", "prompt": QUESTION},
-    "copilot-1.0.102-camel/agentStop": {"event": "Stop"},
-    "copilot-1.0.102-camel/postToolUse": {"event": "PostToolUse", "tool": "bash"},
-    "copilot-1.0.102-camel/preToolUse": None,
-    "copilot-1.0.102-camel/sessionEnd": {"event": "SessionEnd", "source": "complete"},
-    "copilot-1.0.102-camel/sessionStart": {"event": "SessionStart", "source": "new"},
-    "copilot-1.0.102-camel/userPromptSubmitted": {"event": "UserPromptSubmit", "prompt": QUESTION},
-    "copilot-1.0.102-pascal/PostToolUse": {"event": "PostToolUse", "tool": "Bash"},
-    "copilot-1.0.102-pascal/PreToolUse": None,
-    "copilot-1.0.102-pascal/SessionEnd": {"event": "SessionEnd", "source": "complete"},
-    "copilot-1.0.102-pascal/SessionStart": {"event": "SessionStart", "source": "new"},
-    "copilot-1.0.102-pascal/Stop": {"event": "Stop"},
-    "copilot-1.0.102-pascal/UserPromptSubmit": {"event": "UserPromptSubmit", "prompt": QUESTION},
-    "gemini-0.61.0/AfterAgent": {
-        "event": "Stop",
-        "prompt": f"<hook_context>PROBE-SessionStart-MARKER</hook_context>\n\n{QUESTION}",
-    },
-    "gemini-0.61.0/AfterTool": {"event": "PostToolUse", "tool": "run_shell_command"},
-    "gemini-0.61.0/BeforeAgent": {
-        "event": "UserPromptSubmit",
-        "prompt": f"<hook_context>PROBE-SessionStart-MARKER</hook_context>\n\n{QUESTION}",
-    },
-    "gemini-0.61.0/BeforeTool": None,
-    "gemini-0.61.0/PreCompress.2": {"event": "PreCompact", "source": "auto"},
-    "gemini-0.61.0/PreCompress": {"event": "PreCompact", "source": "auto"},
-    "gemini-0.61.0/SessionEnd": {"event": "SessionEnd", "source": "exit"},
-    "gemini-0.61.0/SessionStart": {"event": "SessionStart", "source": "startup"},
-    "opencode-1.18.33/chat.message": {"event": "UserPromptSubmit", "prompt": f'"{QUESTION}"', "cwd": "/elsewhere"},
-    "opencode-1.18.33/event.session.created": {"event": "SessionStart"},
-    "opencode-1.18.33/event.session.idle": {"event": "Stop", "cwd": "/elsewhere"},
-    "opencode-1.18.33/init": None,
-    "opencode-1.18.33/tool.execute.after": {"event": "PostToolUse", "tool": "bash", "cwd": "/elsewhere"},
-    "qwen-0.24.4/Notification": None,
-    "qwen-0.24.4/PostToolUse": {"event": "PostToolUse", "tool": "run_shell_command"},
-    "qwen-0.24.4/PreToolUse": None,
-    "qwen-0.24.4/SessionStart": {"event": "SessionStart", "source": "startup"},
-    "qwen-0.24.4/Stop": {"event": "Stop"},
-    "qwen-0.24.4/UserPromptSubmit.2": {"event": "UserPromptSubmit"},
-    "qwen-0.24.4/UserPromptSubmit": {"event": "UserPromptSubmit", "prompt": QUESTION},
-}
-"""Captured input → the fields that are not empty; None where hybrid registers nothing and answers nothing."""
+CAPTURED = "hooks/captured.txt"
 
 
 def _parse(fields: dict[str, Any], *, client: str = "claude", event: str = "") -> dict[str, Any]:
@@ -118,15 +31,17 @@ def test_every_captured_input_stands_in_the_table() -> None:
     """No captured input is forgotten; files that begin with an underscore and the status line are no events."""
     captured = {str(path.relative_to(FIXTURES))[: -len(".json")] for path in FIXTURES.rglob("*.json")}
 
-    assert set(CAPTURED) == {name for name in captured if "/_" not in name and not name.endswith("/statusLine")}
+    assert {case.text for case in read(CAPTURED)} == {
+        name for name in captured if "/_" not in name and not name.endswith("/statusLine")
+    }
 
 
-@pytest.mark.parametrize("sample", CAPTURED)
-def test_a_captured_input_becomes_neutral_fields(sample: str) -> None:
+@cases(CAPTURED)
+def test_a_captured_input_becomes_neutral_fields(case: Case) -> None:
     """Whatever a client calls its fields, the same ones come out; what hybrid does not answer is an error."""
+    sample, wanted = case.text, case.json()
     data = (FIXTURES / f"{sample}.json").read_bytes()
     client = sample.split("-")[0].split("_")[0]
-    wanted = CAPTURED[sample]
     if wanted is None:
         with pytest.raises(EventError, match="no event that hybrid knows"):
             parse_event(data, client=client, event=_name_of(sample), cwd="/elsewhere")
@@ -237,51 +152,10 @@ def test_opencode_prompts_leave_out_what_modules_added() -> None:
     assert ("How do\n\nretries work?", "s1", "/p") == (fields["prompt"], fields["session_id"], fields["cwd"])
 
 
-WRITTEN: dict[str, tuple[dict[str, Any], list[str]]] = {
-    "Claude edit": ({"tool_name": "Edit", "tool_input": {"file_path": "/p/a.py", "old_string": "x"}}, ["/p/a.py"]),
-    "Claude notebook": ({"tool_name": "NotebookEdit", "tool_input": {"notebook_path": "/p/a.ipynb"}}, ["/p/a.ipynb"]),
-    "Claude read": ({"tool_name": "Read", "tool_input": {"file_path": "/p/a.py"}}, []),
-    "Claude search": ({"tool_name": "Grep", "tool_input": {"path": "/p", "pattern": "x"}}, []),
-    "Gemini write": ({"tool_name": "write_file", "tool_input": {"file_path": "a.py"}}, ["a.py"]),
-    "Gemini replace": ({"tool_name": "replace", "tool_input": {"file_path": "a.py"}}, ["a.py"]),
-    "Gemini list": ({"tool_name": "list_directory", "tool_input": {"path": "src"}}, []),
-    "Copilot create": ({"toolName": "create", "toolArgs": {"path": "a.py", "file_text": ""}}, ["a.py"]),
-    "Copilot edit as text": ({"toolName": "edit", "toolArgs": '{"path": "a.py"}'}, ["a.py"]),
-    "broken arguments": ({"toolName": "edit", "toolArgs": '{"path": "a'}, []),
-    "OpenCode edit": ({"input": {"tool": "edit", "args": {"filePath": "/p/a.ts"}}, "output": {}}, ["/p/a.ts"]),
-    "MCP": ({"tool_name": "mcp__files__write_file", "tool_input": {"path": "a.py"}}, ["a.py"]),
-    "patch": (
-        {
-            "tool_name": "apply_patch",
-            "tool_input": {
-                "command": "*** Begin Patch\n*** Update File: src/a.py\n*** Move to: src/b.py\n@@\n-x\n+y\n"
-                "*** Add File: c.md\n+*** Add File: no.md\n*** Delete File: d.md\n*** Update File: c.md\n*** End Patch"
-            },
-        },
-        ["src/a.py", "src/b.py", "c.md", "d.md"],
-    ),
-    "patch in a shell": (
-        {
-            "tool_name": "Bash",
-            "tool_input": {
-                "command": "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: a.py\n+x\n*** End Patch\nEOF"
-            },
-        },
-        ["a.py"],
-    ),
-    "patch as text": ({"tool_name": "apply_patch", "tool_input": "*** Begin Patch\n*** Add File: a.py\n+x"}, ["a.py"]),
-    "wrong types": ({"tool_name": "Edit", "tool_input": {"file_path": 7, "path": ["a"]}}, []),
-    "no arguments": ({"tool_name": "Edit"}, []),
-    "no tool": ({"tool_input": {"file_path": "a.py"}}, []),
-}
-
-
-@pytest.mark.parametrize("case", WRITTEN)
-def test_files_that_a_tool_wrote(case: str) -> None:
+@cases("hooks/written.txt")
+def test_files_that_a_tool_wrote(case: Case) -> None:
     """Written files are told under whatever name a client gives them; read ones are not."""
-    fields, paths = WRITTEN[case]
-
-    assert paths == _parse(fields, event="PostToolUse")["paths"]
+    assert case.json() == _parse(json.loads(case.text), event="PostToolUse")["paths"]
 
 
 def test_a_patch_of_thousands_of_files_is_cut() -> None:
@@ -293,45 +167,17 @@ def test_a_patch_of_thousands_of_files_is_cut() -> None:
     )
 
 
-REPORTED: dict[str, tuple[dict[str, Any], str]] = {
-    "blocks": (
-        {
-            "tool_name": "Task",
-            "tool_response": {
-                "content": [
-                    {"type": "text", "text": "First."},
-                    {"type": "image", "data": "…"},
-                    {"type": "text", "text": "Second."},
-                    {"type": "text", "text": "agentId: a1 (use SendMessage to continue)\n<usage>total: 3</usage>"},
-                ]
-            },
-        },
-        "First.\n\nSecond.",
-    ),
-    "list": ({"tool_name": "agent", "tool_response": [{"type": "text", "text": "Found."}]}, "Found."),
-    "text": ({"tool_name": "task", "tool_response": "Found."}, "Found."),
-    "Qwen": ({"tool_name": "task", "tool_response": {"llmContent": [{"text": "Found."}]}}, "Found."),
-    "Copilot camel": ({"toolName": "task", "toolResult": {"textResultForLlm": "Found."}}, "Found."),
-    "Copilot pascal": ({"tool_name": "Task", "tool_result": {"text_result_for_llm": "Found."}}, "Found."),
-    "OpenCode": ({"input": {"tool": "task"}, "output": {"output": "Found."}}, "Found."),
-    "launched": (
-        {"tool_name": "Agent", "tool_response": {"status": "async_launched", "content": [{"text": "later"}]}},
-        "",
-    ),
-    "another tool": ({"tool_name": "Bash", "tool_response": {"content": [{"text": "no"}]}}, ""),
-    "nothing": ({"tool_name": "Agent"}, ""),
-    "wrong types": ({"tool_name": "Agent", "tool_response": {"content": [1, {"text": 2}, None]}}, ""),
-    "long": ({"tool_name": "Agent", "tool_response": "x" * 500_000}, "x" * MAX_PROMPT_CHARS),
-    "surrogate": ({"tool_name": "Agent", "tool_response": "half \ud83d"}, "half ?"),
-}
-
-
-@pytest.mark.parametrize("case", REPORTED)
-def test_reports_of_subagents(case: str) -> None:
+@cases("hooks/reported.txt")
+def test_reports_of_subagents(case: Case) -> None:
     """The final text of a subagent is found wherever its client puts it; other tools have none."""
-    fields, report = REPORTED[case]
+    assert case.json() == _parse(json.loads(case.text), event="PostToolUse")["report"]
 
-    assert report == _parse(fields, event="PostToolUse")["report"]
+
+def test_a_long_report_is_cut() -> None:
+    """At the length of the longest prompt."""
+    fields = _parse({"tool_name": "Agent", "tool_response": "x" * 500_000}, event="PostToolUse")
+
+    assert "x" * MAX_PROMPT_CHARS == fields["report"]
 
 
 @pytest.mark.parametrize(

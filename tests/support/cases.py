@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -25,6 +26,10 @@ class Case(NamedTuple):
     name: str
     text: str
     expected: str | None
+
+    def json(self) -> Any:
+        """Return what is expected where it is written as JSON."""
+        return json.loads(str(self.expected))
 
 
 def read(file: str) -> list[Case]:
