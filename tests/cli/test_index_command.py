@@ -275,44 +275,28 @@ def _set_paths(arrays: dict[str, Any]) -> None:
     arrays.update(string_table("doc_path", ["../../outside.py", *paths[1:]]))
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        _set("post_row", 0, 10**6),
-        _set("post_row", 0, -5),
-        _set("doc_content", 0, 77),
-        _set("doc_kind", 0, 200),
-        _set("chunk_doc", 0, 3),
-        _set("term_start", 1, 10**6),
-        _set("def_name_at", 1, 10**6),
-        _set("remark_row", 0, 10**6),
-        _set("name_definition", 0, 10**6),
-        _set("term_docs", 0, 10**6),
-        _set("vector_scale", 0, 5.0),
-        _set("vector_scale", 0, float("nan")),
-        _set("chunk_name_text", 0, 0xFF),
-        _set_paths,
-        lambda arrays: arrays.pop("background_df"),
-        lambda arrays: arrays.update(background_top=arrays["background_top"][:5]),
-        lambda arrays: arrays.update(post_tf=arrays["post_tf"].astype(np.int64)),
-    ],
-    ids=[
-        *(
-            "row",
-            "negative row",
-            "content",
-            "kind",
-            "document",
-            "place",
-            "string",
-            "remark",
-            "name",
-            "count",
-            "long vector",
-        ),
-        *("no number", "letters", "path", "no background", "short background", "type"),
-    ],
-)
+FORGED: dict[str, Callable[[dict[str, Any]], None]] = {
+    "row": _set("post_row", 0, 10**6),
+    "negative row": _set("post_row", 0, -5),
+    "content": _set("doc_content", 0, 77),
+    "kind": _set("doc_kind", 0, 200),
+    "document": _set("chunk_doc", 0, 3),
+    "place": _set("term_start", 1, 10**6),
+    "string": _set("def_name_at", 1, 10**6),
+    "remark": _set("remark_row", 0, 10**6),
+    "name": _set("name_definition", 0, 10**6),
+    "count": _set("term_docs", 0, 10**6),
+    "long vector": _set("vector_scale", 0, 5.0),
+    "no number": _set("vector_scale", 0, float("nan")),
+    "letters": _set("chunk_name_text", 0, 0xFF),
+    "path": _set_paths,
+    "no background": lambda arrays: arrays.pop("background_df"),
+    "short background": lambda arrays: arrays.update(background_top=arrays["background_top"][:5]),
+    "type": lambda arrays: arrays.update(post_tf=arrays["post_tf"].astype(np.int64)),
+}
+
+
+@pytest.mark.parametrize("change", FORGED.values(), ids=FORGED)
 def test_a_forged_array_is_refused(exported: Path, tmp_path: Path, change: Callable[[dict[str, Any]], None]) -> None:
     """With right digests, too, no array may lead beyond another one, or outside of the project."""
     forged = _with_segment(exported, tmp_path, change)

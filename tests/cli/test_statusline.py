@@ -3,13 +3,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
-
-import pytest
+from typing import TYPE_CHECKING
 
 from hybrid.base.atomic import locked
 from hybrid.cli.statusline import line_of
 from tests.support.builders import CHECKOUT, command_environment
+from tests.support.cases import Case, cases
 
 if TYPE_CHECKING:
     from tests.support.builders import Shop
@@ -24,44 +23,13 @@ def _line(shop: Shop, session: str = "s1", **environ: str) -> str:
     return shop.out("statusline", stdin=json.dumps(sent).encode(), **environ)
 
 
-def _event(reason: str, **fields: Any) -> dict[str, Any]:
-    return {"event": "UserPromptSubmit", "reason": reason, "top_cosine": None, "threshold": None} | fields
-
-
-@pytest.mark.parametrize(
-    ("events", "expected"),
-    [
-        ([], "hybrid: no prompt yet"),
-        ([_event("injected", items=[{}, {}], top_cosine=0.614, threshold=0.29)], "hybrid: 2 notes (0.61 ≥ 0.29)"),
-        ([_event("injected", items=[{}])], "hybrid: 1 note"),
-        ([_event("gate", top_cosine=0.21, threshold=0.29)], "hybrid: silent (0.21 < 0.29)"),
-        (
-            [_event("injected", items=[{}], top_cosine=0.21, score=0.614, threshold=0.29)],
-            "hybrid: 1 note (0.61 ≥ 0.29)",
-        ),
-        ([_event("gate", top_cosine=0.61, score=-0.214, threshold=0.05)], "hybrid: silent (-0.21 < 0.05)"),
-        ([_event("gate", top_cosine=0.61, score=None, threshold=0.05)], "hybrid: silent"),
-        ([_event("same_topic")], "hybrid: silent (given before)"),
-        ([_event("prompt", detail="too_short")], "hybrid: silent (nothing to look up)"),
-        ([_event("something_new")], "hybrid: silent (something_new)"),
-        ([{"reason": "error", "error": "boom"}, _event("gate")], "hybrid: failed (hybrid doctor)"),
-        ([{"event": "Stop", "reason": "stop"}, _event("all_seen")], "hybrid: silent (given before)"),
-        ([{"event": "SessionStart", "reason": "injected"}], "hybrid: no prompt yet"),
-        ([{"event": "SessionStart", "reason": "no_index"}], "hybrid: no index (hybrid reindex)"),
-        ([{"event": "SessionStart", "reason": "oriented"}], "hybrid: ready"),
-        ([{"event": "SessionStart", "reason": "resumed"}, _event("gate")], "hybrid: ready"),
-        ([{"event": "SessionStart", "reason": "given_back", "items": [{}]}], "hybrid: 1 note given back"),
-        ([{"event": "UserPromptSubmit", "reason": "reminded", "items": [{}, {}]}], "hybrid: 2 notes once more"),
-        ([_event("gate"), {"event": "SessionStart", "reason": "oriented"}], "hybrid: silent"),
-    ],
-    ids=range(19),
-)
-def test_one_line_for_the_last_prompt(events: list[dict[str, Any]], expected: str) -> None:
+@cases("events/statuslines.txt")
+def test_one_line_for_the_last_prompt(case: Case) -> None:
     """What the last prompt of the session got, and the numbers behind it; other events do not hide it.
 
     The raw top cosine stands for the score only in lines that know of no score.
     """
-    assert expected == line_of(events, is_building=lambda: False)
+    assert case.expected == line_of(json.loads(case.text), is_building=lambda: False)
 
 
 def test_the_line_is_that_of_the_session(own_shop: Shop) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from tests.support.agent import Agent, until
 from tests.support.builders import CHECKOUT, new_shop
+from tests.support.cases import read
 from tests.support.pages import Served, event_line, full_shop, key_of, write_log
 
 if TYPE_CHECKING:
@@ -46,39 +47,7 @@ pytestmark = [
     pytest.mark.skipif(bool(MISSING), reason=f"`make browser` brings what is missing here: {', '.join(MISSING)}"),
 ]
 
-VIEWS = {
-    "now": "/now",
-    "decision": "/decision?id=0000010001",
-    "decision-hostile": "/decision?id=0000050005",
-    "decision-silent": "/decision?id=0000040004",
-    "search": "/search",
-    "search-nothing": "/search?q=payment&path=nowhere/*",
-    "search-found": "/search?q=how+does+the+payment+client+retry",
-    "gate": "/gate",
-    "lessons": "/lessons",
-    "lesson-edit": "/lessons/edit?id=L001",
-    "lesson-supersede": "/lessons/supersede?id=L001",
-    "lesson-delete": "/lessons/delete?id=L001",
-    "lesson-promote": "/lessons/promote?id=L001",
-    "lore": "/lore?all=1",
-    "lore-kinds": "/lore/add",
-    "lore-decision": "/lore/add?kind=decision",
-    "lore-pattern": "/lore/add?kind=pattern",
-    "lore-anti-pattern": "/lore/add?kind=anti-pattern",
-    "lore-handoff": "/lore/add?kind=handoff",
-    "lore-record": "/lore/record?id=dec-a1b2c3d4",
-    "memory": "/memory?owner=*",
-    "memory-filtered": "/memory?type=bugfix&file=src&since=2026-01-01",
-    "memory-session": "/memory?session=s-shop&owner=*",
-    "memory-error": "/memory?since=never",
-    "memory-row": "/memory/row?id=o1",
-    "memory-forget-session": "/memory/forget?session=s-shop",
-    "memory-forget": "/memory/forget?ids=o1&ids=o2",
-    "index": "/index",
-    "index-left-out": "/index?show=skipped",
-    "health": "/health",
-    "error": "/lessons/edit?id=L999",
-}
+VIEWS = {case.text: str(case.expected) for case in read("dashboard/views.txt")}
 SIZES = {"wide": (1280, 900), "narrow": (380, 800)}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from mcp.shared.exceptions import MCPError
 
 from tests.mcp_server.projects import SECRET
 from tests.support.builders import write_files
+from tests.support.cases import read
 from tests.support.memories import BLOG
 from tests.support.records import DECISION, RECORD_FILES
 from tests.support.tool_client import tools_of
@@ -212,30 +214,11 @@ def test_prompts_ask_for_a_handoff_and_for_lessons(tools: Tools) -> None:
 # --- what cannot be done ------------------------------------------------------------------------------------
 
 
-MISTAKES = [
-    ("search", {"query": "x", "cursor": "abc"}, "next_cursor"),
-    ("search", {"query": "x", "cursor": "-1"}, "next_cursor"),
-    ("search", {"query": "x", "colour": "red"}, "there is no argument `colour`; there are query"),
-    ("search", {}, "search: `query` is missing"),
-    ("search", {"query": ""}, "length >= 1"),
-    ("search", {"query": "x", "limit": 0}, ">= 1"),
-    ("search", {"query": "x", "kinds": ["song"]}, "song"),
-    ("read", {"ref": "src/nothing.py:1-2"}, "`search` gives refs"),
-    ("read", {"ref": "L999"}, "`search` gives refs"),
-    ("read", {"ref": "999999"}, "`search` gives refs"),
-    ("related", {"path": "src/nothing.py"}, "neither the index nor the commits"),
-    ("lessons", {"id": "L999"}, "no active lesson"),
-    ("recall", {"around": "4711"}, "no row"),
-    ("recall", {"since": "soon"}, "soon"),
-    ("recall", {"cursor": "x"}, "next_cursor"),
-    ("remember", {"title": "x", "type": "song"}, "song"),
-]
-
-
 def test_mistakes_are_errors_of_the_tool_that_help(tools: Tools) -> None:
     """An agent is told what was wrong in words that it can act on."""
-    for name, arguments, said in MISTAKES:
-        assert said in tools.error(name, **arguments)
+    for case in read("mcp/mistakes.txt"):
+        name, _, arguments = case.text.partition(" ")
+        assert str(case.expected) in tools.error(name, **json.loads(arguments))
 
 
 def test_what_is_not_there_is_an_error_of_the_protocol(tools: Tools) -> None:
@@ -273,34 +256,10 @@ def test_another_folder_is_named_with_project(shared: Shop, tmp_path: Path) -> N
 # --- what may be read ---------------------------------------------------------------------------------------
 
 
-NOT_INDEXED = [
-    "build/generated.py",
-    ".env",
-    "./.env",
-    "src/../.env",
-    "../neighbour/salaries.md",
-    "src/../../neighbour/salaries.md",
-    "..\\neighbour\\salaries.md",
-    "link.md",
-    "link.md:1-1",
-    "/etc/passwd",
-    "//etc/passwd",
-    "/etc/passwd:1-3",
-    "~/.bashrc",
-    ".git/config",
-    ".hybrid/LESSONS.md",
-    "file:///etc/passwd",
-    "src/payments/client.py\x00.md",
-    "src",
-    ".",
-    "/",
-]
-
-
 def test_read_refuses_what_is_not_indexed(tools: Tools) -> None:
     """Ignored files, secrets, links that lead outside and every path beside the project are unknown, as are folders."""
-    for ref in NOT_INDEXED:
-        assert "no file or record" in tools.error("read", ref=ref)
+    for case in read("mcp/not_indexed.txt"):
+        assert "no file or record" in tools.error("read", ref=case.text)
 
 
 def test_read_refuses_absolute_paths_of_neighbours(tools: Tools, shared: Shop) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from hybrid.feedback.state import NAME, HookState, InjectedChunk, count_injection, is_corrupt, read_state, update_state
 from tests.support.builders import python_process
+from tests.support.cases import Case, cases
 from tests.support.examples import examples
 
 if TYPE_CHECKING:
@@ -96,37 +97,12 @@ def test_a_corrupt_file_is_set_aside(tmp_path: Path, content: str) -> None:
     assert [content] == [copy.read_text() for copy in tmp_path.glob(f"{NAME}.corrupt-*")]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "expected"),
-    [
-        ({"injection_count": "7"}, {}),
-        ({"injection_count": -7}, {}),
-        ({"injection_count": True}, {}),
-        ({"injection_count": 7.0}, {}),
-        ({"injection_count": 7, "last_session_id": 3}, {"injection_count": 7}),
-        ({"last_injected_chunks": ["a", 3, None, "b"]}, {"last_injected_chunks": ["a", "b"]}),
-        ({"last_injected_chunks": "ab"}, {}),
-        ({"file_frequencies": {"a": 1, "b": "2", "c": None, "d": True, "e": -1}}, {"file_frequencies": {"a": 1}}),
-        ({"file_frequencies": [1]}, {}),
-        ({"chunk_frequencies": {"k": 3, "l": {"file": "x"}, "m": {"count": True}, "n": {"count": -2}}}, {}),
-        (
-            {"chunk_frequencies": {"k": {"count": 2}, "l": {"count": 1, "file": 3, "name": None, "more": 1}}},
-            {
-                "chunk_frequencies": {
-                    "k": {"count": 2, "file": "", "name": ""},
-                    "l": {"count": 1, "file": "3", "name": "None"},
-                }
-            },
-        ),
-        ({"unknown": 1}, {}),
-    ],
-    ids=range(12),
-)
-def test_a_wrong_field_costs_only_itself(tmp_path: Path, wrong: dict[str, Any], expected: dict[str, Any]) -> None:
+@cases("feedback/damaged_states.txt")
+def test_a_wrong_field_costs_only_itself(tmp_path: Path, case: Case) -> None:
     """Of a file that is partly wrong the right fields count, the wrong ones are defaults."""
-    _write(tmp_path, wrong)
+    _write(tmp_path, json.loads(case.text))
 
-    assert HookState().as_json() | expected == read_state(tmp_path).as_json()
+    assert HookState().as_json() | case.json() == read_state(tmp_path).as_json()
     assert is_corrupt(tmp_path) is False
 
 

@@ -16,6 +16,7 @@ from hybrid.hooks.keeping import may_keep
 from hybrid.hooks.service import Input
 from hybrid.ipc.settings import HookSettings
 from hybrid.session.pauses import Pause, pause
+from tests.support.cases import Case, cases
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,28 +46,10 @@ def test_events_are_kept(tmp_path: Path) -> None:
     assert is_kept(tmp_path, is_stale=True)
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ({"is_remembering": False, "is_learning": False}, False),
-        ({"is_remembering": False}, True),
-        ({"is_remembering": False, "prompt": "no rule"}, False),
-        ({"is_remembering": False, "name": "PostToolUse"}, False),
-        ({"is_learning": False}, True),
-        ({"environ": {"HYBRID_MEMORY_CAPTURE": "false", "HYBRID_LESSONS_CAPTURE": "false"}}, False),
-        ({"excluded": ["shop"], "is_learning": False}, False),
-        ({"excluded": ["/src/*"], "is_learning": False}, False),
-        ({"excluded": ["sh[o]p"], "is_learning": False}, False),
-        ({"excluded": ["/src/josé/*"], "is_learning": False, "cwd": "/src/josé/😀"}, False),
-        ({"excluded": ["😀"], "is_learning": False, "cwd": "/src/josé/😀"}, False),
-        ({"excluded": ["hop", "/other/*"], "is_learning": False}, True),
-        ({"environ": {"HYBRID_MEMORY_EXCLUDE_PROJECTS": "shop"}, "is_learning": False}, False),
-        ({"excluded": ["*"], "is_learning": False}, False),
-    ],
-)
-def test_what_its_owner_switched_off_is_not_kept(tmp_path: Path, options: dict[str, Any], expected: bool) -> None:
+@cases("hooks/kept.txt")
+def test_what_its_owner_switched_off_is_not_kept(tmp_path: Path, case: Case) -> None:
     """Nothing is kept that would have no effect."""
-    assert expected == is_kept(tmp_path, **options)
+    assert case.json() == is_kept(tmp_path, **json.loads(case.text))
 
 
 @pytest.mark.parametrize(

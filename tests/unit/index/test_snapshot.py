@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,7 @@ from hybrid.index.backend import Filter
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.types import Chunk, Chunked, Definition, LineSpan
 from tests.support.builders import ListSource, build_index, definitions_of, open_index, place_in, recipe, terms_of
+from tests.support.cases import read
 from tests.support.examples import examples
 
 if TYPE_CHECKING:
@@ -65,44 +67,16 @@ def _found(snapshot: Snapshot, only: Filter) -> list[str]:
     return lexical
 
 
-BY_PATH: dict[str, list[str]] = {
-    "src": ["src/one.py", "src/sub/two.py"],
-    "src/": ["src/one.py", "src/sub/two.py"],
-    "./src": ["src/one.py", "src/sub/two.py"],
-    "src/one.py": ["src/one.py"],
-    "src/*.py": ["src/one.py", "src/sub/two.py"],
-    "src*": ["src/one.py", "src/sub/two.py", "src2/three.py"],
-    "*.md": ["README.md", "docs/a b.md"],
-    "*/two.py": ["src/sub/two.py"],
-    "*/sub/two.py": ["src/sub/two.py"],
-    "*/wo.py": [],
-    "*/\udce4.py": ["weird/\udce4.py"],
-    "*/a-path-longer-than-all-the-others-that-are-there.py": [],
-    "two.py": [],
-    "SRC": [],
-    "docs/a b.md": ["docs/a b.md"],
-    "docs/?*b.md": ["docs/a b.md"],
-    "src/on[ef].py": ["src/one.py"],
-    "app/[id]": ["app/[id]/page.py"],
-    "app/[id]/page.py": ["app/[id]/page.py", "app/i/page.py"],
-    "app/[": [],
-    "weird/$^+(x).py": ["weird/$^+(x).py"],
-    "weird/*line.py": ["weird/new\nline.py"],
-    "weird/\udce4.py": ["weird/\udce4.py"],
-    "weird/new": [],
-    ".": PATHS,
-    "./": PATHS,
-    "*": PATHS,
-    "none": [],
-}
-"""A folder, a file or a glob whose star crosses folders; odd characters stand for themselves."""
+WHOLE = dict.fromkeys((".", "./", "*"), PATHS)
+"""Paths that stand for the whole project."""
 NAMED = frozenset({"src/one.py", "docs/a b.md", "gone.py"})
 
 
 @pytest.mark.parametrize(
     ("only", "expected"),
     [
-        *((Filter(path=path), expected) for path, expected in BY_PATH.items()),
+        *((Filter(path=json.loads(case.text)), case.json()) for case in read("index/filters.txt")),
+        *((Filter(path=path), expected) for path, expected in WHOLE.items()),
         (Filter(kinds=()), PATHS),
         (Filter(kinds=("doc",)), ["README.md", "docs/a b.md"]),
         (Filter(kinds=("code",)), [path for path in PATHS if path.endswith(".py")]),

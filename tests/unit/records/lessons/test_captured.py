@@ -1,5 +1,3 @@
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,58 +13,22 @@ from hybrid.records.lessons.messages import (
     captured_from_prompt,
 )
 from hybrid.records.lessons.types import CATEGORIES
+from tests.support.cases import Case, cases
 
 TABS = CapturedLesson("Use tabs", "in Makefiles")
 TABS_BY_AI = CapturedLesson("Use tabs", "in Makefiles", "pattern", source="ai")
 
 
-@pytest.mark.parametrize(
-    ("line", "changes"),
-    [
-        ("LESSON: Use tabs - in Makefiles", {}),
-        ("lesson: Use tabs - in Makefiles", {}),
-        ("  Lesson :  Use   tabs - in Makefiles ", {}),
-        ("SYSTEM LESSON: Use tabs - in Makefiles", {"level": "system"}),
-        ("system lesson: gotcha: Use tabs - in Makefiles", {"level": "system", "category": "gotcha"}),
-        ("LESSON: Pattern: Use tabs - in Makefiles", {"category": "pattern"}),
-        ("LESSON: [decision:] Use tabs - in Makefiles", {"category": "decision"}),
-        ("LESSON: (no-promote) gotcha: Use tabs - in Makefiles", {"category": "gotcha", "is_promotable": False}),
-        ("LESSON (No-Promote): Use tabs - in Makefiles", {"is_promotable": False}),
-        ("LESSON: make: Use tabs - in Makefiles", {"title": "make: Use tabs"}),
-        ("LESSON: Use tabs - in Makefiles - always", {"content": "in Makefiles - always"}),
-        ("LESSON: two-space indent - in YAML", {"title": "two-space indent", "content": "in YAML"}),
-        ("LESSON: Never rebase", {"title": "Never rebase", "content": "Never rebase"}),
-        ("LESSON: gotcha: Never -", {"category": "gotcha", "title": "Never", "content": "Never"}),
-        ("LESSON: - in Makefiles", {"title": "in Makefiles", "content": "in Makefiles"}),
-    ],
-)
-def test_line_of_a_prompt_is_a_lesson(line: str, changes: dict[str, Any]) -> None:
+@cases("lessons/of_prompts.txt")
+def test_line_of_a_prompt_is_a_lesson(case: Case) -> None:
     """Level, known category, title up to the first ` - `, content, and whether it may leave the project."""
-    assert (replace(TABS, **changes),) == captured_from_prompt(line)
+    assert (replace(TABS, **case.json()),) == captured_from_prompt(case.text)
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "",
-        "LESSON:",
-        "LESSON: gotcha:",
-        "LESSON: gotcha: -",
-        "What did we learn? LESSON: nothing - at all",
-        "LESSONS: many - of them",
-        "LESSON Use tabs - in Makefiles",
-        "AI LESSON: Use tabs - in Makefiles",
-        "MY SYSTEM LESSON: a - b",
-        "> LESSON: quoted - text",
-        "```\nLESSON: pasted - code\n```",
-        "    LESSON: indented - code",
-        "LESSON: [category:] title - content",
-        "LESSON: category: title - content",
-    ],
-)
-def test_other_lines_of_a_prompt_are_no_lessons(prompt: str) -> None:
+@cases("lessons/none_of_prompts.txt")
+def test_other_lines_of_a_prompt_are_no_lessons(case: Case) -> None:
     """Lines within sentences, quotes and pasted code, empty ones and the help line record nothing."""
-    assert () == captured_from_prompt(prompt)
+    assert () == captured_from_prompt(case.text)
 
 
 @pytest.mark.parametrize(
@@ -141,43 +103,16 @@ def test_secrets_are_not_captured() -> None:
     assert "[redacted:" in lesson.content
 
 
-@pytest.mark.parametrize(
-    ("line", "changes"),
-    [
-        ("AI LESSON: Use tabs - in Makefiles", {}),
-        ("AI LESSON [constraint]: Use tabs - in Makefiles", {"type": "constraint"}),
-        ("AI LESSON[Preference]: gotcha: Use tabs - in Makefiles", {"type": "preference", "category": "gotcha"}),
-        ("AI LESSON [wisdom]: Use tabs - in Makefiles", {}),
-        ("AI LESSON: (no-promote) Use tabs - in Makefiles", {"is_promotable": False}),
-        ("**AI LESSON: Use tabs - in Makefiles**", {}),
-        ("__AI LESSON__: Use tabs - in **/Makefiles **", {"content": "in **/Makefiles **"}),
-        ("**AI LESSON:** Use tabs - in Makefiles", {}),
-        ("- **AI LESSON [informational]**: Use tabs - in Makefiles", {"type": "informational"}),
-    ],
-)
-def test_line_of_an_agent_is_a_lesson(line: str, changes: dict[str, Any]) -> None:
+@cases("lessons/of_agents.txt")
+def test_line_of_an_agent_is_a_lesson(case: Case) -> None:
     """The same form with an optional known type; a pattern unless it says otherwise, for the project, from the AI."""
-    assert (replace(TABS_BY_AI, **changes),) == captured_from_agent(f"I fixed it.\n\n{line}\n")
+    assert (replace(TABS_BY_AI, **case.json()),) == captured_from_agent(f"I fixed it.\n\n{case.text}\n")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "LESSON: Use tabs - in Makefiles",
-        "SYSTEM LESSON: Use tabs - in Makefiles",
-        "I would write AI LESSON: Use tabs - in Makefiles",
-        "> AI LESSON: quoted - text",
-        "```\nAI LESSON: pasted - code\n```",
-        "`AI LESSON: title - content`",
-        "AI LESSON: category: title - content",
-        "AI LESSON:",
-        "### [L001] A lesson\n  AI LESSON: within - a listing",
-        "[lesson] L001 A lesson\n  AI LESSON: within - a frame",
-    ],
-)
-def test_other_lines_of_an_agent_are_no_lessons(text: str) -> None:
+@cases("lessons/none_of_agents.txt")
+def test_other_lines_of_an_agent_are_no_lessons(case: Case) -> None:
     """A person's form, quotes, code, listings and the help line record nothing."""
-    assert () == captured_from_agent(text)
+    assert () == captured_from_agent(case.text)
 
 
 @given(st.text(max_size=200))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +10,7 @@ from hybrid.records.errors import LessonsError, UnknownLessonError
 from hybrid.records.lessons.counters import Counts
 from hybrid.records.lessons.document import LessonsDocument, NewEntry, parse
 from hybrid.records.lessons.types import Draft, LessonEdit
-from tests.support.cases import project
+from tests.support.cases import project, read
 
 OURS = project("lessons/ours.txt")["LESSONS.md"]
 
@@ -22,33 +24,8 @@ OLDER = """\
 
 NEW = NewEntry("L009", Draft("A new rule", "first\n\nthird", "decision", triggers=("x", "y z")), "2026-03-01")
 
-# Pieces of which real and odd files are made; joined in any order they must survive every change.
-PIECES = [
-    "### [L001] One\n- **Learned**: 2026-01-01 | **Category**: pattern\n> c\n",
-    "### [L002] [*----|-----] Two\n* **uses** : 3|**Velocity**: 0.5 | **Odd**: |\n>c\n\n> d\n",
-    "### [S003] Three 🤖\n",
-    "### [L01] too short\n",
-    "## Active Lessons\n",
-    "## Notes\r\n",
-    "```\n### [L007] in code\n",
-    "```\n",
-    "~~~~ text\n",
-    "<!--\n",
-    "-->\n",
-    "<!-- one line -->\n",
-    "> quoted\n",
-    "plain words\r\n",
-    "\n",
-    "\r",
-    "\ufeff",
-    "\udce9\udcff",
-    "\u2028\x0b\x1c",
-    "- **Superseded**: deleted\n",
-    "<<<<<<< HEAD\n",
-    "#### below\n",
-    "\x00",
-    "|",
-]
+PIECES = [json.loads(case.text) for case in read("lessons/pieces.txt")]
+"""Joined in any order they must survive every change."""
 TEXTS = st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=12)), max_size=14).map("".join)
 
 

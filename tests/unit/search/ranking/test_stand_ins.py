@@ -9,7 +9,7 @@ import pytest
 from hybrid.index.backend import Filter
 from hybrid.search.ranking.corpus import marks_of
 from tests.support.cases import CASES as FOLDER_OF_CASES
-from tests.support.cases import project
+from tests.support.cases import Case, cases, project, read
 from tests.unit.search.ranking.projects import paths, rank, snapshot_of, weights
 
 if TYPE_CHECKING:
@@ -22,50 +22,12 @@ REST = {
     "acme/pages.py": "def parse_date(text):\n    year, month, day = text.split('-')\n    return year, month, day\n",
     "README.md": "# Acme\n\nA service with users, pages and dates.\n",
 }
-OLDER = [
-    ("acme/v1/billing.py", "acme/v2/billing.py", "version 1"),
-    ("acme/billing_v1.py", "acme/billing_v2.py", "billing_v1"),
-    ("apis/v1beta1/billing.py", "apis/v1/billing.py", "v1beta1"),
-    ("shop/legacy/billing.py", "shop/billing.py", "legacy code"),
-    ("legacy/shop/invoices.py", "shop/billing.py", "legacy code"),
-    ("shop/billing_old.py", "shop/billing.py", "billing_old"),
-    ("shop_old/billing.py", "shop/billing.py", "shop_old"),
-    ("shop/_old/billing.py", "shop/billing.py", "old code"),
-    ("shop/compat.py", "shop/billing.py", "backwards compatibility"),
-    ("internal/compat/billing.py", "internal/billing/billing.py", "compat package"),
-]
+OLDER = [(*case.text.split(" | "), str(case.expected)) for case in read("ranking/older.txt")]
 """Path of a file, path of its successor, and words of a query that speak of the older one."""
 TREES = {
     path.stem: project(f"projects/stand_ins/{path.name}")
     for path in sorted((FOLDER_OF_CASES / "projects/stand_ins").iterdir())
 }
-CASES: list[tuple[str, str, str, str]] = [
-    ("barrel", "where is createStore", "src/store.ts", ""),
-    ("barrel", "create a store", "src/store.ts", ""),
-    ("barrel", "select a slice of the state", "src/select.ts", ""),
-    ("barrel", "selectSlice returns the wrong slice", "src/select.ts", ""),
-    ("barrel", "what does index.ts export", "src/index.ts", ""),
-    ("barrel", "the public API of the store", "src/index.ts", ""),
-    ("init", "load users from a store", "acme/store.py", ""),
-    ("init", "the Store of acme", "acme/store.py", ""),
-    ("init", "parse_date fails", "acme/pages.py", ""),
-    ("init", "the exports of acme/__init__.py", "acme/__init__.py", ""),
-    ("stub", "load_user of Store", "acme/store.py", "acme/store.pyi"),
-    ("stub", "where is Store", "acme/store.py", ""),
-    ("stub", "the stub of Store has the wrong type", "acme/store.pyi", ""),
-    ("stub alone", "load_user of Store", "acme/store.pyi", ""),
-    ("declared", "parseQuery returns undefined", "src/parser.js", "src/parser.d.ts"),
-    ("declared", "ParserOptions", "src/parser.d.ts", ""),
-    ("declared", "the typings of QueryParser", "src/parser.d.ts", ""),
-    ("rust", "encode_frame fails for large payloads", "src/codec.rs", ""),
-    ("rust", "encode and decode frames of the wire", "src/lib.rs", ""),
-    ("rust", "RingBuffer", "src/buffer.rs", ""),
-    ("header", "table_find", "src/table.c", "src/table.h"),
-    ("header", "find a key in a table", "src/table.c", "src/table.h"),
-    ("legacy alone", "invoice_total adds the tax twice", "shop/legacy/billing.py", ""),
-    ("legacy alone", "how is the total of an invoice made", "shop/legacy/billing.py", ""),
-]
-"""Tree, query, the file that comes first, and the one that came first before; empty when it was the same."""
 
 
 def _snapshot(folder: Path, older: str, newer: str) -> Snapshot:
@@ -88,9 +50,11 @@ def test_an_older_file_comes_behind_its_successor(tmp_path: Path, older: str, ne
     assert (older, newer) == (first(behaviour), first(behaviour, stand_in=10.0))
 
 
-@pytest.mark.parametrize(("tree", "query", "first", "before"), CASES, ids=[f"{case[0]}: {case[1]}" for case in CASES])
-def test_what_comes_first(tmp_path: Path, tree: str, query: str, first: str, before: str) -> None:
+@cases("ranking/stand_ins.txt")
+def test_what_comes_first(tmp_path: Path, case: Case) -> None:
     """A stub or a header comes behind what it declares; a file that only exports names stands for none of them."""
+    tree, query = case.text.split(" | ")
+    first, _, before = str(case.expected).partition(" | ")
     snapshot = snapshot_of(tmp_path, TREES[tree])
 
     assert first == paths(snapshot, rank(snapshot, query, weights(tmp_path)))[0]
