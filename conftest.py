@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from hybrid.index.place import Place
+    from hybrid.index.manifest import Place
 
 remember_backgrounds()
 

@@ -177,3 +177,8 @@ def _spans_in(word: str, at: int, terms: Collection[str]) -> list[tuple[int, int
     if _UNSPACED.search(word):
         return [(at + i, at + i + 2) for i in range(len(word) - 1) if word[i : i + 2] in terms]
     return [(at, at + len(word))] if any(term in terms for term in tokens_of_word(word)) else []
+
+
+def folded(name: str) -> str:
+    """Return a name in lower case without underscores: what people remember of it."""
+    return name.lower().replace("_", "")

@@ -19,8 +19,7 @@ from msgspec.structs import asdict
 
 from hybrid.base.errors import HybridError
 from hybrid.evaluation.trees import Configuration
-from hybrid.index.analysis import head_line
-from hybrid.index.reading import Reader
+from hybrid.index.analysis import Reader, head_line
 from hybrid.models.registry import describe, embedder_info, known_models, present_name
 from hybrid.types import EmbedInput, Skipped
 from hybrid.upkeep.indexing import file_source, recipe_of

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from hybrid.index.place import Place
+    from hybrid.index.manifest import Place
     from hybrid.project.find import Project
     from hybrid.records.lessons.reading import Lessons
     from hybrid.records.lore.types import Lore

@@ -346,7 +346,7 @@ class NameIndex(Protocol):
     """Names of definitions and files. Answers may hold removed chunks and files; the ranker shows none of these."""
 
     def definitions(self, folded: str) -> Iterator[Definitions]:
-        """The definitions whose names are equal in folded form (`hybrid.index.naming.folded`), spelling by spelling."""
+        """The definitions whose names are equal in folded form (`tokens.folded`), spelling by spelling."""
         ...
 
     def with_words(self, words: Sequence[str]) -> Iterator[NamesWithWords]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from hybrid.index.reading import Analysis
+    from hybrid.index.analysis import Analysis
     from hybrid.index.vectors import StoredVectors
     from hybrid.types import Document, Found
 

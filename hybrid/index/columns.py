@@ -14,9 +14,8 @@ import numpy as np
 from msgspec import Struct
 
 from hybrid.index.backend import CosineFigures, DenseLeg, Leg
-from hybrid.index.dense import products
 from hybrid.index.sorting import distinct, ranges, runs
-from hybrid.index.vectors import LEAST_LENGTH
+from hybrid.index.vectors import LEAST_LENGTH, products
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

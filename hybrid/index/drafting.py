@@ -1,12 +1,14 @@
-"""Gathers documents for the next segment while a build reads them, so that the commit need not decode them again.
+"""Makes the arrays of the next segment, one document at a time, while a build reads the documents.
 
-The build fills a draft; the commit takes it only if it holds exactly the documents that the segment is to hold, in
-their order, and makes another one from the catalog if not.
+So the commit need not decode them again: it takes a draft if that holds exactly the documents that the segment is to
+hold, in their order, and makes another one from the catalog if not. Postings are gathered in compact arrays, so that
+memory grows with the segment's size on disk, not with Python objects.
 """
 
 from __future__ import annotations
 
 import itertools
+import re
 from array import array
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ import numpy as np
 from msgspec import Struct
 
 from hybrid.base.arrays import string_table
+from hybrid.base.tokens import folded, part_terms
 from hybrid.index.analysis import (
     CHUNK_FIELDS,
     FIELDS,
@@ -26,12 +29,10 @@ from hybrid.index.analysis import (
     path_stem,
     path_terms,
 )
-from hybrid.index.naming import name_arrays, path_arrays
 from hybrid.index.roles import roles
 from hybrid.index.segment import DOCUMENT_KINDS
-from hybrid.index.signs import LEAST_ROWS, signs_of_stored
 from hybrid.index.sorting import distinct
-from hybrid.index.vectors import LEAST_LENGTH, StoredVectors, quantise
+from hybrid.index.vectors import LEAST_LENGTH, LEAST_ROWS, StoredVectors, quantise, signs_of_stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -42,11 +43,6 @@ if TYPE_CHECKING:
     from hybrid.index.catalog import Catalog
     from hybrid.types import EmbedderInfo
 
-
-# Makes the arrays of a segment from chunk records, one document at a time; the commit of a build calls it.
-#
-# Postings are gathered in compact arrays, so that memory grows with the segment's size on disk, not with Python
-# objects.
 
 _UINT8_MAX = 255
 _UINT16_MAX = 65_535
@@ -403,3 +399,74 @@ class SegmentDraft:
 def inputs_of(path: str, records: Sequence[ChunkRecord]) -> list[bytes]:
     """Return the key (`input_key`) of the vector of each chunk of a document."""
     return [input_key(head_line(path, record.scope, record.definitions), record.embedded) for record in records]
+
+
+# --- by which the ranker finds names: of definitions, by spelling and by word, and of files -------------------
+
+_JOINT = re.compile(r"::|\.|\\|#")
+
+
+def name_arrays(definition_names: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Return the arrays of the names of definitions, by spelling and by word.
+
+    A qualified name (`Router::add`) stands also as its last part. Names are in order of their folded form.
+
+    Args:
+        definition_names: Name of each definition of the segment, in order.
+    """
+    places: dict[str, list[int]] = {}
+    for number, name in enumerate(definition_names):
+        places.setdefault(name, []).append(number)
+        last = _JOINT.split(name)[-1]
+        if last != name and last:
+            places.setdefault(last, []).append(number)
+    fold_of = {name: folded(name) for name in places}
+    names = sorted(places, key=lambda name: (fold_of[name], name))
+    terms = [list(dict.fromkeys(part_terms(name))) for name in names]
+    return {
+        **string_table("name", names),
+        **string_table("name_fold", [fold_of[name] for name in names]),
+        "name_letters": np.array([_letters(of_name) for of_name in terms], np.uint16),
+        **_lists("name_definition", [places[name] for name in names]),
+        **_inverted("name_word", "name_word_name", terms),
+    }
+
+
+def path_arrays(stems: Sequence[str], folders: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Return the arrays of the words of file names, and of those of whole paths, with the documents that have them.
+
+    Args:
+        stems: Name of each document of the segment without its suffix, in order.
+        folders: Path of the folder of each document, in the same order.
+    """
+    of_stem = [dict.fromkeys(part_terms(stem)) for stem in stems]
+    of_path = [dict.fromkeys((*part_terms(above), *terms)) for above, terms in zip(folders, of_stem, strict=True)]
+    return {
+        "doc_stem_letters": np.array([_letters(terms) for terms in of_stem], np.uint16),
+        **_inverted("stem_word", "stem_word_doc", of_stem),
+        **_inverted("path_word", "path_word_doc", of_path),
+    }
+
+
+def _letters(terms: Iterable[str]) -> int:
+    return min(sum(map(len, terms)), _UINT16_MAX)
+
+
+def _inverted(table: str, entries: str, terms_of: Sequence[Iterable[str]]) -> dict[str, NDArray[Any]]:
+    """Return a string table of the terms, sorted by bytes, and for each the numbers of the entries that have it."""
+    holders: dict[str, list[int]] = {}
+    for number, terms in enumerate(terms_of):
+        for term in terms:
+            holders.setdefault(term, []).append(number)
+    names = sorted(holders)  # By code points, which is the order of their bytes in UTF-8.
+    return {**string_table(table, names), **_lists(entries, [holders[name] for name in names])}
+
+
+def _lists(name: str, lists: Sequence[Sequence[int]]) -> dict[str, NDArray[Any]]:
+    """Return lists of numbers as one array, and where each begins in it, with the end behind the last."""
+    flat = array("i")
+    for numbers in lists:
+        flat.extend(numbers)
+    starts = np.zeros(len(lists) + 1, np.uint32)
+    np.cumsum([len(numbers) for numbers in lists], out=starts[1:])
+    return {name: np.array(flat, np.int32), f"{name}_start": starts}

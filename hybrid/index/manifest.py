@@ -1,4 +1,7 @@
-"""The manifest of a snapshot: which segments make it, with sizes and digests; replaced in one atomic rename."""
+"""Where the index of a working tree lies, and its manifest: the segments of a snapshot with sizes and digests.
+
+Whoever opens or builds an index is given a `Place`. A manifest is replaced in one atomic rename.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import MsgspecError, Struct, to_builtins
 from msgspec.json import decode
+from msgspec.structs import replace
 
 from hybrid.base.atomic import write_atomic
 from hybrid.base.errors import IndexCorruptError, IndexMissingError, IndexUnavailableError
@@ -15,6 +19,43 @@ from hybrid.base.errors import IndexCorruptError, IndexMissingError, IndexUnavai
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+
+OVERLAY = ".team"
+"""Ending of the id of a tree that holds only what differs from the team's index."""
+
+
+class Place(Struct, frozen=True):
+    """Paths of one index.
+
+    Attributes:
+        catalog: Database of the project, shared by its working trees.
+        folder: Folder of the tree's manifest and segments.
+        tree: Id of the working tree.
+        root: Path of the working tree, for people.
+        lock: File whose lock the one writer of the project holds.
+    """
+
+    catalog: Path
+    folder: Path
+    tree: str
+    root: str
+    lock: Path
+
+
+def lenders(place: Place) -> list[Place]:
+    """Return the places of the other trees of a project that have a snapshot, the newest first; `root` is empty there.
+
+    They share the catalog, so that one of them can stand in for a tree that has no snapshot of its own yet.
+    """
+    found: list[tuple[int, str]] = []
+    with contextlib.suppress(OSError):
+        for folder in place.folder.parent.iterdir():
+            with contextlib.suppress(OSError):
+                found.append(((folder / NAME).stat().st_mtime_ns, folder.name))
+    trees = [tree for _, tree in sorted(found, reverse=True) if tree != place.tree and not tree.endswith(OVERLAY)]
+    return [replace(place, folder=place.folder.with_name(tree), tree=tree, root="") for tree in trees]
+
 
 FORMAT_VERSION = 2
 """Number of the format of segments and manifest; an index with another one must be built anew."""

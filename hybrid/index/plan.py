@@ -1,6 +1,6 @@
 """The plain values of a build: its tools, its request, its progress and its summary.
 
-`build`, `documents` and `commit` share them; they call one another.
+`build` and `commit` share them; they call one another.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hybrid.index.catalog import Catalog
-    from hybrid.index.manifest import Manifest
-    from hybrid.index.place import Place
+    from hybrid.index.manifest import Manifest, Place
     from hybrid.index.segment import Segment
     from hybrid.types import Chunked, ChunkLimits, Document, Embedder, Found, Source
 

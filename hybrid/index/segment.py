@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # Which arrays a segment of format 2 has, and how their lengths hang together; `segment` checks by it on opening.
 #
-# `index/README.md` says what the arrays mean, `drafting` and `naming` make them.
+# `index/README.md` says what the arrays mean, `drafting` makes them.
 
 Layout = dict[str, tuple[str, tuple[str, ...]]]
 """Name of an array → its type in the file, and for each dimension what it has one of, `+1` for one more."""

@@ -13,13 +13,12 @@ from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import IndexCorruptError, IndexMismatchError
 from hybrid.index.backend import EVERYTHING, BackendFigures, ChunkView, Closest, Filter
 from hybrid.index.columns import Columns, ScannedLeg, SiftedLeg, WordLeg
-from hybrid.index.dense import NO_VECTOR, can_sift, cosines, products, scan, sift
-from hybrid.index.gate_figures import SegmentGate
 from hybrid.index.lexical import Okapi, Weighing
-from hybrid.index.lookup import SegmentNames, SegmentTerms
+from hybrid.index.lookup import SegmentGate, SegmentNames, SegmentTerms
 from hybrid.index.manifest import FORMAT_VERSION, Manifest, SegmentEntry, read_manifest
 from hybrid.index.segment import DOCUMENT_KINDS, Segment
 from hybrid.index.sorting import largest
+from hybrid.index.vectors import NO_VECTOR, can_sift, cosines, products, scan, sift
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hybrid.index.backend import DenseLeg, Leg
-    from hybrid.index.dense import Scan
+    from hybrid.index.vectors import Scan
 
 _GLOB_MARKS = re.compile(r"[*?\[]")
 _OPEN_ATTEMPTS = 3

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
     from pathlib import Path
 
-    from hybrid.index.place import Place
+    from hybrid.index.manifest import Place
     from hybrid.index.plan import Part, Progress
     from hybrid.knowledge.stores import RecordStores
     from hybrid.records.memory.store import MemoryStore

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from hybrid.base.tokens import tokens_of_word
+from hybrid.base.tokens import folded, tokens_of_word
 from hybrid.index.backend import EVERYTHING
-from hybrid.index.naming import folded
 from hybrid.prompting.symbols import FILE_EXTENSIONS, identifiers, paths
 
 if TYPE_CHECKING:

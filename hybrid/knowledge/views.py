@@ -21,8 +21,7 @@ from hybrid.base.atomic import write_atomic
 from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import BusyError, HybridError, IndexMismatchError, IndexUnavailableError
 from hybrid.index.analysis import recipe
-from hybrid.index.manifest import FORMAT_VERSION, NAME, has_other_model, is_untouched, read_manifest
-from hybrid.index.place import Place
+from hybrid.index.manifest import FORMAT_VERSION, NAME, Place, has_other_model, is_untouched, read_manifest
 from hybrid.knowledge.reading import open_reading, read_view, reader_of, stamp_of
 from hybrid.models.registry import LazyEmbedder, embedder_info, embedder_key, gone_models
 from hybrid.search.gate.annotator import GateAnnotator

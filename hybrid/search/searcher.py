@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from hybrid.constants import GateConfig, RankingConfig, SearchConfig
     from hybrid.index.backend import DenseLeg, Leg, SearchBackend
     from hybrid.index.history import History
-    from hybrid.index.place import Place
+    from hybrid.index.manifest import Place
     from hybrid.prompting.query import Query
     from hybrid.search.gate.reader import RecordReader
     from hybrid.search.gate.threshold import Verdict

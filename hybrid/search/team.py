@@ -18,8 +18,7 @@ from msgspec.structs import replace
 from hybrid.base.errors import IndexCorruptError, IndexUnavailableError, StoreDownError
 from hybrid.base.tokens import query_tokens
 from hybrid.index.backend import EVERYTHING
-from hybrid.index.manifest import FORMAT_VERSION, Manifest
-from hybrid.index.place import lenders
+from hybrid.index.manifest import FORMAT_VERSION, Manifest, lenders
 from hybrid.index.snapshot import Snapshot, open_segment, open_snapshot
 from hybrid.prompting.query import said_in_english
 from hybrid.search.gate.verdict import open_gate

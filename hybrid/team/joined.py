@@ -19,9 +19,8 @@ from hybrid.base.errors import IndexCorruptError
 from hybrid.index.backend import BackgroundFigures, CosineFigures
 from hybrid.index.columns import Columns, ScannedLeg
 from hybrid.index.drafting import SegmentDocument, encode_segment
-from hybrid.index.gate_figures import SegmentGate
 from hybrid.index.lexical import Weighing
-from hybrid.index.lookup import SegmentNames, SegmentTerms
+from hybrid.index.lookup import SegmentGate, SegmentNames, SegmentTerms
 from hybrid.index.segment import Segment
 from hybrid.index.snapshot import Snapshot
 from hybrid.index.vectors import StoredVectors

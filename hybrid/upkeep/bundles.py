@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from hybrid.index.bundle import BundleLender, Header
-    from hybrid.index.place import Place
+    from hybrid.index.manifest import Place
     from hybrid.index.plan import BuildTools, Progress, Summary
     from hybrid.index.segment import Segment
     from hybrid.workspace import Workspace

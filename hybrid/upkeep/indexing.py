@@ -20,10 +20,9 @@ from hybrid.base.atomic import read_regular, write_atomic
 from hybrid.base.errors import ProjectError, RefusedError
 from hybrid.chunking.chunker import chunk_document, chunker_version
 from hybrid.chunking.languages import kind_of, language_of
-from hybrid.index.build import build
-from hybrid.index.lending import link_or_copy, take_over
+from hybrid.index.build import build, link_or_copy, take_over
 from hybrid.index.manifest import NAME as MANIFEST_NAME
-from hybrid.index.place import lenders
+from hybrid.index.manifest import lenders
 from hybrid.index.plan import BuildTask, BuildTools, Part, Recipe, Summary, silent
 from hybrid.knowledge.record_files import record_paths
 from hybrid.models.registry import LazyEmbedder, gone_models
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 
     from hybrid.config import IndexConfig
     from hybrid.index.catalog import Catalog
-    from hybrid.index.place import Place
+    from hybrid.index.manifest import Place
     from hybrid.index.plan import Lending, Progress
     from hybrid.types import Embedder
     from hybrid.workspace import Workspace

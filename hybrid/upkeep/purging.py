@@ -18,7 +18,7 @@ from hybrid.knowledge.reading import NAME as READING
 from hybrid.sources.memory import MemorySource
 
 if TYPE_CHECKING:
-    from hybrid.index.place import Place
+    from hybrid.index.manifest import Place
     from hybrid.index.plan import Progress
     from hybrid.records.memory.store import MemoryStore
     from hybrid.workspace import Workspace

@@ -18,8 +18,7 @@ import pytest
 
 from hybrid.base.errors import BusyError
 from hybrid.daemon import worker
-from hybrid.index.build import build
-from hybrid.index.documents import DocumentUpdate
+from hybrid.index.build import DocumentUpdate, build
 from hybrid.index.manifest import read_manifest
 from hybrid.index.plan import BuildTools
 from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds

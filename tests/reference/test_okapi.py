@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.base.tokens import query_tokens, tokens
-from hybrid.index import pruning
+from hybrid.index import lexical
 from hybrid.index.backend import Filter
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.prompting.query import make_query
@@ -95,7 +95,7 @@ def test_common_terms_left_out_of_most_sums_change_nothing(
     snapshot, query = open_index(place), tokens(text)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pruning, "_AT_ONCE", 1)
+        patch.setattr(lexical, "_AT_ONCE", 1)
         found = snapshot.lexical(query, depth)
     _equal(snapshot, query, ReferenceLexical(snapshot, k1=1.5, b=0.75).lexical(query, depth, Filter()), found)
 

@@ -24,7 +24,7 @@ import numpy as np
 from hybrid.chunking.chunker import chunk_document
 from hybrid.config import load
 from hybrid.index.build import build
-from hybrid.index.place import Place
+from hybrid.index.manifest import Place
 from hybrid.index.plan import BuildTask, BuildTools, Recipe, Summary
 from hybrid.index.snapshot import Snapshot, open_snapshot
 from hybrid.models.hashing import HashingEmbedder

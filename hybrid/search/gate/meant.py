@@ -21,7 +21,7 @@ import numpy as np
 from msgspec import Struct
 
 from hybrid.base.arrays import unpack_strings
-from hybrid.index.gate_figures import record_block
+from hybrid.index.lookup import record_block
 from hybrid.index.sorting import ranges
 from hybrid.index.vectors import quantise
 

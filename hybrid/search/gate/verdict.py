@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from hybrid.base.errors import BusyError, ModelError
 from hybrid.base.tokens import query_tokens
-from hybrid.index.pruning import LargestSums
+from hybrid.index.lexical import LargestSums
 from hybrid.prompting.content import content_words
 from hybrid.search.gate import parts
 from hybrid.search.gate.background import load_background
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from hybrid.constants import GateConfig
     from hybrid.index.backend import BackgroundFigures, Closest, SearchBackend
-    from hybrid.index.pruning import Wanted
+    from hybrid.index.lexical import Wanted
     from hybrid.search.gate.background import Background
     from hybrid.search.gate.meant import MeantPieces
     from hybrid.search.gate.reader import RecordReader

@@ -13,8 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from hybrid.base.memo import Memo
-from hybrid.base.tokens import part_terms
-from hybrid.index.naming import folded
+from hybrid.base.tokens import folded, part_terms
 from hybrid.index.roles import bit
 from hybrid.search.ranking.names import named_files
 from hybrid.search.ranking.names import path_words as words_of_paths

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct
 
-from hybrid.index.naming import folded
+from hybrid.base.tokens import folded
 from hybrid.search.ranking.morphology import abbreviates, are_kin
 
 if TYPE_CHECKING:

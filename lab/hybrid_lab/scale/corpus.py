@@ -21,11 +21,10 @@ from msgspec.structs import replace
 
 from hybrid.base.arrays import write_arrays
 from hybrid.base.digest import sha256_hex
-from hybrid.index.analysis import encode_detail
+from hybrid.index.analysis import Analysis, encode_detail
 from hybrid.index.catalog import Catalog, recipe_of_tree
 from hybrid.index.drafting import SegmentDocument, encode_segment, inputs_of
 from hybrid.index.manifest import FORMAT_VERSION, Manifest, SegmentEntry, write_manifest
-from hybrid.index.reading import Analysis
 from hybrid.index.vectors import StoredVectors, quantise
 from hybrid.types import Document, FileStamp, Found
 
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hybrid.index.analysis import ChunkRecord
-    from hybrid.index.place import Place
+    from hybrid.index.manifest import Place
     from hybrid.index.plan import BuildTools
     from hybrid.types import DocumentKind, EmbedderInfo
 

@@ -17,7 +17,7 @@ from tests.support.builders import PAYMENTS, ListSource, build_index, open_index
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hybrid.index.place import Place
+    from hybrid.index.manifest import Place
 
 
 def _paths(place: Place) -> set[str]:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from hybrid.index.backend import Filter
-from hybrid.index.dense import NO_VECTOR, scan
 from hybrid.index.manifest import NAME, read_manifest
+from hybrid.index.vectors import NO_VECTOR, scan
 from hybrid.models.hashing import HashingEmbedder
 from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in, terms_of
 
@@ -193,7 +193,7 @@ def _slow_closest(index: Snapshot, piece: NDArray[np.float32]) -> tuple[int, flo
 @pytest.mark.parametrize("block_rows", [1, 2, 4096])
 def test_the_closest_chunk_of_each_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block_rows: int) -> None:
     """As a plain loop over live chunks finds them: by cosine, over all segments, never a tombstoned one."""
-    monkeypatch.setattr("hybrid.index.dense._BLOCK_ROWS", block_rows)
+    monkeypatch.setattr("hybrid.index.vectors._BLOCK_ROWS", block_rows)
     index = _grown(tmp_path)
     texts = (
         "alpha one shared",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.index.place import Place
+    from hybrid.index.manifest import Place
 
 COUNTED = [name for name, (_, dimensions) in LAYOUT.items() if ANY not in dimensions]
 

@@ -7,9 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from hybrid.index import commit
-from hybrid.index.lending import take_over
-from hybrid.index.manifest import read_manifest, write_manifest
-from hybrid.index.place import lenders
+from hybrid.index.build import take_over
+from hybrid.index.manifest import lenders, read_manifest, write_manifest
 from hybrid.models.hashing import HashingEmbedder
 from tests.support.builders import PAYMENTS, open_index, place_in
 from tests.support.builders import build_index as build_alone
@@ -17,7 +16,7 @@ from tests.support.builders import build_index as build_alone
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hybrid.index.place import Place
+    from hybrid.index.manifest import Place
     from tests.support.builders import ListSource
 
 

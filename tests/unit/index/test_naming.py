@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.base.arrays import unpack_strings, write_arrays
-from hybrid.base.tokens import part_terms
-from hybrid.index.drafting import encode_segment
-from hybrid.index.naming import folded, name_arrays, path_arrays
+from hybrid.base.tokens import folded, part_terms
+from hybrid.index.drafting import encode_segment, name_arrays, path_arrays
 from hybrid.index.segment import Segment
 from hybrid.index.vectors import quantise
 from tests.support.builders import ListSource, build_index, open_index, place_in

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.index import pruning
-from hybrid.index.pruning import LargestSums, Wanted
+from hybrid.index import lexical
+from hybrid.index.lexical import LargestSums, Wanted
 from tests.support.examples import examples
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _largest(terms: Terms, depth: int, blocks: Sequence[int] = (0,)) -> tuple[li
 @pytest.fixture(autouse=True)
 def _question_after_each_term(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small examples are pruned, too."""
-    monkeypatch.setattr(pruning, "_AT_ONCE", 1)
+    monkeypatch.setattr(lexical, "_AT_ONCE", 1)
 
 
 _TERMS = st.lists(

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from hybrid.index.place import Place
+    from hybrid.index.manifest import Place
     from tests.support.builders import ListSource
 
 

@@ -9,7 +9,7 @@ from tests.support.builders import ListSource, build_index, open_index, place_in
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hybrid.index.place import Place
+    from hybrid.index.manifest import Place
 
 
 def _names(place: Place) -> list[str]:

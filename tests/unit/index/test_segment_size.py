@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.index.drafting import SegmentDraft
-    from hybrid.index.place import Place
+    from hybrid.index.manifest import Place
 
 N_FILES = 30
 

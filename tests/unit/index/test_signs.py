@@ -10,16 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.base.arrays import encode_arrays, read_arrays
-from hybrid.index import dense
 from hybrid.index.analysis import FIELDS, ChunkRecord
 from hybrid.index.backend import Filter
 from hybrid.index.columns import ScannedLeg, SiftedLeg
 from hybrid.index.drafting import SegmentDocument, encode_segment
 from hybrid.index.manifest import FORMAT_VERSION, Manifest
 from hybrid.index.segment import Segment
-from hybrid.index.signs import distances, nearest, rotation, sign_words, signs_of_stored
 from hybrid.index.snapshot import Snapshot, open_snapshot
-from hybrid.index.vectors import quantise
+from hybrid.index.vectors import distances, nearest, quantise, rotation, sign_words, signs_of_stored
 from hybrid.models.hashing import HashingEmbedder
 from tests.support.builders import ListSource, build_index, default_config, place_in
 from tests.support.examples import examples
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.index.place import Place
+    from hybrid.index.manifest import Place
 
 DIM = 64
 TEXTS = {f"src/part{n % 3}/f{n}.py": f"harbour ship{n} crane{n % 7} tide{n % 5} rope\n" for n in range(40)}
@@ -64,7 +62,7 @@ def _vectors(*texts: str) -> NDArray[np.float32]:
 
 def test_signs_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first number is the highest bit of the first byte, an equal number is not above, and the rest is 0."""
-    monkeypatch.setattr("hybrid.index.signs.rotation", lambda dim: np.eye(dim, dtype=np.float32))
+    monkeypatch.setattr("hybrid.index.vectors.rotation", lambda dim: np.eye(dim, dtype=np.float32))
     vectors = np.array([[1, -1, 0.5], [0, 0, 0]], np.float32)
 
     assert [[0b10000000, 0]] == sign_words(vectors, np.array([0.5, 0.5, 0.5], np.float32)).tolist()
@@ -86,7 +84,7 @@ def test_the_turning_stays_what_it_was() -> None:
 @pytest.mark.parametrize("block_rows", [1, 7, 65_536])
 def test_distances_are_the_numbers_of_other_signs(monkeypatch: pytest.MonkeyPatch, dim: int, block_rows: int) -> None:
     """As a comparison of every number counts them, whatever the size of a block."""
-    monkeypatch.setattr("hybrid.index.signs._BLOCK_ROWS", block_rows)
+    monkeypatch.setattr("hybrid.index.vectors._BLOCK_SIGNS", block_rows)
     random = np.random.default_rng(1)
     vectors, query = random.standard_normal((20, dim), np.float32), random.standard_normal((1, dim), np.float32)
     stored, mean = quantise(vectors, np.zeros(20, np.bool_)), vectors.mean(axis=0)
@@ -183,7 +181,7 @@ def test_all_rows_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     if reason != "small":
         monkeypatch.setattr("hybrid.index.drafting.LEAST_ROWS", 1)
     if reason == "numpy":
-        monkeypatch.setattr(dense, "CAN_COUNT", False)
+        monkeypatch.setattr("hybrid.index.vectors.CAN_COUNT", False)
     snapshot = _open(_grown(tmp_path), 0 if reason == "setting" else 10)
 
     assert isinstance(snapshot.dense(_vectors("rope")[0], 5), ScannedLeg)

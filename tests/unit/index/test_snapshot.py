@@ -232,7 +232,7 @@ def test_blocks_smaller_than_the_segment(tmp_path: Path, monkeypatch: pytest.Mon
     build_index(place, ListSource(_texts()))
     query = HashingEmbedder().embed_query("shared number3")
     whole = open_index(place).dense(query, 100)
-    monkeypatch.setattr("hybrid.index.dense._BLOCK_ROWS", 3)
+    monkeypatch.setattr("hybrid.index.vectors._BLOCK_ROWS", 3)
 
     np.testing.assert_allclose(whole.scores, open_index(place).dense(query, 100).scores, atol=1e-6)
 

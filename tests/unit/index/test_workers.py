@@ -14,17 +14,15 @@ import numpy as np
 import pytest
 
 from hybrid.base.arrays import read_arrays
-from hybrid.index.analysis import encode_detail
-from hybrid.index.reading import Analysis, Looked
-from hybrid.index.worker import pack, unpack
-from hybrid.index.workers import automatic_workers
+from hybrid.index.analysis import Analysis, Looked, encode_detail
+from hybrid.index.workers import automatic_workers, pack, unpack
 from hybrid.types import Document, Found, Skipped
 from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in, python_process
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hybrid.index.place import Place
+    from hybrid.index.manifest import Place
 
 TEXTS = {
     f"part{n:03d}/{path}": text.replace("retry", f"retry{n}") for n in range(20) for path, text in PAYMENTS.items()
@@ -81,7 +79,7 @@ def _workers_for_little(monkeypatch: pytest.MonkeyPatch) -> None:
     def always(size_bytes: int) -> bool:
         return True
 
-    monkeypatch.setattr("hybrid.index.documents.are_worth_it", always)
+    monkeypatch.setattr("hybrid.index.build.are_worth_it", always)
 
 
 @pytest.fixture
@@ -226,11 +224,11 @@ def _is_alive(pid: int) -> bool:
 KILLED = """
 import os, signal, sys, time
 from pathlib import Path
-import hybrid.index.documents
+import hybrid.index.build
 from tests.support.builders import build_index, place_in
 from tests.unit.index.test_workers import TEXTS, ReportingSource, noted
 
-hybrid.index.documents.are_worth_it = lambda size_bytes: True
+hybrid.index.build.are_worth_it = lambda size_bytes: True
 if sys.argv[2] == "interpreter":
     hybrid.index.workers._may_fork = lambda: False
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from hybrid.index.gate_figures import record_block
+from hybrid.index.lookup import record_block
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.search.gate.background import load_background

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.base.arrays import read_arrays, write_arrays
-from hybrid.index.gate_figures import record_block
+from hybrid.index.lookup import record_block
 from hybrid.index.segment import Segment
 from hybrid.search.gate.meant import LEAST_COSINE, WordNearness, term_vectors, words_of_pieces
 from tests.support.examples import examples
