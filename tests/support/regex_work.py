@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 with warnings.catch_warnings():
@@ -249,13 +250,15 @@ class Matcher:
         return match
 
     def _place(self, name: str, flags: int) -> Any:
+        is_of_lines = bool(flags & re.MULTILINE)
+
         def match(at: int, then: Callable[[int], bool]) -> bool:
             self._step()
             text = self._text
             if name == "AT_BEGINNING":
-                here = at == 0 or bool(flags & re.MULTILINE and text[at - 1] == "\n")
+                here = at == 0 or (is_of_lines and text[at - 1] == "\n")
             elif name == "AT_END":
-                here = at >= len(text) - (text[-1:] == "\n") or bool(flags & re.MULTILINE and text[at] == "\n")
+                here = at >= len(text) - (text[-1:] == "\n") or (is_of_lines and text[at] == "\n")
                 here = here and (at == len(text) or text[at] == "\n")
             elif name == "AT_BEGINNING_STRING":
                 here = at == 0
@@ -374,10 +377,12 @@ def _is_in(name: str, one: Any, char: str, flags: int) -> bool:
     return found != str(one).startswith("CATEGORY_NOT_")
 
 
+@cache
 def _is_word(char: str, flags: int) -> bool:
     return re.match(r"\w", char, flags & re.ASCII) is not None
 
 
+@cache  # Several places share a pattern.
 def hostile_text(pattern: re.Pattern[Any], *, is_searching: bool) -> str | None:
     """Return the beginning of a text on which the work of a pattern grows faster than the text; None without one.
 
