@@ -15,9 +15,8 @@ MODEL = ["--set", "model.name=hashing-64"]
 
 @pytest.fixture(autouse=True)
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The user's settings are those of an empty home; hooks that are timed have the patience of a slow machine."""
+    """The user's settings are those of an empty home."""
     monkeypatch.setenv("HYBRID_HOME", str(tmp_path / "user"))
-    monkeypatch.setenv("HYBRID_HOOKS_DEADLINE_MS", "60000")
 
 
 def evaluate(*arguments: object) -> int:
@@ -217,54 +216,6 @@ def test_chunks_of_nothing_is_nothing_found(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
 
     assert 1 == evaluate("chunks", tmp_path / "empty")
-
-
-@pytest.mark.slow
-def test_speed_measures_a_copy(repos: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every part gives its figures, and the repository stays as it is."""
-    before = {path: path.stat().st_mtime_ns for path in repos.rglob("*")}
-    parts = [word for part in ("build", "search", "synthetic", "lexical", "hook", "files") for word in ("--part", part)]
-    sizes = ("--synthetic", 50, "--lexical", 50, "--files", 5, "--rounds", 1)
-    code = evaluate("speed", repos / "boats", *parts, *sizes, "--json", *MODEL)
-    form = json.loads(capsys.readouterr().out)
-
-    assert 0 == code
-    assert {"machine", "model", "bare_start", "build", "search", "synthetic", "lexical", "hook", "files"} == form.keys()
-    assert (3, 5) == (form["build"]["documents"], form["files"]["documents"])
-    assert (50, 50) == (form["synthetic"]["chunks"], form["lexical"]["chunks"])
-    assert form["lexical"]["largest_score_difference"] < 1e-9
-    assert form["hook"]["injected"] == 1.0
-    assert before == {path: path.stat().st_mtime_ns for path in repos.rglob("*")}
-
-
-@pytest.mark.slow
-def test_speed_measures_the_service(repos: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Round trips, memory and freshness of a service, and 200 prompts at once, of which none gets a chunk twice."""
-    parts = ("--part", "service", "--part", "load")
-    code = evaluate("speed", repos / "boats", *parts, "--files", 5, "--rounds", 1, "--idle", 1, "--json")
-    form = json.loads(capsys.readouterr().out)
-
-    assert 0 == code
-    assert (1.0, 10, 4) == (
-        form["service"]["injected"],
-        form["service"]["saved_to_found_s"]["n"],
-        form["service"]["loaded"]["open_indexes"],
-    )
-    assert (200, 0, True, True) == tuple(
-        form["load"][key] for key in ("prompts", "given_twice", "counts_are_right", "same_service")
-    )
-
-
-@pytest.mark.slow
-def test_speed_measures_cold_starts(repos: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each start is a hook that finds no service; the report says what was given, with which records, and by whom."""
-    code = evaluate("speed", repos / "boats", "--part", "cold", "--rounds", 2, "--beside", 1, "--json")
-    form = json.loads(capsys.readouterr().out)["cold"]
-
-    assert 0 == code
-    assert (2, 2, 1) == (form["cold_start"]["n"], sum(form["answered_by"].values()), form["beside"])
-    assert form["with_records"] > 0
-    assert form["listening_per_bare"] > 0
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+"""Lore that several processes write, of which some are killed."""
+
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
@@ -5,10 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.records.lore.decisions import DecisionDraft
+from hybrid.records.lore.files import LoreFolder
 from tests.support.builders import python_process
+from tests.unit.records.lore.conftest import Given
 
 if TYPE_CHECKING:
-    from tests.unit.records.lore.conftest import Given
+    from pathlib import Path
 
 _WRITE = """
     import secrets, sys
@@ -30,6 +34,12 @@ _WRITE = """
         print("retracted", last, flush=True)
         print("left", writer.add(HandoffDraft(f"{who} handoff{n}")), flush=True)
 """
+
+
+@pytest.fixture
+def lore(tmp_path: Path) -> Given:
+    """An empty folder."""
+    return Given(LoreFolder(tmp_path / "lore", "personal"))
 
 
 @pytest.mark.slow

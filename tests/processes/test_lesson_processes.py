@@ -1,3 +1,5 @@
+"""A file of lessons that several processes write, of which some are killed."""
+
 from __future__ import annotations
 
 from datetime import date

@@ -1,3 +1,5 @@
+"""A memory that several processes write, of which some are killed."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""Builds that share their reading with processes of their own, which may be lost or killed."""
+
 from __future__ import annotations
 
 import contextlib
@@ -226,7 +228,7 @@ import os, signal, sys, time
 from pathlib import Path
 import hybrid.index.build
 from tests.support.builders import build_index, place_in
-from tests.unit.index.test_workers import TEXTS, ReportingSource, noted
+from tests.processes.test_workers import TEXTS, ReportingSource, noted
 
 hybrid.index.build.are_worth_it = lambda size_bytes: True
 if sys.argv[2] == "interpreter":
