@@ -148,7 +148,7 @@ def _search(turn: Turn, lookup: _Lookup) -> Decision:
     ledger = workspace.ledgers.read(turn.key)
     if memory is not None:
         from hybrid.knowledge.memory_collection import AskingSession, memory_collection  # Brings numpy.
-        from hybrid.records.memory.texts import session_of
+        from hybrid.records.memory.types import session_of
 
         session = AskingSession(session_of(turn.event.session_id), int(ledger.starts.get("compact", 0.0) * 1000))
         collections.append(memory_collection(workspace, memory, session=session))

@@ -315,7 +315,7 @@ def _remember(turn: Turn) -> bool:
     if not _has_memory(turn):
         return True
     from hybrid.knowledge.memory_intake import remember  # Brings the extraction.
-    from hybrid.records.errors import MemoryBusyError
+    from hybrid.records.types import MemoryBusyError
 
     workspace = turn.workspace
     try:

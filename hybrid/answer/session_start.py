@@ -21,8 +21,15 @@ from hybrid.index.catalog import Catalog
 from hybrid.index.manifest import read_manifest
 from hybrid.knowledge.collections import record_body, record_entry, record_hit, record_of
 from hybrid.records.lore.types import seconds_of
-from hybrid.records.memory.showing import body_lines, index_line, moment_text, shown_number, title_of
-from hybrid.records.memory.types import Observation, RowFilter
+from hybrid.records.memory.types import (
+    Observation,
+    RowFilter,
+    body_lines,
+    index_line,
+    moment_text,
+    shown_number,
+    title_of,
+)
 from hybrid.redact import redact
 from hybrid.render.frame import Entry, Footer, file_entry, render_frame
 from hybrid.render.marks import neutralise_line
@@ -198,7 +205,7 @@ def _memory(turn: Turn) -> Entry | None:
     if not store.exists:
         return None
     from hybrid.knowledge.memory_intake import MOST_AT_ONCE, flush  # Brings the extraction.
-    from hybrid.records.memory.texts import session_of
+    from hybrid.records.memory.types import session_of
 
     session_id = session_of(event.session_id)
     try:

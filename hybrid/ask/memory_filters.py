@@ -16,9 +16,8 @@ from msgspec import Struct
 from hybrid.base.errors import HybridError, ProjectError
 from hybrid.base.home import expanded
 from hybrid.project.registry import load_registry
-from hybrid.records.errors import SinceError
-from hybrid.records.memory.showing import parse_name
-from hybrid.records.memory.types import MEMORY_KINDS, OBSERVATION_TYPES, RowFilter
+from hybrid.records.memory.types import MEMORY_KINDS, OBSERVATION_TYPES, RowFilter, parse_name
+from hybrid.records.types import SinceError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

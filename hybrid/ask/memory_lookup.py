@@ -13,9 +13,20 @@ from msgspec.structs import asdict, replace
 
 from hybrid.ask.memory_filters import MemoryScope
 from hybrid.prompting.query import make_query
-from hybrid.records.memory.showing import full_lines, index_line, kind_of, moment_text, name_of, title_of, type_of
-from hybrid.records.memory.texts import iso
-from hybrid.records.memory.types import LEAST_ANSWER_CHARS, Observation, RowFilter, SessionSummary
+from hybrid.records.memory.types import (
+    LEAST_ANSWER_CHARS,
+    Observation,
+    RowFilter,
+    SessionSummary,
+    full_lines,
+    index_line,
+    iso,
+    kind_of,
+    moment_text,
+    name_of,
+    title_of,
+    type_of,
+)
 from hybrid.render.marks import neutralise, neutralise_line
 from hybrid.render.numbers import amount
 from hybrid.search.ranking.memory import Parts, Present, parts_of

@@ -68,7 +68,7 @@ def _titles(workspace: Workspace, event: dict[str, Any]) -> dict[str, str]:
     """Return id → title of the memory's rows that an event gave and that still exist, since the log keeps no titles."""
     from hybrid.ask.memory_filters import id_of, rows_of
     from hybrid.knowledge.stores import RecordStores
-    from hybrid.records.memory.showing import name_of, title_of
+    from hybrid.records.memory.types import name_of, title_of
 
     items = [item for item in event.get("items") or () if item.get("kind") in ("observation", "summary")]
     ids = [identity for item in items if (identity := id_of(str(item.get("id") or "")))]

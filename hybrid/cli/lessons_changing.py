@@ -16,12 +16,10 @@ from hybrid.base.home import expanded
 from hybrid.cli.common import print_done, print_found, print_json, say
 from hybrid.cli.lessons_reading import open_lessons
 from hybrid.knowledge.record_files import FILE, Stores
-from hybrid.records.errors import LessonsError, UnknownLessonError
 from hybrid.records.lessons.document import NewEntry, entry_lines, parse
-from hybrid.records.lessons.showing import index_line, shown
 from hybrid.records.lessons.store import LessonStore
-from hybrid.records.lessons.texts import id_form
-from hybrid.records.lessons.types import Draft, LessonEdit
+from hybrid.records.lessons.types import Draft, LessonEdit, id_form, index_line, shown
+from hybrid.records.types import LessonsError, UnknownLessonError
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:

@@ -22,8 +22,7 @@ from hybrid.chunking.languages import kind_of, language_of
 from hybrid.cli.common import print_found, query_of, say, warn, workspace_of
 from hybrid.knowledge.record_files import Stores, open_stores
 from hybrid.records.lessons.reranking import COMMAND_S, reranker
-from hybrid.records.lessons.showing import full_lines, hit_lines, index_line, shown, shown_line
-from hybrid.records.lessons.texts import id_form
+from hybrid.records.lessons.types import full_lines, hit_lines, id_form, index_line, shown, shown_line
 from hybrid.records.scoring import LessonScorer
 from hybrid.render.numbers import amount, local_time
 

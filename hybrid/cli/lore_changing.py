@@ -13,21 +13,18 @@ from hybrid.base.home import expanded
 from hybrid.cli.common import print_done, print_json, say, say_unread
 from hybrid.cli.lore_reading import open_lore, record_of
 from hybrid.knowledge.record_files import NO_PROJECT
-from hybrid.records.errors import LoreError, NoRecordError
-from hybrid.records.lore.decisions import DecisionDraft
-from hybrid.records.lore.files import LoreFolder
-from hybrid.records.lore.handoffs import GitState, HandoffDraft
-from hybrid.records.lore.importing import KINDS, import_folder
+from hybrid.records.lore.json_records import DecisionDraft, GitState, HandoffDraft
 from hybrid.records.lore.patterns import AntiPatternDraft, PatternDraft
-from hybrid.records.lore.writing import git_state, head_commit, new_writer
+from hybrid.records.lore.store import LoreFolder
+from hybrid.records.lore.writing import KINDS, git_state, head_commit, import_folder, new_writer
+from hybrid.records.types import LoreError, NoRecordError
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
     import argparse
 
     from hybrid.cli.lore_reading import OpenLore
-    from hybrid.records.lore.importing import ImportReport
-    from hybrid.records.lore.writing import LoreDraft, LoreWriter
+    from hybrid.records.lore.writing import ImportReport, LoreDraft, LoreWriter
 
 
 def add_pattern(args: argparse.Namespace) -> int:

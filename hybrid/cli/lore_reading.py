@@ -12,10 +12,8 @@ from hybrid.base.errors import HybridError
 from hybrid.base.text import cut, one_line
 from hybrid.cli.common import print_found, query_of, warn, workspace_of
 from hybrid.knowledge.stores import RecordStores, names_of
-from hybrid.records.lore.eligible import best_matches, latest_handoff, listed
-from hybrid.records.lore.files import project_folder
-from hybrid.records.lore.showing import field_lines, shown_fields
-from hybrid.records.lore.types import Handoff, day_of
+from hybrid.records.lore.store import project_folder
+from hybrid.records.lore.types import Handoff, best_matches, day_of, field_lines, latest_handoff, listed, shown_fields
 from hybrid.render.frame import Entry, render_entry
 from hybrid.render.marks import neutralise_line
 
@@ -24,9 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from hybrid.records.lore.eligible import Listed, ProjectNames
-    from hybrid.records.lore.files import LoreFolder
-    from hybrid.records.lore.store import LoreShelf
+    from hybrid.records.lore.store import LoreFolder, LoreShelf
+    from hybrid.records.lore.types import Listed, ProjectNames
     from hybrid.workspace import Workspace
 
 

@@ -20,9 +20,8 @@ from hybrid.cli.memory_reading import flushed, open_memory
 from hybrid.cli.streams import marked_path
 from hybrid.health.memory_figures import rows_in_words
 from hybrid.project.registry import load_registry
-from hybrid.records.memory.importing import MAX_LINE_CHARS
-from hybrid.records.memory.showing import index_line
-from hybrid.records.memory.types import ForgetReport, Owner
+from hybrid.records.memory.transfer import MAX_LINE_CHARS
+from hybrid.records.memory.types import ForgetReport, Owner, index_line
 from hybrid.render.marks import neutralise_line
 from hybrid.render.numbers import amount
 from hybrid.render.visible import json_escaped
@@ -140,7 +139,7 @@ def _forget(args: argparse.Namespace, memory: OpenMemory, ids: list[tuple[Memory
         return store.forget_project(project_named(args.project_data, memory.workspace.home, store)[0])
     if args.session:
         return store.forget_session(args.session)
-    return store.forget_rows(ids)
+    return store.forget(ids)
 
 
 def _forgot(args: argparse.Namespace, forgotten: ForgetReport, problems: tuple[str, ...], memory: OpenMemory) -> int:
@@ -256,11 +255,11 @@ def import_records(args: argparse.Namespace) -> int:
     memory = open_memory(args)
     if args.claude_mem is not None:
         # Few users have that database: who has not never loads what reads it.
-        from hybrid.records.memory.claude_mem import import_database
+        from hybrid.records.memory.transfer import import_database
 
         path = _claude_mem_file(args.claude_mem)
         resolve = _key_resolver(memory.workspace, memory.store)
-        imported = import_database(path, memory.store, resolve, now_ms=memory.now_ms, is_dry=args.dry_run)
+        imported = import_database(path, memory.store.database, resolve, now_ms=memory.now_ms, is_dry=args.dry_run)
         return _print(args, imported)
     with _lines_of(args.file) as lines:
         name = "standard input" if args.file == "-" else args.file

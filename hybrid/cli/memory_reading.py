@@ -24,8 +24,8 @@ from hybrid.ask.memory_lookup import OpenMemory, RankedRow, list_text, newest_fi
 from hybrid.base.errors import HybridError
 from hybrid.cli.common import print_found, print_json, query_of, say, warn, workspace_of
 from hybrid.knowledge.stores import RecordStores
-from hybrid.records.errors import MemoryFormatError
-from hybrid.records.memory.showing import shown_number
+from hybrid.records.memory.types import shown_number
+from hybrid.records.types import MemoryFormatError
 from hybrid.render.marks import neutralise_line
 from hybrid.render.numbers import local_time
 

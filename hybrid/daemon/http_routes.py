@@ -41,7 +41,7 @@ from hybrid.base.errors import BusyError, HybridError, ProjectError
 from hybrid.base.resources import shipped
 from hybrid.daemon.http import RouteError
 from hybrid.knowledge.memory_intake import flush
-from hybrid.records.errors import MemoryBusyError
+from hybrid.records.types import MemoryBusyError
 from hybrid.workspace import open_workspace
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from hybrid.operations.asking import Asking, OperationError
 from hybrid.operations.table import OPERATIONS, PAGES, perform
 from hybrid.operations.tools import BY_NAME
 from hybrid.operations.types import FromIndex
-from hybrid.records.errors import MemoryBusyError
+from hybrid.records.types import MemoryBusyError
 from hybrid.render.marks import harmless
 from hybrid.session.ledger import EMPTY, SessionKey
 from hybrid.workspace import open_workspace

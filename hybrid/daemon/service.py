@@ -31,7 +31,7 @@ from hybrid.ipc.spool import is_key
 from hybrid.ipc.start import kept_environment
 from hybrid.knowledge.memory_intake import flush
 from hybrid.knowledge.open_kinds import LOAD_WAIT_S, OpenFiles, OpenKinds
-from hybrid.records.errors import MemoryBusyError
+from hybrid.records.types import MemoryBusyError
 from hybrid.workspace import keep_hook_settings, open_workspace
 
 if TYPE_CHECKING:

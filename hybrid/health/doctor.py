@@ -29,7 +29,7 @@ from hybrid.knowledge.record_files import FILE as LESSONS
 from hybrid.knowledge.record_files import open_stores
 from hybrid.project import registry
 from hybrid.project.trust import is_accepted
-from hybrid.records.lore.files import lore_folders
+from hybrid.records.lore.store import lore_folders
 from hybrid.redact import find_secrets
 from hybrid.render.numbers import amount, local_time
 from hybrid.session.pauses import is_damaged, pauses_for

@@ -32,7 +32,7 @@ from hybrid.project.find import FOLDER_NAME
 from hybrid.project.trust import NAME as ACCEPTED
 from hybrid.project.trust import is_accepted, is_damaged
 from hybrid.records.lessons.reranking import KEY, PACKAGE
-from hybrid.records.lore.files import personal_folder
+from hybrid.records.lore.store import personal_folder
 from hybrid.redact import redact
 from hybrid.render.numbers import amount
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     from hybrid.index.manifest import Place
     from hybrid.project.find import Project
-    from hybrid.records.lessons.reading import Lessons
+    from hybrid.records.lessons.document import Lessons
     from hybrid.records.lore.types import Lore
     from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import MemoryStats

@@ -13,9 +13,8 @@ from hybrid.base.errors import IndexCorruptError, IndexMismatchError
 from hybrid.base.sqlite import migrations, open_for_reading
 from hybrid.knowledge.stores import RecordStores
 from hybrid.records.memory.database import size_bytes
-from hybrid.records.memory.reading import stats
-from hybrid.records.memory.texts import iso
-from hybrid.records.memory.types import NO_STATS
+from hybrid.records.memory.store import stats
+from hybrid.records.memory.types import NO_STATS, iso
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:

@@ -19,9 +19,8 @@ from msgspec import Struct
 from hybrid.base.digest import chunk_digest
 from hybrid.base.errors import HybridError
 from hybrid.knowledge.record_files import open_stores
-from hybrid.records.errors import LessonsBusyError
-from hybrid.records.lessons import texts
-from hybrid.records.lessons.types import Lesson
+from hybrid.records.lessons.types import Lesson, checked
+from hybrid.records.types import LessonsBusyError
 from hybrid.render.marks import plain_text
 from hybrid.session.ledger import Given
 from hybrid.sources.records import record_text
@@ -322,7 +321,7 @@ def _added(
     offers: dict[int, Offer] = {}
     for number, one in found:
         try:
-            offers[number] = Offer(texts.checked(one), learned=today.isoformat())
+            offers[number] = Offer(checked(one), learned=today.isoformat())
         except HybridError as error:
             told[number] = f"{NOT_RECORDED}: {one.title} ({error})", None
     if not offers:

@@ -19,8 +19,7 @@ from hybrid.index.backend import Filter
 from hybrid.knowledge.collections import NAMES_GONE, Collection, record_entry, record_hit, why_of, with_notes
 from hybrid.knowledge.small_talk import talk_among
 from hybrid.prompting.content import content_words
-from hybrid.records.memory.showing import name_of, record_of, title_of
-from hybrid.records.memory.types import Observation, SessionSummary
+from hybrid.records.memory.types import Observation, SessionSummary, name_of, record_of, title_of
 from hybrid.search.gate.terms import terms_of
 from hybrid.search.gate.threshold import Verdict
 from hybrid.search.ranking.memory import Parts, Present, asked_concepts, parts_of, spread

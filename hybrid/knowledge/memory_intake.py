@@ -24,8 +24,7 @@ from hybrid.capture.transcript import last_exchange
 from hybrid.ipc.turns import OPT_OUT, is_private_turn
 from hybrid.knowledge.memory_cleaning import cleaned_call, cleaned_payload, cleaned_text, cleaned_told, n_chars
 from hybrid.knowledge.small_talk import is_about_project, is_talk
-from hybrid.records.memory.texts import session_of
-from hybrid.records.memory.types import Extracted, Owner, PendingEvent, Summarised
+from hybrid.records.memory.types import Extracted, Owner, PendingEvent, Summarised, session_of
 from hybrid.workspace import excluded_patterns
 
 if TYPE_CHECKING:

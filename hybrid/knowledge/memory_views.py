@@ -23,8 +23,7 @@ from hybrid.index.manifest import has_other_model
 from hybrid.knowledge.record_files import memory_name
 from hybrid.knowledge.views import FOLDER, WAIT_S, WHOLE, gate_settings, place_of
 from hybrid.models.registry import LazyEmbedder, embedder_key, gone_models
-from hybrid.records.memory.showing import record_of, row_name
-from hybrid.records.memory.types import RowFilter
+from hybrid.records.memory.types import RowFilter, record_of, row_name
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.search.searcher import Searcher, open_collection
 from hybrid.sources.memory import MEMORY_VERSION, MemorySource, rows_at

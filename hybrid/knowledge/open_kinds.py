@@ -18,9 +18,9 @@ from msgspec import Struct, field
 
 from hybrid.base.errors import BusyError, HybridError
 from hybrid.knowledge.stores import RecordStores
-from hybrid.records.errors import LessonsError
-from hybrid.records.memory.showing import record_of as record_of_row
 from hybrid.records.memory.store import MemoryStore
+from hybrid.records.memory.types import record_of as record_of_row
+from hybrid.records.types import LessonsError
 from hybrid.sources.memory import row_at
 from hybrid.sources.records import RecordSource
 

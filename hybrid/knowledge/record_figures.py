@@ -16,13 +16,11 @@ from hybrid.knowledge.stores import RecordStores
 from hybrid.models.registry import embedder_info, verify
 from hybrid.project.places import project_folder
 from hybrid.project.trust import is_accepted
-from hybrid.records.errors import LessonsError
-from hybrid.records.lessons.reading import Lessons
+from hybrid.records.lessons.document import Lessons
 from hybrid.records.lessons.store import LessonStore
-from hybrid.records.lore.files import LoreFolder
-from hybrid.records.lore.files import project_folder as lore_folder_of
-from hybrid.records.lore.store import LoreStore
-from hybrid.records.types import Problem
+from hybrid.records.lore.store import LoreFolder, LoreStore
+from hybrid.records.lore.store import project_folder as lore_folder_of
+from hybrid.records.types import LessonsError, Problem
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:

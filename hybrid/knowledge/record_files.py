@@ -19,10 +19,10 @@ from hybrid.base.errors import ProjectError
 from hybrid.project.find import FOLDER_NAME
 from hybrid.project.places import project_folder
 from hybrid.project.trust import is_accepted
-from hybrid.records.errors import LessonsError
 from hybrid.records.lessons.store import LessonStore
-from hybrid.records.lessons.texts import id_form
-from hybrid.records.lore.files import LoreFolder, personal_folder
+from hybrid.records.lessons.types import id_form
+from hybrid.records.lore.store import LoreFolder, personal_folder
+from hybrid.records.types import LessonsError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

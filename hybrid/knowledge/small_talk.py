@@ -12,8 +12,7 @@ from hybrid.prompting.clean import clean
 from hybrid.prompting.query import make_query, query_digest
 from hybrid.prompting.rules import looks_back, prompt_verdict
 from hybrid.prompting.symbols import paths
-from hybrid.records.memory.showing import record_of
-from hybrid.records.memory.types import LEAST_ANSWER_CHARS, SessionSummary
+from hybrid.records.memory.types import LEAST_ANSWER_CHARS, SessionSummary, record_of
 from hybrid.redact import redact
 from hybrid.workspace import session_key
 

@@ -20,12 +20,11 @@ from hybrid.base.home import expanded
 from hybrid.knowledge.record_files import open_stores
 from hybrid.project.registry import load_registry
 from hybrid.project.trust import is_accepted
-from hybrid.records.errors import LessonsError
-from hybrid.records.lore.eligible import ProjectNames, project_names
-from hybrid.records.lore.files import LoreFolder, lore_folders
-from hybrid.records.lore.store import LoreShelf, LoreStore
+from hybrid.records.lore.store import LoreFolder, LoreShelf, LoreStore, lore_folders
+from hybrid.records.lore.types import ProjectNames, project_names
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.scoring import LessonScorer
+from hybrid.records.types import LessonsError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

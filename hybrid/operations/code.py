@@ -28,10 +28,9 @@ from hybrid.knowledge.stores import names_of
 from hybrid.operations import types
 from hybrid.operations.asking import OperationError, Outcome, Shown
 from hybrid.prompting.query import make_query
-from hybrid.records.lessons.showing import full_lines
-from hybrid.records.lore.eligible import listed
-from hybrid.records.lore.showing import field_lines
-from hybrid.records.memory.showing import record_of
+from hybrid.records.lessons.types import full_lines
+from hybrid.records.lore.types import field_lines, listed
+from hybrid.records.memory.types import record_of
 from hybrid.redact import redact
 from hybrid.render.frame import Entry, render_entry
 from hybrid.render.marks import harmless, harmless_line

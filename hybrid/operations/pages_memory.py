@@ -13,17 +13,18 @@ from hybrid.hooks.taking import forget_waiting
 from hybrid.knowledge.memory_intake import flush
 from hybrid.operations import page_types as types
 from hybrid.operations.asking import OperationError, Outcome
-from hybrid.records.memory.showing import (
+from hybrid.records.memory.types import (
+    MEMORY_KINDS,
+    Observation,
     body_lines,
     full_lines,
+    iso,
     kind_of,
     name_of,
     parse_name,
     title_of,
     type_of,
 )
-from hybrid.records.memory.texts import iso
-from hybrid.records.memory.types import MEMORY_KINDS, Observation
 from hybrid.redact import redact
 from hybrid.render.numbers import amount
 from hybrid.upkeep.purging import purge_index
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hybrid.operations.asking import Asking
-    from hybrid.records.memory.counting import RowCounts
-    from hybrid.records.memory.store import MemoryStore
+    from hybrid.records.memory.store import MemoryStore, RowCounts
     from hybrid.records.memory.types import Row, RowFilter
     from hybrid.types import HookEvent
     from hybrid.workspace import Workspace
@@ -197,7 +197,7 @@ def forget(asking: Asking, wanted: types.PageForgetArguments) -> Outcome:
         raise OperationError("name rows, or one session")
     store = asking.kinds.stores.memory(asking.workspace)
     n_waiting = _forget_waiting(asking, wanted.session) if wanted.session else 0
-    done = store.forget_session(wanted.session) if wanted.session else store.forget_rows(ids)
+    done = store.forget_session(wanted.session) if wanted.session else store.forget(ids)
     n = done.n + n_waiting
     if not n:
         return Outcome(types.PageDone(message="Nothing to forget: it is gone already", is_done=False))

@@ -14,17 +14,13 @@ from hybrid.knowledge.record_files import open_stores
 from hybrid.knowledge.stores import names_of
 from hybrid.operations import page_types as types
 from hybrid.operations.asking import OperationError, Outcome
-from hybrid.records.errors import DuplicateError, LessonsError
-from hybrid.records.lessons.showing import index_line, shown
-from hybrid.records.lessons.texts import id_form
-from hybrid.records.lessons.types import AI, CATEGORIES, TYPES, Draft, LessonEdit
-from hybrid.records.lore.decisions import DecisionDraft
-from hybrid.records.lore.eligible import best_matches, listed
-from hybrid.records.lore.handoffs import HandoffDraft
+from hybrid.records.lessons.types import AI, CATEGORIES, TYPES, Draft, LessonEdit, id_form, index_line, shown
+from hybrid.records.lore.json_records import DecisionDraft, HandoffDraft
 from hybrid.records.lore.patterns import AntiPatternDraft, PatternDraft
-from hybrid.records.lore.showing import shown_fields
+from hybrid.records.lore.types import best_matches, listed, shown_fields
 from hybrid.records.lore.writing import git_state, head_commit, new_writer
 from hybrid.records.scoring import LessonScorer
+from hybrid.records.types import DuplicateError, LessonsError
 from hybrid.redact import redact
 
 if TYPE_CHECKING:
@@ -33,7 +29,7 @@ if TYPE_CHECKING:
     from hybrid.knowledge.record_files import Stores
     from hybrid.operations.asking import Asking
     from hybrid.records.lessons.types import Lesson
-    from hybrid.records.lore.eligible import Listed
+    from hybrid.records.lore.types import Listed
     from hybrid.records.lore.writing import LoreDraft, LoreWriter
 
 

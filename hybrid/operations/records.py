@@ -21,13 +21,10 @@ from hybrid.knowledge.stores import names_of
 from hybrid.operations import types
 from hybrid.operations.asking import CONNECTION, OperationError, Outcome, Shown
 from hybrid.operations.code import offset_of
-from hybrid.records.lessons.showing import index_line, shown
-from hybrid.records.lessons.types import AI, Draft
-from hybrid.records.lore.decisions import DecisionDraft
+from hybrid.records.lessons.types import AI, Draft, index_line, shown
+from hybrid.records.lore.json_records import DecisionDraft
 from hybrid.records.lore.writing import head_commit, new_writer
-from hybrid.records.memory.showing import kind_of, name_of, record_of, title_of, type_of
-from hybrid.records.memory.texts import iso
-from hybrid.records.memory.types import Observation, Owner
+from hybrid.records.memory.types import Observation, Owner, iso, kind_of, name_of, record_of, title_of, type_of
 from hybrid.sources.memory import path_at
 from hybrid.sources.records import RecordSource, record_text
 

@@ -10,7 +10,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from msgspec import Struct
 
@@ -44,33 +44,22 @@ _WORD = re.compile(r"(?:[a-z0-9]|[^\W\d_])+")
 _ID = re.compile(r"([A-Za-z]*)([0-9]{1,18})")
 
 
-class Scorable(Protocol):
-    """The part of a lesson that is scored."""
+class Scorable(Struct, frozen=True):
+    """The part of a lesson that is scored.
 
-    @property
-    def id(self) -> str:
-        """`L001`, `S012`."""
-        ...
+    Attributes:
+        id: `L001`, `S012`.
+        title: One line, without mark of its source.
+        content: The rule, in lines; may be empty.
+        triggers: Words that name the lesson although its text does not hold them.
+        uses: Citations that count, 0 or more.
+    """
 
-    @property
-    def title(self) -> str:
-        """Its title."""
-        ...
-
-    @property
-    def content(self) -> str:
-        """The rule, possibly in several lines."""
-        ...
-
-    @property
-    def triggers(self) -> Sequence[str]:
-        """Words to find the lesson by."""
-        ...
-
-    @property
-    def uses(self) -> int:
-        """The number of its citations that count, 0 or more."""
-        ...
+    id: str
+    title: str
+    content: str
+    triggers: tuple[str, ...] = ()
+    uses: int = 0
 
 
 LessonT = TypeVar("LessonT", bound=Scorable)

@@ -9,8 +9,7 @@ import hashlib
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from hybrid.records.memory.showing import kind_of, parse_name, record_of, row_name
-from hybrid.records.memory.types import MEMORY_KINDS
+from hybrid.records.memory.types import MEMORY_KINDS, kind_of, parse_name, record_of, row_name
 from hybrid.sources.records import found_as, one_chunk, record_text
 from hybrid.types import Document, Skipped
 

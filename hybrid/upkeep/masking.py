@@ -18,7 +18,7 @@ from hybrid.feedback.events import log_folder
 from hybrid.knowledge.stores import RecordStores
 from hybrid.project.find import FOLDER_NAME
 from hybrid.project.registry import load_registry
-from hybrid.records.memory.rewriting import is_masked, masked, note_masked, rewrite
+from hybrid.records.memory.forgetting import is_masked, masked, note_masked, rewrite
 from hybrid.redact import REDACT_VERSION
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.records.memory.showing import moment_text
+from hybrid.records.memory.types import moment_text
 from tests.support.builders import new_shop
 from tests.support.memories import FIRST_MS, RETRY, fill_memory, shop_owner
 

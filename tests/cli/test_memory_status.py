@@ -62,7 +62,7 @@ def test_the_doctor_checks_the_database_and_the_age_of_its_index(own_shop: Shop)
     first = _findings(own_shop)
     own_shop.json("memory", "search", "retry")
     second = _findings(own_shop)
-    store.forget("observation", [1])
+    store.forget([("observation", 1)])
     store.close()
 
     assert "3 observations, 1 summary, whole; " in first[0]["what"]

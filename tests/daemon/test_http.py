@@ -11,7 +11,7 @@ import pytest
 
 from hybrid import __version__
 from hybrid.base.resources import shipped
-from hybrid.records.memory.showing import moment_text
+from hybrid.records.memory.types import moment_text
 from tests.support.agent import Agent, is_alive, until
 from tests.support.builders import new_shop
 from tests.support.memories import BLOG, FIRST_MS, RETRY, fill_memory, shop_owner

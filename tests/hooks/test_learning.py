@@ -9,7 +9,7 @@ import pytest
 from hybrid.base.atomic import locked
 from hybrid.knowledge.lessons_intake import without_captures
 from hybrid.knowledge.record_files import open_stores
-from hybrid.records.lessons.files import Storage
+from hybrid.records.lessons.store import LessonFiles
 from tests.support.builders import Shop, python_process
 from tests.support.records import LESSONS, Talk, accept_tree, headers, ids, lesson_file, new_talk, shop_with_records
 
@@ -42,16 +42,16 @@ def _lessons(talk: Talk, *, level: str = "project") -> dict[str, Lesson]:
     return {lesson.id: lesson for lesson in store.read().lessons}
 
 
-def _changes(monkeypatch: pytest.MonkeyPatch) -> list[Storage]:
+def _changes(monkeypatch: pytest.MonkeyPatch) -> list[LessonFiles]:
     """The files that are changed from now on, one entry for each time that their lock is taken."""
-    changed: list[Storage] = []
-    change = Storage.change
+    changed: list[LessonFiles] = []
+    change = LessonFiles.change
 
-    def noted(self: Storage, step: Callable[[LessonsDocument, Counters], LessonsChange]) -> None:
+    def noted(self: LessonFiles, step: Callable[[LessonsDocument, Counters], LessonsChange]) -> None:
         changed.append(self)
         change(self, step)
 
-    monkeypatch.setattr(Storage, "change", noted)
+    monkeypatch.setattr(LessonFiles, "change", noted)
     return changed
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.records.lore.decisions import DecisionDraft
-from hybrid.records.lore.files import LoreFolder
+from hybrid.records.lore.json_records import DecisionDraft
+from hybrid.records.lore.store import LoreFolder
 from tests.support.builders import python_process
 from tests.unit.records.lore.conftest import Given
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 _WRITE = """
     import secrets, sys
     from pathlib import Path
-    from hybrid.records.lore.decisions import DecisionDraft
-    from hybrid.records.lore.files import LoreFolder
-    from hybrid.records.lore.handoffs import HandoffDraft
+    from hybrid.records.lore.json_records import DecisionDraft
+    from hybrid.records.lore.store import LoreFolder
+    from hybrid.records.lore.json_records import HandoffDraft
     from hybrid.records.lore.patterns import PatternDraft
     from hybrid.records.lore.store import LoreShelf, LoreStore
     from hybrid.records.lore.writing import LoreWriter, Moment

@@ -19,8 +19,8 @@ from hybrid.index.analysis import REDACT_RULES, head_line, input_key
 from hybrid.index.catalog import Catalog
 from hybrid.index.vectors import quantise
 from hybrid.models.registry import load_embedder
-from hybrid.records.memory import rewriting
-from hybrid.records.memory.rewriting import masked
+from hybrid.records.memory import forgetting
+from hybrid.records.memory.forgetting import masked
 from hybrid.records.memory.store import MemoryStore
 from hybrid.redact import REDACT_VERSION, mask, redact
 from hybrid.types import EmbedInput
@@ -315,7 +315,7 @@ def test_what_changes_while_a_row_is_masked_stays(older: Shop, monkeypatch: pyte
             _sql(path, "PRAGMA foreign_keys = ON", forget, "UPDATE user_prompts SET prompt_text = 'anew'")
         return redact(text)
 
-    monkeypatch.setattr(rewriting, "redact", slow)
+    monkeypatch.setattr(forgetting, "redact", slow)
     mask_again(_workspace(older))
 
     assert [("anew",)] == _rows(path, "SELECT prompt_text FROM user_prompts")

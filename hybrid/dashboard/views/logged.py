@@ -24,7 +24,7 @@ from hybrid.feedback.reasons import REASONS, STARTS, reason_of
 from hybrid.health.explaining import advice, item_place, learned_ids
 from hybrid.health.gate_words import gate_rows, kind_rows
 from hybrid.operations.page_types import PageMemory, PageMemoryArguments, PageTitles, PageTitlesArguments
-from hybrid.records.memory.showing import parse_name
+from hybrid.records.memory.types import parse_name
 from hybrid.render.numbers import LOWEST_BAR, local_time
 
 if TYPE_CHECKING:

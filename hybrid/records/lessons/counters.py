@@ -9,15 +9,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from datetime import date
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from hybrid.base.atomic import set_aside, write_atomic
-from hybrid.records.lessons.texts import is_id
-from hybrid.records.lessons.types import MAX_NUMBER, MAX_USES, number_of
+from hybrid.records.lessons.types import MAX_NUMBER, MAX_USES, is_date, is_id, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -181,7 +179,7 @@ class Counters(Struct, frozen=True):
 
 
 def parse_counters(data: bytes | None) -> Counters:
-    """Return the bytes of `files.read_counters` as a value; damaged bytes give empty counters that say so."""
+    """Return the bytes of `store.read_counters` as a value; damaged bytes give empty counters that say so."""
     if data is not None and not data.strip():
         return Counters()
     try:
@@ -225,19 +223,9 @@ def _number(value: object) -> float | None:
     return number if math.isfinite(number) and number >= 0 else None
 
 
-def _is_date(value: object) -> bool:
-    if not isinstance(value, str):
-        return False
-    try:
-        date.fromisoformat(value or "2026-01-01")  # None was cited yet.
-    except ValueError:
-        return False
-    return True
-
-
 _FORMS: dict[str, Callable[[object], bool]] = {
     **dict.fromkeys(("uses", "velocity", "injections", "citations"), lambda value: _number(value) is not None),
-    "last": _is_date,
+    "last": lambda value: isinstance(value, str) and (not value or is_date(value)),  # Empty: not cited yet.
 }
 """Name of a counter → whether a value has its form."""
 

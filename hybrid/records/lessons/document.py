@@ -1,40 +1,351 @@
-"""A LESSONS.md as a value: every line of it, and the entries found there; changes give a new document.
+"""A LESSONS.md as a value: its lines, the entries found there, and the lessons that these are with their counters.
 
-Whatever is no entry, field or quoted line is kept as it is: `document.text` gives back the text that was parsed, and a
-change touches only the lines that it must. `files` reads and writes the file. The functions below the class change
-lines by the places that `parsing` found; those about one entry take its lines alone, the heading first.
+It reads our form and the older one, and what people make of them by hand, in time linear in the length. A change gives
+a new document and touches only the lines that it must; whatever is no entry, field or quoted line is kept as it is:
+`document.text` gives back the text that was parsed. `store` reads and writes the file. Functions that change lines go
+by the places that were found; those about one entry take its lines alone, the heading first.
 """
 
 from __future__ import annotations
 
+import io
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from hybrid.records.errors import LessonsError, UnknownLessonError
-from hybrid.records.lessons.parsing import (
-    LessonEntry,
-    body_of,
-    end_of,
-    entry_of,
-    find_entries,
-    heading_level,
-    hidden_lines,
-    is_blank,
-    line_end_of,
-    read_heading,
-    reserved_number,
-    split_lines,
+from hybrid.records.lessons.counters import counts_in
+from hybrid.records.lessons.types import (
+    AI,
+    AI_MARK,
+    CATEGORIES,
+    MAX_NUMBER,
+    PREFIXES,
+    Draft,
+    Lesson,
+    Level,
+    is_date,
+    number_of,
+    stars_form,
 )
-from hybrid.records.lessons.types import AI, AI_MARK, MAX_NUMBER, PREFIXES, Draft, number_of, stars_form
+from hybrid.records.types import LessonsError, Problem, UnknownLessonError, well_formed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
-    from hybrid.records.lessons.counters import Counts
-    from hybrid.records.lessons.types import LessonEdit, Level
+    from hybrid.records.lessons.counters import Counters, Counts
+    from hybrid.records.lessons.types import LessonEdit
+
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_COMMENT = re.compile(r" {0,3}<!--")
+_ANY_HEADING = re.compile(r"\ufeff? {0,3}(#{1,6})(?:[ \t]|$)")
+_BLANK = " \t\r\n\ufeff"
+
+
+def _split_lines(text: str) -> list[str]:
+    """Return lines with their ends; only LF ends a line, as for an editor. Joined, they are the text."""
+    return io.StringIO(text, newline="\n").readlines()
+
+
+def _body_of(line: str) -> str:
+    """Return the line without its end (LF or CRLF)."""
+    if line.endswith("\n"):
+        return line[:-2] if line.endswith("\r\n") else line[:-1]
+    return line
+
+
+def _end_of(line: str) -> str:
+    """Return the end of the line; empty for a last line without one."""
+    return line[len(_body_of(line)) :]
+
+
+def _line_end_of(lines: Sequence[str]) -> str:
+    """Return the line end of a file: that of its first line."""
+    return (_end_of(lines[0]) if lines else "") or "\n"
+
+
+def _is_blank(line: str) -> bool:
+    """Return whether a line holds nothing but white space (or a byte order mark)."""
+    return not line.strip(_BLANK)
+
+
+def _heading_level(line: str) -> int:
+    """Return the level of a heading with number signs, 1 to 6; 0 for any other line."""
+    found = _ANY_HEADING.match(_body_of(line))
+    return len(found.group(1)) if found else 0
+
+
+def _hidden_lines(lines: Sequence[str]) -> tuple[bytearray, list[tuple[int, str]]]:
+    """Mark the lines of fenced code blocks and of comments over several lines, their marks included.
+
+    A fence or comment that nothing closes hides nothing: half a file would be gone through one slip.
+
+    Returns:
+        One byte a line, not 0 where it is hidden; and the marks that nothing closes, as (index, mark).
+    """
+    hidden = bytearray(len(lines))
+    unclosed: list[tuple[int, str]] = []
+    # How long a fence of this kind is known to have no end in what follows; a comment counts as a fence of length 1.
+    endless: dict[str, int] = {}
+    number = 0
+    while number < len(lines):
+        opened = _opened(lines[number])
+        if opened is None:
+            number += 1
+            continue
+        mark, length = opened
+        end = None if endless.get(mark, length + 1) <= length else _end(lines, number, mark, length)
+        if end is None:
+            endless[mark] = min(length, endless.get(mark, length))
+            unclosed.append((number, mark * length))
+            number += 1
+            continue
+        hidden[number : end + 1] = b"\x01" * (end + 1 - number)
+        number = end + 1
+    return hidden, unclosed
+
+
+def _opened(line: str) -> tuple[str, int] | None:
+    """Return the mark with which a line opens a code block or a comment, and its length; None for any other line."""
+    start = line.lstrip(" \ufeff")[:4]
+    if start.startswith(("```", "~~~")):
+        found = _FENCE.match(_body_of(line.lstrip("\ufeff")))
+        if found and not (found.group(1)[0] == "`" and "`" in found.group(2)):
+            return found.group(1)[0], len(found.group(1))
+    elif start == "<!--" and _COMMENT.match(line.lstrip("\ufeff")):
+        return "<!--", 1
+    return None
+
+
+def _end(lines: Sequence[str], begin: int, mark: str, length: int) -> int | None:
+    """Return the index of the line that closes the block which line `begin` opens; None when none does."""
+    if mark == "<!--":
+        inside = lines[begin].split("<!--", 1)[1]
+        if "-->" in inside:
+            return begin
+        return next((number for number in range(begin + 1, len(lines)) if "-->" in lines[number]), None)
+    for number in range(begin + 1, len(lines)):
+        if mark not in lines[number]:
+            continue
+        found = _FENCE.match(_body_of(lines[number]))
+        if found and found.group(1)[0] == mark and len(found.group(1)) >= length and _is_blank(found.group(2)):
+            return number
+    return None
+
+
+# Groups: before the id, the id, between id and title, the stars of the older form with what follows them, the title.
+_HEADING = re.compile(
+    r"(\ufeff? {0,3}#{2,6}[ \t]*\[)([LlSs][0-9]{3,9})(\][ \t]*)"
+    r"((?:\[(?:[-*+]{1,5}[|/][-*+]{1,5}|[-*+]{5})\][ \t]*)?)(.*)",
+    re.DOTALL,
+)
+_ALMOST_HEADING = re.compile(
+    r"\ufeff?[ \t]*#{1,6}[ \t]*"
+    r"(?:\[[ \t]*[LlSs][ \t]*(?:[0-9]+|[0-9]{2}\w{1,20})[ \t]*\]|[LSls][0-9]{3,}\b)"
+)
+_RESERVED = re.compile(r"\ufeff? {0,3}#{1,6}[ \t]*\[([LlSs][0-9]{3,9})\]")
+_FIELD_LINE = re.compile(r"[ \t]*(?:[-+][ \t]*|\*[ \t]+)?(?=\*\*)")
+_FIELD = re.compile(r"\*\*[ \t]{0,3}([A-Za-z][A-Za-z_-]{0,30})[ \t]{0,3}(?:\*\*[ \t]{0,3}:|:[ \t]{0,3}\*\*)")
+_QUOTE = re.compile(r" {0,3}>[ \t]?")
+_ID = re.compile(r"[LlSs][0-9]{3,9}(?![0-9A-Za-z])")
+_NO = ("no", "false", "none", "never", "-", "")
+_RULES = frozenset("-*_= \t")
+
+
+class Field(Struct, frozen=True):
+    """A field of an entry.
+
+    Attributes:
+        name: The name in lower case.
+        value: The text after the name, without the white space and the bar around it.
+        line: Index of the line in the lines of the entry or the file.
+        start: Offset in the line where the name begins, stars included.
+        value_start: Offset of the value.
+        value_end: Offset after the value.
+    """
+
+    name: str
+    value: str
+    line: int
+    start: int
+    value_start: int
+    value_end: int
+
+
+class LessonEntry(Struct, frozen=True):
+    """An entry of the file, with the places of its parts.
+
+    Attributes:
+        id: In upper case.
+        title: Without the stars of the older form and the mark of an agent.
+        fields: All fields, known or not, in order.
+        quoted: Indexes of the lines that hold the content.
+        content: The text of these lines, without the quote marks and outer blank lines.
+        heading: Index of the line of the heading.
+        end: Index after the last line of the entry.
+        is_ai_marked: True if the title ends with the mark of an agent.
+    """
+
+    id: str
+    title: str
+    fields: tuple[Field, ...]
+    quoted: tuple[int, ...]
+    content: str
+    heading: int
+    end: int
+    is_ai_marked: bool
+
+    def value(self, name: str) -> str:
+        """Return the first value under this name (in lower case) that is not empty; empty without one."""
+        return next((field.value for field in self.fields if field.name == name and field.value), "")
+
+    def field(self, name: str) -> Field | None:
+        """Return the first field of this name that is not empty, else the first of this name; None without one."""
+        named = [field for field in self.fields if field.name == name]
+        return next((field for field in named if field.value), named[0] if named else None)
+
+    @property
+    def source(self) -> str:
+        """`ai` for a lesson of an agent, else the value of the field `source` in lower case."""
+        said = self.value("source").replace(AI_MARK, "").strip().lower()
+        return AI if self.is_ai_marked else said
+
+    @property
+    def superseded(self) -> str:
+        """An id, `deleted`, whatever else somebody wrote there, or empty while the lesson is active."""
+        said = self.value("superseded").strip(" \t`[]\"'")
+        if said.lower() in _NO:
+            return ""
+        found = _ID.match(said)
+        return found.group().upper() if found else said.lower()
+
+    @property
+    def triggers(self) -> tuple[str, ...]:
+        """The parts of the field `triggers` between its commas, without the empty ones."""
+        parts = (part.strip(" \t`\"'") for part in self.value("triggers").split(","))
+        return tuple(part for part in parts if part)
+
+    @property
+    def is_promotable(self) -> bool:
+        """False if the field `promotable` says no."""
+        return self.value("promotable").lower() not in _NO[:4]
+
+    @property
+    def has_counters(self) -> bool:
+        """True if the entry is in the older form, which has fields for `uses` and `velocity`."""
+        return any(field.name in ("uses", "velocity") for field in self.fields)
+
+
+def _read_heading(line: str) -> re.Match[str] | None:
+    """Return the parts of an entry's heading: before the id, id, after it, stars, title; None for other lines."""
+    return _HEADING.match(_body_of(line)) if "#" in line[:12] else None
+
+
+_Start = tuple[int, int, "re.Match[str] | None"]
+"""A heading outside of hidden lines: its index, its level, and its parts if it is that of an entry."""
+
+
+def _find_entries(lines: Sequence[str], hidden: bytearray) -> tuple[list[LessonEntry], list[tuple[int, str]]]:
+    """Return all entries in order, and (index, message) for each line that looks like an entry and is none."""
+    entries: list[LessonEntry] = []
+    problems: list[tuple[int, str]] = []
+    starts: list[_Start] = []
+    for number, line in enumerate(lines):
+        if "#" in line[:12] and not hidden[number]:
+            level, found = _heading_level(line), _read_heading(line)
+            if level or found:
+                starts.append((number, level or 3, found))
+            if found is None and _ALMOST_HEADING.match(line):
+                problems.append((number, "looks like a lesson, but its heading is not `### [L001] Title`"))
+    for place, (number, _, found) in enumerate(starts):
+        if found is None:
+            continue
+        entry = _entry(lines, hidden, number, _entry_end(lines, starts, place), found)
+        if entry.title:
+            entries.append(entry)
+        else:
+            problems.append((number, f"lesson {entry.id} has no title, so it is not read"))
+    return entries, sorted(problems)
+
+
+def _entry_of(part: Sequence[str]) -> LessonEntry:
+    """Return the entry whose lines are `part`, the heading first; its indexes count from the heading."""
+    hidden, _ = _hidden_lines(part)
+    found = _read_heading(part[0])
+    assert found is not None
+    return _entry(part, hidden, 0, len(part), found)
+
+
+def _entry_end(lines: Sequence[str], starts: Sequence[_Start], place: int) -> int:
+    """Return the index of the next entry, or of the next heading whose level is not below that of this entry."""
+    for after in range(place + 1, len(starts)):
+        number, level, found = starts[after]
+        if found or level <= starts[place][1]:
+            return number
+    return len(lines)
+
+
+def _entry(lines: Sequence[str], hidden: bytearray, begin: int, end: int, found: re.Match[str]) -> LessonEntry:
+    fields: list[Field] = []
+    quoted: list[int] = []
+    plain: list[int] = []
+    for number in range(begin + 1, end):
+        line = lines[number]
+        if hidden[number] or _is_blank(line):
+            continue
+        if line.lstrip(" ")[:1] == ">" and _QUOTE.match(line):
+            quoted.append(number)
+        elif "**" in line and (in_line := _fields(_body_of(line), number)):
+            fields += in_line
+        elif not (set(_body_of(line)) <= _RULES or line.lstrip().startswith(("<!--", "#"))):
+            plain.append(number)
+    title = found.group(5).strip()
+    is_marked = title.endswith(AI_MARK)
+    # Content that somebody wrote without quote marks is content all the same; beside quotes it is a remark.
+    places = tuple(quoted or plain)
+    return LessonEntry(
+        id=found.group(2).upper(),
+        title=title.removesuffix(AI_MARK).strip(),
+        fields=tuple(fields),
+        quoted=places,
+        content="\n".join(_unquoted(lines[number]) for number in places).strip("\n"),
+        heading=begin,
+        end=end,
+        is_ai_marked=is_marked,
+    )
+
+
+def _unquoted(line: str) -> str:
+    text = _body_of(line).rstrip()
+    found = _QUOTE.match(text)
+    return text[found.end() :] if found else text.strip()
+
+
+def _fields(text: str, number: int) -> list[Field]:
+    """Return the fields of a line; none when it does not begin with one."""
+    start = _FIELD_LINE.match(text)
+    if start is None or not _FIELD.match(text, start.end()):
+        return []
+    found = list(_FIELD.finditer(text, start.end()))
+    ends = [match.start() for match in found[1:]] + [len(text)]
+    return [_field(text, number, match, end) for match, end in zip(found, ends, strict=True)]
+
+
+def _field(text: str, number: int, found: re.Match[str], end: int) -> Field:
+    raw = text[found.end() : end]
+    value_start = found.end() + len(raw) - len(raw.lstrip(" \t"))
+    value = _without_bar(text[value_start:end])
+    return Field(found.group(1).lower(), value, number, found.start(), value_start, value_start + len(value))
+
+
+def _without_bar(text: str) -> str:
+    """Return a value without the bar that parts it from the next field (a regular expression would be quadratic)."""
+    value = text.rstrip(" \t\r")
+    return value[:-1].rstrip(" \t\r") if value.endswith("|") else value
 
 
 _TITLES: dict[Level, str] = {"project": "Project Level", "system": "System Level"}
@@ -77,11 +388,17 @@ class LessonsDocument(Struct, frozen=True):
         return any(entry.has_counters for entry in self.entries)
 
     def largest_number(self, level: Level) -> int:
-        """Return the largest number of an id of this level that the file names, tombstones included; 0 without.
+        """Return the largest number of an id of this level that a heading or a supersession names; 0 without.
 
-        Numbers above `MAX_NUMBER` do not count.
+        Numbers above `MAX_NUMBER` do not count. What stands in a quote, a code block or a comment is somebody's text,
+        and reserves nothing.
         """
-        return reserved_number(self.lines, self.hidden, self.entries, PREFIXES[level])
+        shown = (
+            line for line, is_hidden in zip(self.lines, self.hidden, strict=True) if not is_hidden and "#" in line[:5]
+        )
+        named = [found.group(1).upper() for line in shown if (found := _RESERVED.match(line))]
+        named += [entry.superseded for entry in self.entries if _ID.fullmatch(entry.superseded)]
+        return max((number_of(lesson_id) for lesson_id in named if lesson_id[0] == PREFIXES[level]), default=0)
 
     def only(self, lesson_id: str) -> LessonEntry:
         """Return the one entry with this id.
@@ -106,7 +423,7 @@ class LessonsDocument(Struct, frozen=True):
             LessonsError: Something in the file, an open comment for example, would hide a lesson.
         """
         lines = self.lines
-        if all(map(is_blank, lines)):
+        if all(map(_is_blank, lines)):
             gap = "\n" if self.text not in ("", "\ufeff") and not self.text.endswith("\n") else ""
             fresh = parse(self.text + gap + _HELP.format(title=_TITLES[level], example=f"{PREFIXES[level]}001"))
             return fresh.with_added(new, level=level)
@@ -131,7 +448,7 @@ class LessonsDocument(Struct, frozen=True):
             UnknownLessonError: See `only`.
         """
         self.only(lesson_id)
-        return self._with({lesson_id: lambda part: with_field(part, "Superseded", by)})
+        return self._with({lesson_id: lambda part: _with_field(part, "Superseded", by)})
 
     def with_new_id(self, entry: LessonEntry, lesson_id: str) -> LessonsDocument:
         """Return the document with another id in the heading of one of its entries."""
@@ -175,9 +492,9 @@ def parse(text: str) -> LessonsDocument:
     Args:
         text: Decoded with `surrogateescape`, line ends as they are.
     """
-    lines = split_lines(text)
-    hidden, unclosed = hidden_lines(lines)
-    entries, problems = find_entries(lines, hidden)
+    lines = _split_lines(text)
+    hidden, unclosed = _hidden_lines(lines)
+    entries, problems = _find_entries(lines, hidden)
     problems += [
         (number, f"{mark} is never closed, so it is read as if it were not there") for number, mark in unclosed
     ]
@@ -216,7 +533,7 @@ class NewEntry(Struct, frozen=True):
 
     Attributes:
         id: The id of the lesson, used by no other, in upper case.
-        draft: Its text, in the form of the file (`texts.checked`).
+        draft: Its text, in the form of the file (`types.checked`).
         learned: ISO date.
         counted: Counters for an entry in the older form; None for our form, which has none.
     """
@@ -232,16 +549,16 @@ def added(lines: Sequence[str], hidden: bytearray, first: int | None, new: Itera
 
     Args:
         lines: All of the file; not empty.
-        hidden: See `parsing.hidden_lines`.
+        hidden: See `_hidden_lines`.
         first: Index of the heading of the first entry; None without entries.
         new: The entries to add.
     """
-    eol = line_end_of(lines)
+    eol = _line_end_of(lines)
     written = [line for entry in new for line in ["", *entry_lines(entry)]][1:]
     section = _section(lines, hidden)
     if section is not None:
         return _inserted(lines, _section_end(lines, hidden, section), written, eol)
-    if first is not None and not any(heading_level(line) == 2 for line in lines[:first]):
+    if first is not None and not any(_heading_level(line) == 2 for line in lines[:first]):
         lines = _inserted(lines, first, [_NEW_SECTION], eol)
         return _inserted(lines, _last_text(lines, len(lines)), written, eol)
     return _inserted(lines, _last_text(lines, len(lines)), [_NEW_SECTION, "", *written], eol)
@@ -254,7 +571,7 @@ def entry_lines(new: NewEntry) -> list[str]:
     mark = f" {AI_MARK}" if counts and draft.source == AI else ""
     fields = [
         ("Uses", str(counts.uses) if counts else ""),
-        ("Velocity", velocity_form(counts.velocity) if counts else ""),
+        ("Velocity", _velocity_form(counts.velocity) if counts else ""),
         ("Learned", new.learned),
         ("Last", (counts.last or new.learned) if counts else ""),
         ("Category", draft.category),
@@ -269,29 +586,29 @@ def entry_lines(new: NewEntry) -> list[str]:
 
 def edited(part: Sequence[str], edit: LessonEdit) -> list[str]:
     """Return the lines of an entry after an edit."""
-    changed, entry = list(part), entry_of(part)
+    changed, entry = list(part), _entry_of(part)
     if edit.content is not None and edit.content != entry.content:
         changed = _with_content(changed, edit.content)
     if edit.title is not None and edit.title != entry.title:
         changed[0] = _with_title(changed[0], edit.title, is_marked=entry.is_ai_marked)
     if edit.category is not None:
-        changed = with_field(changed, "Category", edit.category)
+        changed = _with_field(changed, "Category", edit.category)
     if edit.type is not None:
-        changed = with_field(changed, "Type", edit.type)
+        changed = _with_field(changed, "Type", edit.type)
     if edit.triggers is not None and edit.triggers != entry.triggers:
-        changed = with_field(changed, "Triggers", ", ".join(edit.triggers))
+        changed = _with_field(changed, "Triggers", ", ".join(edit.triggers))
     if edit.is_promotable is not None and edit.is_promotable != entry.is_promotable:
-        changed = with_field(changed, "Promotable", "" if edit.is_promotable else "no")
+        changed = _with_field(changed, "Promotable", "" if edit.is_promotable else "no")
     return changed
 
 
-def with_field(part: Sequence[str], name: str, value: str) -> list[str]:
+def _with_field(part: Sequence[str], name: str, value: str) -> list[str]:
     """Return the lines of an entry with a field set, or without it for an empty value.
 
     A field that the entry lacks comes last on its first line of fields; without such a line, on a new one below the
     heading.
     """
-    changed, entry = list(part), entry_of(part)
+    changed, entry = list(part), _entry_of(part)
     field = entry.field(name.lower())
     if field is not None and value:
         line = changed[field.line]
@@ -301,16 +618,16 @@ def with_field(part: Sequence[str], name: str, value: str) -> list[str]:
         after = f" {after}" if after.startswith("|") else after
         changed[field.line] = f"{line[: field.value_start]}{gap}{value}{after}"
     elif field is not None:
-        return with_field(_without_field(changed, name.lower()), name, "")
+        return _with_field(_without_field(changed, name.lower()), name, "")
     elif value and entry.fields:
         line = changed[entry.fields[0].line]
-        text = body_of(line).rstrip(" \t\r|")
+        text = _body_of(line).rstrip(" \t\r|")
         # White space at the end of the line stays; a bar that stood there parts the new field.
-        space = body_of(line)[len(body_of(line).rstrip()) :]
-        changed[entry.fields[0].line] = f"{text} | **{name}**: {value}{space}{end_of(line)}"
+        space = _body_of(line)[len(_body_of(line).rstrip()) :]
+        changed[entry.fields[0].line] = f"{text} | **{name}**: {value}{space}{_end_of(line)}"
     elif value:
-        eol = line_end_of(changed)
-        changed[0] = body_of(changed[0]) + eol
+        eol = _line_end_of(changed)
+        changed[0] = _body_of(changed[0]) + eol
         changed.insert(1, f"- **{name}**: {value}{eol}")
     return changed
 
@@ -320,11 +637,11 @@ def with_counters(part: Sequence[str], counts: Counts) -> list[str]:
     changed = list(part)
     for name, value in (
         ("Uses", str(counts.uses)),
-        ("Velocity", velocity_form(counts.velocity)),
+        ("Velocity", _velocity_form(counts.velocity)),
         ("Last", counts.last),
     ):
-        if value and entry_of(changed).value(name.lower()) != value:
-            changed = with_field(changed, name, value)
+        if value and _entry_of(changed).value(name.lower()) != value:
+            changed = _with_field(changed, name, value)
     changed[0] = _with_part(changed[0], 4, f"{stars_form(counts.uses, counts.velocity)} ")
     return changed
 
@@ -333,25 +650,25 @@ def without_counters(part: Sequence[str]) -> list[str]:
     """Return an entry without counters and stars, in our form."""
     changed = list(part)
     for name in ("Uses", "Velocity", "Last"):
-        changed = with_field(changed, name, "")
+        changed = _with_field(changed, name, "")
     changed[0] = _with_part(changed[0], 4, "")
     return changed
 
 
-def velocity_form(velocity: float) -> str:
+def _velocity_form(velocity: float) -> str:
     """Return a velocity as the older form writes it, with two decimals at most: `1.5`, `0.01`, `0`."""
     return f"{velocity:.2f}".rstrip("0").rstrip(".")
 
 
 def _with_part(heading: str, group: int, text: str) -> str:
-    """Return the heading of an entry with one of the groups that `read_heading` finds replaced."""
-    found = read_heading(heading)
+    """Return the heading of an entry with one of the groups that `_read_heading` finds replaced."""
+    found = _read_heading(heading)
     assert found is not None
     return heading[: found.start(group)] + text + heading[found.end(group) :]
 
 
 def _with_title(heading: str, title: str, *, is_marked: bool) -> str:
-    found = read_heading(heading)
+    found = _read_heading(heading)
     assert found is not None
     kept = found.group(5)
     space = kept[len(kept.rstrip()) :]
@@ -362,19 +679,19 @@ def _with_title(heading: str, title: str, *, is_marked: bool) -> str:
 
 def _with_content(part: list[str], content: str) -> list[str]:
     """Return an entry with its content replaced; without old content the new one stands below the fields or heading."""
-    entry, eol = entry_of(part), line_end_of(part)
+    entry, eol = _entry_of(part), _line_end_of(part)
     quoted = [f"{line}{eol}" for line in _quoted(content)]
     gone = set(entry.quoted)
     place = entry.quoted[0] if entry.quoted else max((field.line for field in entry.fields), default=0) + 1
     before = [line for number, line in enumerate(part[:place]) if number not in gone]
     after = [line for number, line in enumerate(part[place:], place) if number not in gone]
-    before[-1] = body_of(before[-1]) + (end_of(before[-1]) or eol)
+    before[-1] = _body_of(before[-1]) + (_end_of(before[-1]) or eol)
     return [*before, *quoted, *after]
 
 
 def _without_field(part: list[str], name: str) -> list[str]:
     """Return an entry without a field and the bar beside it; a line that held no other field is deleted."""
-    entry = entry_of(part)
+    entry = _entry_of(part)
     field = entry.field(name)
     assert field is not None
     on_line = [other for other in entry.fields if other.line == field.line]
@@ -394,17 +711,17 @@ def _quoted(content: str) -> list[str]:
 
 def _section(lines: Sequence[str], hidden: bytearray) -> int | None:
     """Return the index of the heading `Active lessons`; None without one."""
-    found = (number for number, line in enumerate(lines) if "#" in line[:8] and _SECTION.fullmatch(body_of(line)))
+    found = (number for number, line in enumerate(lines) if "#" in line[:8] and _SECTION.fullmatch(_body_of(line)))
     return next((number for number in found if not hidden[number]), None)
 
 
 def _section_end(lines: Sequence[str], hidden: bytearray, section: int) -> int:
     """Return the index after the last line of a section that is not blank."""
-    level = heading_level(lines[section])
+    level = _heading_level(lines[section])
     end = len(lines)
     for number in range(section + 1, len(lines)):
-        is_other = "#" in lines[number][:8] and not hidden[number] and 0 < heading_level(lines[number]) <= level
-        if is_other and not read_heading(lines[number]):
+        is_other = "#" in lines[number][:8] and not hidden[number] and 0 < _heading_level(lines[number]) <= level
+        if is_other and not _read_heading(lines[number]):
             end = number
             break
     return max(_last_text(lines, end), section + 1)
@@ -412,17 +729,126 @@ def _section_end(lines: Sequence[str], hidden: bytearray, section: int) -> int:
 
 def _last_text(lines: Sequence[str], end: int) -> int:
     """Return the index after the last line that is not blank among those before `end`; 0 when all are blank."""
-    return next((number for number in range(end, 0, -1) if not is_blank(lines[number - 1])), 0)
+    return next((number for number in range(end, 0, -1) if not _is_blank(lines[number - 1])), 0)
 
 
 def _inserted(lines: Sequence[str], at: int, new: Sequence[str], eol: str) -> list[str]:
     """Return lines with new ones put in at an index, with a blank line before and after them."""
     before, after = list(lines[:at]), list(lines[at:])
-    if before and not end_of(before[-1]):
+    if before and not _end_of(before[-1]):
         before[-1] += eol
-    if before and not is_blank(before[-1]):
+    if before and not _is_blank(before[-1]):
         before.append(eol)
     block = [f"{line}{eol}" for line in new]
-    if after and not is_blank(after[0]):
+    if after and not _is_blank(after[0]):
         block.append(eol)
     return [*before, *block, *after]
+
+
+_COUNT = re.compile(r"[0-9]+")
+_VELOCITY = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
+_SHOWN_CHARS = 40
+
+
+class LessonsChange(Struct, frozen=True):
+    """The document and the counters after a change, to be written in this order."""
+
+    document: LessonsDocument
+    counters: Counters
+
+
+class Lessons(Struct, frozen=True):
+    """The lessons of a store at one moment.
+
+    Attributes:
+        lessons: In the order of the file, superseded ones and tombstones included.
+        problems: Places in the files that could not be read as they were meant.
+    """
+
+    lessons: tuple[Lesson, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def active(self) -> tuple[Lesson, ...]:
+        """The lessons that are neither superseded nor deleted, in their order."""
+        return tuple(lesson for lesson in self.lessons if lesson.is_active)
+
+    def named(self, lesson_id: str) -> tuple[Lesson, ...]:
+        """Return the lessons with this id, superseded ones too; there may be two after branches were merged."""
+        return tuple(lesson for lesson in self.lessons if lesson.id == lesson_id)
+
+
+def lessons_of(
+    document: LessonsDocument, counters: Counters, *, file: Path, level: Level, is_inline_first: bool
+) -> Lessons:
+    """Return the lessons of a document with their counters.
+
+    Args:
+        document: The parsed file.
+        counters: The counters beside the file.
+        file: Path of the LESSONS.md, for problems.
+        level: Entries of the other level are left out and reported as a problem: their ids belong to another store.
+        is_inline_first: True if counters in the LESSONS.md count before those beside it.
+    """
+    lessons: list[Lesson] = []
+    problems = [Problem(str(file), line, message) for line, message in document.problems]
+    for entry in document.entries:
+        if entry.id[0] != PREFIXES[level]:
+            message = f"{entry.id} does not belong here: ids of this file begin with {PREFIXES[level]}"
+            problems.append(Problem(str(file), entry.heading + 1, f"{message}; `hybrid lessons import` sorts them"))
+            continue
+        inline = counts_of(entry)
+        lessons.append(lesson_of(entry, counters.counts(entry.id, inline, is_inline_first=is_inline_first)))
+        category = entry.value("category").lower()
+        if category and category not in CATEGORIES:
+            message = f"{entry.id} has the category {category!r}; there are {', '.join(CATEGORIES)}"
+            problems.append(Problem(str(file), entry.heading + 1, message))
+        problems += [Problem(str(file), line, message) for line, message in _wrong_values(entry)]
+    return Lessons(tuple(lessons), tuple(sorted(problems, key=lambda problem: problem.line)))
+
+
+def lesson_of(entry: LessonEntry, counts: Counts) -> Lesson:
+    """Return the lesson of an entry and its counters; bytes that are no UTF-8 become U+FFFD."""
+    return Lesson(
+        id=entry.id,
+        title=well_formed(entry.title),
+        content=well_formed(entry.content),
+        category=well_formed(entry.value("category").lower()),
+        type=well_formed(entry.value("type").lower()),
+        source=well_formed(entry.source),
+        triggers=tuple(map(well_formed, entry.triggers)),
+        superseded=well_formed(entry.superseded),
+        is_promotable=entry.is_promotable,
+        uses=counts.uses,
+        velocity=counts.velocity,
+        learned=well_formed(entry.value("learned")),
+        last=well_formed(counts.last),
+        injections=counts.injections,
+        citations=counts.citations,
+        line=entry.heading + 1,
+    )
+
+
+def counts_of(entry: LessonEntry) -> Counts | None:
+    """Return the counters in an entry of the older form; None in ours."""
+    if not entry.has_counters:
+        return None
+    return counts_in({name: entry.value(name) for name in ("uses", "velocity", "last")})
+
+
+def _wrong_values(entry: LessonEntry) -> Iterator[tuple[int, str]]:
+    """Yield (line from 1, message) for each date or counter of an entry that has a wrong form."""
+    for field in entry.fields:
+        form = _FORMS.get(field.name)
+        if form is not None and field.value and not form[0](field.value):
+            shown = well_formed(field.value[:_SHOWN_CHARS])
+            yield field.line + 1, f"{entry.id} has {field.name.capitalize()} {shown!r}; write {form[1]}"
+
+
+_FORMS: dict[str, tuple[Callable[[str], object], str]] = {
+    "learned": (is_date, "a date as 2026-02-14"),
+    "last": (is_date, "a date as 2026-02-14"),
+    "uses": (_COUNT.fullmatch, "a whole number from 0"),
+    "velocity": (_VELOCITY.fullmatch, "a number from 0, as 1.5"),
+}
+"""Name of a field → whether a value has its form, and the form in words."""

@@ -11,20 +11,18 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.records.errors import LessonsError, LessonsFileError
-from hybrid.records.lessons import files, texts, writing
+from hybrid.records.lessons import writing
 from hybrid.records.lessons.counters import parse_counters
-from hybrid.records.lessons.document import parse
-from hybrid.records.lessons.reading import DATE, counts_of, lesson_of
-from hybrid.records.lessons.types import PREFIXES
-from hybrid.records.types import Problem
+from hybrid.records.lessons.document import counts_of, lesson_of, parse
+from hybrid.records.lessons.store import LessonStore, decoded, is_text, read_bytes, read_counters
+from hybrid.records.lessons.types import DATE, PREFIXES, checked
+from hybrid.records.types import LessonsError, LessonsFileError, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import date
     from pathlib import Path
 
-    from hybrid.records.lessons.store import LessonStore
     from hybrid.records.lessons.types import Lesson, Level
     from hybrid.records.lessons.writing import Offer
 
@@ -96,8 +94,8 @@ def import_lessons(
         LessonsError: The file has active lessons of a level that has no store.
     """
     file = find_lessons_file(path)
-    data = files.read_bytes(file.resolve())
-    if not files.is_text(data):
+    data = read_bytes(file.resolve())
+    if not is_text(data):
         raise LessonsFileError(f"{file} is no UTF-8 text; save it as UTF-8 first")
     lessons, problems, used = _read(file, data)
     done: list[ImportedLesson] = []
@@ -129,8 +127,8 @@ def import_lessons(
 
 def _read(file: Path, data: bytes) -> tuple[list[Lesson], list[Problem], dict[Level, tuple[str, ...]]]:
     """Return the lessons of a file with their counters, its problems, and for each level the highest id it ever had."""
-    document = parse(files.decoded(data))
-    beside = [parse_counters(files.read_counters(file.with_name(name))) for name in _COUNTERS]
+    document = parse(decoded(data))
+    beside = [parse_counters(read_counters(file.with_name(name))) for name in _COUNTERS]
     lessons: list[Lesson] = []
     for entry in document.entries:
         counters = next((found for found in beside if found.has(entry.id)), beside[0])
@@ -150,7 +148,7 @@ def _offers(lessons: Sequence[Lesson], file: Path) -> tuple[list[tuple[Lesson, O
         learned = lesson.learned if DATE.fullmatch(lesson.learned) else ""
         offer = replace(writing.offer_of(lesson), wanted=lesson.id, learned=learned)
         try:
-            offers.append((lesson, replace(offer, draft=texts.checked(offer.draft))))
+            offers.append((lesson, replace(offer, draft=checked(offer.draft))))
         except LessonsError as error:
             problems.append(Problem(str(file), lesson.line, str(error)))
     return offers, problems

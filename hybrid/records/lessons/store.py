@@ -1,39 +1,266 @@
 """The lessons of one file: read with their counters, added, changed, counted, faded.
 
-The engine reads them on every prompt, hook events count, commands and captures change them. `files` sees to it that
-nobody's write is lost: not another process's, and not that of a person who has the file in an editor.
+The engine reads them on every prompt, hook events count, commands and captures change them. A LESSONS.md and the
+counters beside it are read together, and changed as one step. No link leads out of where they belong, and nobody's
+write is lost, not another process's and not that of a person who has the file in an editor: a change holds the lock,
+reads both files anew, and replaces the LESSONS.md only if it still holds what was read.
 
 A method that changes a file imports what does it: a prompt only reads, and pays for every import.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.records.errors import LessonsError, UnknownLessonError
-from hybrid.records.lessons import files
-from hybrid.records.lessons.counters import parse_counters
-from hybrid.records.lessons.files import Content, Storage
-from hybrid.records.lessons.reading import Lessons, LessonsChange, lessons_of
-from hybrid.records.lessons.types import DELETED, PREFIXES, number_of
-from hybrid.records.types import Problem
+from hybrid.base.atomic import locked, read_regular, write_atomic
+from hybrid.base.stamps import Stamp, stamp_of
+from hybrid.project.find import FOLDER_NAME
+from hybrid.records.lessons.counters import Counters, parse_counters, save_counters
+from hybrid.records.lessons.document import Lessons, LessonsChange, LessonsDocument, lessons_of, parse
+from hybrid.records.lessons.types import DELETED, PREFIXES, checked, checked_edit, number_of
+from hybrid.records.types import LessonsBusyError, LessonsError, LessonsFileError, Problem, UnknownLessonError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
     from datetime import date
     from pathlib import Path
 
-    from hybrid.base.stamps import Stamp
-    from hybrid.records.lessons.counters import Counters
-    from hybrid.records.lessons.document import LessonsDocument
     from hybrid.records.lessons.types import Draft, Lesson, LessonEdit, Level
     from hybrid.records.lessons.writing import Adoption, CitingMessage, Elsewhere, Offer
 
+
+MAX_BYTES = 5_000_000
+"""The most bytes of a LESSONS.md that is read; nobody writes more rules by hand."""
+
+_MAX_COUNTER_BYTES = 16_000_000
+
+_COMMITTED_RIGHTS = 0o644
+
+_NOT_TEXT = (b"\xff\xfe", b"\xfe\xff")
+
+
+class ChangedError(Exception):
+    """Another writer changed the file after it was read; the caller reads it again."""
+
+
+def read_bytes(target: Path, limit_bytes: int = MAX_BYTES) -> bytes:
+    """Return all of a file; empty when it is missing.
+
+    Raises:
+        LessonsFileError: The file is longer than the limit, not readable, a link, or not a regular file.
+    """
+    try:
+        data = read_regular(target, limit_bytes)
+    except (FileNotFoundError, NotADirectoryError):
+        return b""
+    except OSError as error:
+        raise LessonsFileError(f"{target} cannot be read ({error.strerror}): check what stands there") from error
+    if len(data) > limit_bytes:
+        raise LessonsFileError(
+            f"{target} is longer than {limit_bytes // 1_000_000} MB: no lessons are read; shorten it"
+        )
+    return data
+
+
+def read_counters(path: Path) -> bytes | None:
+    """Return the bytes of a file of counters: empty when missing, None when it is a link, too long or not readable."""
+    try:
+        return read_bytes(path, _MAX_COUNTER_BYTES)
+    except LessonsFileError:
+        return None
+
+
+def is_text(data: bytes) -> bool:
+    """Return False for UTF-16 and for bytes with a zero among them: such a file is neither read nor written."""
+    return not data.startswith(_NOT_TEXT) and b"\x00" not in data
+
+
+def decoded(data: bytes) -> str:
+    """Return the text of a file; bytes that are no UTF-8 become lone surrogates, which `encoded` turns back."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def encoded(text: str) -> bytes:
+    """Return the bytes of a text that `decoded` gave."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def replace_bytes(target: Path, data: bytes, *, before: bytes, is_committed: bool) -> None:
+    """Replace a file as one step, if it still holds the bytes that were read; its access rights stay.
+
+    Args:
+        target: The real path, after all links.
+        data: The new content.
+        before: The bytes that were read.
+        is_committed: A new file gets the ordinary rights of a working tree, not those of a private file.
+
+    Raises:
+        ChangedError: The file holds other bytes now.
+        LessonsFileError: The file cannot be written; the old file is untouched.
+    """
+
+    def check() -> None:
+        if read_bytes(target) != before:
+            raise ChangedError
+
+    try:
+        if is_committed and not before:  # Other users may read it, if the umask lets them.
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with contextlib.suppress(FileExistsError):
+                os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _COMMITTED_RIGHTS))
+        write_atomic(target, data, before_replace=check)
+    except OSError as error:
+        raise LessonsFileError(f"{target} cannot be written ({error.strerror}): check rights and space") from error
+
+
 _LOCK_S = 10.0
+_TRIES = 20
+_THEIRS = "stats.json"
+"""Name of the file in which later versions of the other tool keep counters; it is read, never written."""
+
+
+class Content(Struct, frozen=True):
+    """The bytes of the files at one moment; None for counters that cannot be read.
+
+    Attributes:
+        data: The LESSONS.md.
+        beside: Our file of counters.
+        theirs: The file of counters of the other tool that the LESSONS.md is shared with; empty when it is ours alone.
+    """
+
+    data: bytes
+    beside: bytes | None
+    theirs: bytes | None = b""
+
+
+class LessonFiles:
+    """A LESSONS.md and the counters beside it.
+
+    Args:
+        file: The LESSONS.md; it need not exist.
+        counters: The file of counters; its folder also holds the lock.
+        level: `project` refuses a link that leads out of the tree, `system` does not.
+        keeps_inline: Counters of the older form stay in the LESSONS.md.
+        lock_s: How long a change waits for another process, in seconds.
+    """
+
+    def __init__(
+        self, file: Path, counters: Path, *, level: Level, keeps_inline: bool, lock_s: float = _LOCK_S
+    ) -> None:
+        self.file = file
+        self.counters = counters
+        self.level: Level = level
+        self.keeps_inline = keeps_inline
+        self._theirs = file.with_name(_THEIRS)
+        self._tree = file.parent.parent if level == "project" else None
+        self._is_committed = level == "project" and file.parent.name == FOLDER_NAME
+        self._lock_s = lock_s
+        self._parsed: tuple[bytes, LessonsDocument] | None = None
+
+    def stamps(self) -> tuple[Stamp | None, ...]:
+        """Return the stamps of the LESSONS.md and of each file of counters that is read; None for a missing one."""
+        read = [self.file, self.counters, *([self._theirs] if self.keeps_inline else [])]
+        return tuple(stamp_of(path, follows_links=True) for path in read)
+
+    def content(self) -> Content:
+        """Return the bytes of the LESSONS.md and of the files of counters as they are now.
+
+        Raises:
+            LessonsFileError: The LESSONS.md is too long, cannot be read, or leads out of the tree.
+        """
+        theirs = read_counters(self._theirs) if self.keeps_inline else b""
+        return Content(read_bytes(self._target()), read_counters(self.counters), theirs)
+
+    def values(self, content: Content) -> tuple[LessonsDocument, Counters]:
+        """Return the bytes as values; the last document is kept parsed.
+
+        The uses that the other tool counted stand only at lessons whose uses are not counted in our file.
+        """
+        if self._parsed is None or self._parsed[0] != content.data:
+            self._parsed = (content.data, parse(decoded(content.data)))
+        counters = parse_counters(content.beside)
+        return self._parsed[1], counters.seeded(parse_counters(content.theirs)) if content.theirs else counters
+
+    def change(self, step: Callable[[LessonsDocument, Counters], LessonsChange]) -> None:
+        """Read both files, apply a step to them and write the outcome; start again when somebody writes in between.
+
+        Raises:
+            LessonsBusyError: Another process holds the lock, or the file changes all the time.
+            LessonsFileError: A file cannot be read or written.
+        """
+        with self._held():
+            for _ in range(_TRIES):
+                with contextlib.suppress(ChangedError):
+                    self._attempt(step)
+                    return
+        raise LessonsBusyError(f"{self.file} changes all the time; try again when nobody writes it")
+
+    def _attempt(self, step: Callable[[LessonsDocument, Counters], LessonsChange]) -> None:
+        from hybrid.records.lessons.writing import moved
+
+        content = self.content()
+        if not is_text(content.data):
+            raise LessonsFileError(f"{self.file} is no UTF-8 text, so nothing was written; save it as UTF-8 first")
+        document, found = self.values(content)
+        counters = found if self.keeps_inline else moved(document, found)
+        changed = step(document, counters)
+        after = changed.document
+        is_written = after is not document and after.text != document.text
+        if is_written:
+            if counters is not found:
+                # First beside, then out of the file: a process that is killed between the two has lost nothing.
+                self._save(counters, durable=True)
+                counters = replace(counters, is_damaged=False)
+                changed = replace(changed, counters=replace(changed.counters, is_damaged=False))
+                after = after.without_counters()
+            data = encoded(after.text)
+            replace_bytes(self._target(), data, before=content.data, is_committed=self._is_committed)
+            self._parsed = (data, after)
+        if changed.counters != counters:
+            try:
+                self._save(changed.counters, durable=False)
+            except LessonsFileError:
+                # The file for people is written, so the change stands; a disk that is full costs counts, no lesson.
+                if not is_written:
+                    raise
+
+    def _target(self) -> Path:
+        """Return the real path of the LESSONS.md, after all links; this path is read and written.
+
+        Raises:
+            LessonsFileError: The path leads out of the tree, into `.git`, or to a file that is no Markdown.
+        """
+        real = self.file.resolve()
+        if self._tree is None:
+            return real
+        root = self._tree.resolve()
+        is_inside = real.is_relative_to(root) and ".git" not in real.relative_to(root).parts
+        if not is_inside or real.suffix.lower() != ".md":
+            raise LessonsFileError(
+                f"{self.file} is a link to {real}, which is no Markdown file of the project: replace the link"
+            )
+        return real
+
+    def _save(self, counters: Counters, *, durable: bool) -> None:
+        try:
+            save_counters(self.counters, counters, durable=durable)
+        except OSError as error:
+            message = f"{self.counters} cannot be written ({error.strerror}): check rights and space"
+            raise LessonsFileError(message) from error
+
+    @contextlib.contextmanager
+    def _held(self) -> Generator[None]:
+        lock = self.counters.with_name(f"{self.counters.name}.lock")
+        with locked(lock, self._lock_s) as is_held:
+            if not is_held:
+                raise LessonsBusyError(f"{lock} cannot be locked: is its folder writable, is another process writing?")
+            yield
 
 
 class AddOutcome(Struct, frozen=True):
@@ -48,33 +275,14 @@ class AddOutcome(Struct, frozen=True):
     duplicate_of: Lesson | None = None
 
 
-class LessonStore:
+class LessonStore(LessonFiles):
     """The lessons of one LESSONS.md and the counters beside it; nothing is read or made before the first call.
 
     Every change may raise `LessonsBusyError` (another process holds the lock) and `LessonsFileError` (a file cannot be
     read or written).
-
-    Args:
-        file: The LESSONS.md; it need not exist. A project's may be a link within the folder above its own.
-        counters: The file of counters; its folder also holds the lock.
-        level: `project` or `system`; it gives the first letter of the ids.
-        keeps_inline: Counters of the older form stay in the LESSONS.md (it belongs to another tool, too).
-        lock_s: How long a change waits for another process, in seconds.
     """
 
-    def __init__(
-        self, file: Path, counters: Path, *, level: Level, keeps_inline: bool, lock_s: float = _LOCK_S
-    ) -> None:
-        self.file = file
-        self.counters = counters
-        self.level: Level = level
-        self.keeps_inline = keeps_inline
-        self._storage = Storage(file, counters, level=level, keeps_inline=keeps_inline, lock_s=lock_s)
-        self._read: tuple[Content, Lessons] | None = None
-
-    def stamps(self) -> tuple[Stamp | None, ...]:
-        """Return the stamps of the files that are read; a change within the clock's grain may not show."""
-        return self._storage.stamps()
+    _read: tuple[Content, Lessons] | None = None
 
     def read(self) -> Lessons:
         """Return all lessons as they are now; only what changed since the last call is parsed again.
@@ -82,7 +290,7 @@ class LessonStore:
         Raises:
             LessonsFileError: The file is too long or cannot be read; malformed content never raises.
         """
-        content = self._storage.content()
+        content = self.content()
         if self._read and self._read[0] == content:
             return self._read[1]
         lessons = self._lessons(content)
@@ -99,7 +307,7 @@ class LessonStore:
         found = self.read().named(lesson_id)
         if len(found) == 1:
             return found[0]
-        self._storage.values(self._storage.content())[0].only(lesson_id)
+        self.values(self.content())[0].only(lesson_id)
         raise UnknownLessonError(f"there is no lesson {lesson_id} in {self.file}; `hybrid lessons list` shows all")
 
     def add(self, draft: Draft, *, today: date, is_forced: bool = False) -> AddOutcome:
@@ -143,11 +351,11 @@ class LessonStore:
         Raises:
             LessonsError: See `add`.
         """
-        from hybrid.records.lessons import texts, writing
+        from hybrid.records.lessons import writing
 
         elsewhere = elsewhere or writing.Elsewhere()
         kept_free = [name for name in elsewhere.ids if name[:1] == PREFIXES[self.level]]
-        offers = [replace(offer, draft=texts.checked(offer.draft)) for offer in offers]
+        offers = [replace(offer, draft=checked(offer.draft)) for offer in offers]
         done: list[Adoption] = []
 
         def change(document: LessonsDocument, counters: Counters) -> LessonsChange:
@@ -169,9 +377,9 @@ class LessonStore:
             return LessonsChange(document.with_added(new, level=self.level), after)
 
         if is_dry:
-            change(*self._storage.values(self._storage.content()))
+            change(*self.values(self.content()))
         else:
-            self._storage.change(change)
+            self.change(change)
         return done
 
     def edit(self, lesson_id: str, edit: LessonEdit) -> Lesson:
@@ -181,10 +389,8 @@ class LessonStore:
             UnknownLessonError: No lesson, or more than one, has the id.
             LessonsError: A value cannot stand in a lesson, or the file cannot be read or written.
         """
-        from hybrid.records.lessons import texts
-
-        edit = texts.checked_edit(edit)
-        self._storage.change(lambda document, counters: LessonsChange(document.with_edit(lesson_id, edit), counters))
+        edit = checked_edit(edit)
+        self.change(lambda document, counters: LessonsChange(document.with_edit(lesson_id, edit), counters))
         return self.find(lesson_id)
 
     def supersede(self, old: str, new: str) -> Lesson:
@@ -206,7 +412,7 @@ class LessonStore:
                 raise LessonsError(f"{new} is superseded itself ({by}); name an active lesson")
             return LessonsChange(document.with_superseded(old, new), counters)
 
-        self._storage.change(change)
+        self.change(change)
         return self.find(old)
 
     def delete(self, lesson_id: str) -> Lesson:
@@ -215,9 +421,7 @@ class LessonStore:
         Raises:
             UnknownLessonError: No lesson, or more than one, has the id.
         """
-        self._storage.change(
-            lambda document, counters: LessonsChange(document.with_superseded(lesson_id, DELETED), counters)
-        )
+        self.change(lambda document, counters: LessonsChange(document.with_superseded(lesson_id, DELETED), counters))
         return self.find(lesson_id)
 
     def renumber(self, lesson_id: str) -> tuple[str, ...]:
@@ -241,7 +445,7 @@ class LessonStore:
                 document = document.with_new_id(entry, name)  # As many lines as before: other places stay true.
             return LessonsChange(document, counters.with_numbers(fresh) if fresh else counters)
 
-        self._storage.change(change)
+        self.change(change)
         return tuple(fresh)
 
     def cite(self, ids: Iterable[str], today: date, *, message: str = "") -> tuple[str, ...]:
@@ -278,7 +482,7 @@ class LessonStore:
             return cited_often(document, counters, cited, today, keeps_inline=self.keeps_inline)
 
         if any(one.ids for one in said):
-            self._storage.change(change)
+            self.change(change)
         return tuple(name for name, n in cited.items() for _ in range(n))
 
     def note_injected(self, ids: Iterable[str]) -> None:
@@ -287,9 +491,7 @@ class LessonStore:
 
         names = [name for name in dict.fromkeys(ids) if name[:1] == PREFIXES[self.level]]
         if names:
-            self._storage.change(
-                lambda document, counters: given(document, counters, names, keeps_inline=self.keeps_inline)
-            )
+            self.change(lambda document, counters: given(document, counters, names, keeps_inline=self.keeps_inline))
 
     def decay(self, today: date, *, is_forced: bool = False) -> tuple[str, ...] | None:
         """Let the counters of all lessons fade, at most every seven days; missed weeks count as one.
@@ -314,9 +516,9 @@ class LessonStore:
             changed, faded = step(document, counters)
             return changed
 
-        document, counters = self._storage.values(self._storage.content())
+        document, counters = self.values(self.content())
         if step(document, counters)[0].counters is not counters:  # Usually it is: a session's start locks nothing.
-            self._storage.change(change)
+            self.change(change)
         return faded
 
     def promote(self, lesson_id: str, to: LessonStore, today: date) -> Lesson:
@@ -355,10 +557,10 @@ class LessonStore:
         beside = parse_counters(content.beside)
         said = ["is damaged; the next change sets it aside and counts anew"] if beside.is_damaged else beside.wrong
         extra = tuple(Problem(str(self.counters), 0, message) for message in said)
-        if not files.is_text(content.data):
+        if not is_text(content.data):
             unread = Problem(str(self.file), 0, "is no UTF-8 text, so it is not read; save it as UTF-8")
             return Lessons((), (unread, *extra))
-        found = self._of(*self._storage.values(content))
+        found = self._of(*self.values(content))
         return replace(found, problems=(*found.problems, *extra))
 
     def _of(self, document: LessonsDocument, counters: Counters) -> Lessons:

@@ -1,15 +1,29 @@
-"""One lesson: its value, its stars, how far it is trusted; and the draft of one that is not written yet.
+"""One lesson: its value, its stars, how far it is trusted; the draft of one that is not written yet; both as text.
 
-Pure values; `store` makes them from files, scoring and the engine only read them.
+What people and agents say passes `checked` before it is stored, whoever it comes from; what is printed passes `shown`.
+Pure; `store` makes lessons from files, scoring and the engine only read them.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from datetime import date
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from hybrid.records.types import Record
+from hybrid.base.text import cut_at_word, one_line
+from hybrid.records.scoring import MAX_RELEVANCE, Scorable
+from hybrid.records.types import LessonsError, Record
+from hybrid.redact import redact
+from hybrid.render.marks import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hybrid.records.scoring import LessonT, Scored
+
 
 Level = Literal["project", "system"]
 
@@ -40,20 +54,15 @@ _TRUSTED_AFTER = 3
 _LEAST_TRUST = 0.2
 
 
-class Lesson(Struct, frozen=True):
-    """A lesson with its counters.
+class Lesson(Scorable, frozen=True):
+    """A lesson with its counters; its id is `L001` of a project, `S001` of all projects, and its uses fade.
 
     Attributes:
-        id: `L001` of a project, `S001` of all projects.
-        title: One line, without mark of its source.
-        content: The rule, in lines; may be empty.
         category: One of `CATEGORIES`, or what somebody wrote by hand; empty without.
         type: One of `TYPES`, or empty.
         source: `ai`, or empty for people.
-        triggers: Words that name the lesson although its text does not hold them.
         superseded: Id of the lesson that replaced it, `deleted`, or empty while it is active.
         is_promotable: True if it may be offered to all projects.
-        uses: Citations that count, 0 to 100; they fade.
         velocity: Recent citations, from 0; halved every week.
         learned: ISO date, empty when unknown.
         last: ISO date of the last use, empty before the first.
@@ -62,16 +71,11 @@ class Lesson(Struct, frozen=True):
         line: Number of the line of its heading in the file, from 1.
     """
 
-    id: str
-    title: str
-    content: str
     category: str = ""
     type: str = ""
     source: str = ""
-    triggers: tuple[str, ...] = ()
     superseded: str = ""
     is_promotable: bool = True
-    uses: int = 0
     velocity: float = 0.0
     learned: str = ""
     last: str = ""
@@ -147,7 +151,7 @@ class Lesson(Struct, frozen=True):
 
 
 class Draft(Struct, frozen=True):
-    """A lesson before it has an id; `texts.checked` brings it into the form of the file.
+    """A lesson before it has an id; `checked` brings it into the form of the file.
 
     Attributes: as of `Lesson`.
     """
@@ -191,3 +195,188 @@ def stars_of_velocity(velocity: float) -> int:
 def stars_form(uses: int, velocity: float) -> str:
     """Return the stars of uses and velocity as the older form of an entry shows them: `[***--|*----]`."""
     return f"[{'*' * stars_of_uses(uses):-<5}|{'*' * stars_of_velocity(velocity):-<5}]"
+
+
+TITLE_CHARS = 200
+CONTENT_CHARS = 4_000
+TRIGGER_CHARS = 60
+MOST_TRIGGERS = 20
+
+DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_MARKED = re.compile(r"[#>\s]+")
+_STARS = re.compile(r"\[(?:[-*+]{1,5}[|/][-*+]{1,5}|[-*+]{5})\]\s*")
+_NO_TRIGGER = re.compile(r"[,|\s]+")
+
+
+def checked(draft: Draft) -> Draft:
+    """Return a draft in the form of the file: without secrets, each part cut to its limit.
+
+    Raises:
+        LessonsError: The title is empty, or category or type is unknown.
+    """
+    title, content = _without_secrets(draft.title, draft.content)
+    return replace(
+        draft,
+        title=title_form(title),
+        content=content_form(content),
+        category=_one_of("category", draft.category, CATEGORIES),
+        type=_one_of("type", draft.type, TYPES) if draft.type else "",
+        source=AI if draft.source == AI else "",
+        triggers=trigger_forms(draft.triggers),
+    )
+
+
+def checked_edit(edit: LessonEdit) -> LessonEdit:
+    """Return an edit in the form of the file: without secrets, each part cut to its limit.
+
+    Raises:
+        LessonsError: See `checked`.
+    """
+    return replace(
+        edit,
+        title=None if edit.title is None else title_form(redact(edit.title)),
+        content=None if edit.content is None else content_form(redact(edit.content)),
+        category=None if edit.category is None else _one_of("category", edit.category, CATEGORIES),
+        type=_one_of("type", edit.type, TYPES) if edit.type else edit.type,
+        triggers=None if edit.triggers is None else trigger_forms(edit.triggers),
+    )
+
+
+def title_form(text: str) -> str:
+    """Return a title as one line of at most 200 characters, without the marks at the ends of an entry's heading.
+
+    Raises:
+        LessonsError: The title is empty without these marks.
+    """
+    title = one_line(plain_text(text))
+    before = ""
+    while title != before:  # `# > [*----|-----] title 🤖` carries several of them.
+        before = title
+        marked = _MARKED.match(title) or _STARS.match(title)
+        title = title[marked.end() :] if marked else title
+        title = title.removesuffix(AI_MARK).strip()
+    if not title:
+        raise LessonsError(f"{text[:40]!r} is no title of a lesson; give it a few words")
+    return cut_at_word(title, TITLE_CHARS)
+
+
+def content_form(text: str) -> str:
+    """Return a content of at most 4,000 characters, without white space at line ends and blank lines around it."""
+    lines = [line.rstrip() for line in plain_text(text).strip().split("\n")]
+    return cut_at_word("\n".join(lines), CONTENT_CHARS).rstrip()
+
+
+def trigger_forms(words: Iterable[str]) -> tuple[str, ...]:
+    """Return at most 20 triggers in order, each once, without commas, bars, stars and secrets."""
+    forms = (_NO_TRIGGER.sub(" ", plain_text(word).replace("**", " ")).strip(" `\"'") for word in words)
+    kept = dict.fromkeys(cut_at_word(form, TRIGGER_CHARS) for form in map(redact, forms) if form)
+    return tuple(kept)[:MOST_TRIGGERS]
+
+
+def is_id(text: str) -> bool:
+    """Return whether a text is the id of a lesson in upper case, `L001` or `S001`."""
+    return re.fullmatch(r"[LS][0-9]{3,9}", text) is not None
+
+
+def is_date(text: str) -> bool:
+    """Return whether a text is a date as 2026-02-14."""
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return DATE.fullmatch(text) is not None
+
+
+def id_form(text: str) -> str:
+    """Return an id as a person may write it (`l001`, `[L001]`) in upper case.
+
+    Raises:
+        LessonsError: The text is no id of a lesson.
+    """
+    lesson_id = text.strip(" []`").upper()
+    if not is_id(lesson_id):
+        raise LessonsError(
+            f"{text!r} is no id of a lesson; they look like L001 or S001, `hybrid lessons list` shows all"
+        )
+    return lesson_id
+
+
+def _without_secrets(title: str, content: str) -> tuple[str, str]:
+    """Return title and content without secrets, searched as one text: a name in the title may tell of a value."""
+    if "\n" not in title:
+        redacted = redact(f"{title}\n{content}").split("\n", 1)
+        if len(redacted) == 2:
+            return redacted[0], redacted[1]
+    return redact(title), redact(content)
+
+
+def _one_of(what: str, text: str, known: tuple[str, ...]) -> str:
+    value = text.strip().lower()
+    if value not in known:
+        raise LessonsError(f"{text!r} is no {what} of a lesson; there are {', '.join(known)}")
+    return value
+
+
+STAR = "⭐"
+
+_LINES = ("title", "category", "type", "source", "superseded", "learned", "last")
+"""Attributes of a lesson that are one line of text."""
+
+
+def shown(lesson: Lesson) -> Lesson:
+    """Return a lesson as it may be printed: without terminal escapes and secrets."""
+    lines = {name: shown_line(getattr(lesson, name)) for name in _LINES}
+    return replace(
+        lesson,
+        content=plain_text(redact(lesson.content)),
+        triggers=tuple(map(shown_line, lesson.triggers)),
+        **lines,
+    )
+
+
+def shown_line(text: str) -> str:
+    """Return a text on one line, without terminal escapes and secrets."""
+    return one_line(plain_text(redact(text)))
+
+
+def index_line(lesson: Lesson) -> str:
+    """Return one line about a lesson: id, stars, title, category and counters."""
+    lesson = shown(lesson)
+    stars = f" {lesson.stars * STAR}" if lesson.stars else ""
+    facts = [fact for fact in (lesson.category, f"uses {lesson.uses}", f"velocity {lesson.velocity:g}") if fact]
+    gone = f" [{lesson.superseded}]" if lesson.superseded == DELETED else f" [superseded by {lesson.superseded}]"
+    return f"{lesson.id}{stars} {lesson.shown_title} ({', '.join(facts)}){'' if lesson.is_active else gone}"
+
+
+def full_lines(lesson: Lesson) -> list[str]:
+    """Return the lines of a lesson in full: `index_line`, content, and everything else that is known of it."""
+    lesson = shown(lesson)
+    content = lesson.content.split("\n") if lesson.content else []
+    facts = {
+        "learned": lesson.learned,
+        "last used": lesson.last,
+        "type": lesson.type,
+        "triggers": ", ".join(lesson.triggers),
+        "promotable": "" if lesson.is_promotable else "no",
+        "given": str(lesson.injections),
+        "cited": str(lesson.citations),
+        "trust": f"{lesson.trust:.2f}",
+    }
+    known = "  ".join(f"{name}: {value}" for name, value in facts.items() if value)
+    return [index_line(lesson), *(f"    {line}".rstrip() for line in content), f"    {known}"]
+
+
+def hit_lines(hit: Scored[LessonT]) -> str:
+    """Return two lines without a final line end: id, stars, relevance, title; then the rule on one line.
+
+    A lesson without uses has no star: `[L001] (relevance: 8/10) Git commit format`.
+    """
+    lesson = hit.lesson
+    stars = stars_of_uses(lesson.uses) * STAR
+    parts = [
+        f"[{lesson.id}]",
+        stars,
+        f"(relevance: {hit.relevance}/{MAX_RELEVANCE})",
+        one_line(plain_text(lesson.title)),
+    ]
+    return f"{' '.join(part for part in parts if part)}\n    -> {one_line(plain_text(lesson.content))}"

@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.records.errors import LessonsError
 from hybrid.records.lessons.counters import Counters, Counts
-from hybrid.records.lessons.document import NewEntry
-from hybrid.records.lessons.reading import LessonsChange, counts_of
+from hybrid.records.lessons.document import LessonsChange, NewEntry, counts_of
 from hybrid.records.lessons.types import CATEGORIES, MAX_NUMBER, PREFIXES, TYPES, Draft, Lesson, number_of
 from hybrid.records.scoring import jaccard, said_words
+from hybrid.records.types import LessonsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

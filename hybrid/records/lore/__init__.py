@@ -2,11 +2,8 @@
 
 | module | responsible for |
 |---|---|
-| `types` | a record of each kind, as read |
-| `yaml_lists` | lists of records in YAML: read within bounds, changed so that every other byte stays |
-| `patterns`, `decisions`, `handoffs` | one file format each: reading and writing |
-| `files` | where lore lies, and its files on disk |
-| `store`, `eligible`, `writing` | the store; which records a project gets; the changes of the commands |
-| `showing` | records as they are searched and shown |
-| `importing` | records of another folder |
+| `types` | a record of each kind, as read; which records a project gets, as they are searched and shown |
+| `patterns`, `json_records` | the file formats: reading within bounds, and writing so that every other byte stays |
+| `store` | where lore lies, its files on disk, and the store |
+| `writing` | the changes of the commands, records of another folder among them |
 """

@@ -5,39 +5,52 @@ is a file of its own. Secrets are taken out before anything is stored. Clock and
 
 What a repository looks like is noted without git, whose settings in a foreign repository may run commands. So the list
 of files that are not committed stays empty.
+
+The records of another lore folder are added where they are not there yet, with every key. They are known again by their
+ids; of a decision the whole history comes along, line by line, and one that was withdrawn there since the last import
+is withdrawn here. The other folder is only read.
 """
 
 from __future__ import annotations
 
 import re
 import secrets
+from collections import Counter
+from datetime import datetime, timezone
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from hybrid.base.atomic import read_regular
 from hybrid.base.text import one_line
 from hybrid.project.git_folder import folders_of, read_small
-from hybrid.records.errors import DuplicateError, LoreError, NoRecordError
-from hybrid.records.lore import decisions, handoffs, patterns
-from hybrid.records.lore.decisions import DecisionDraft
-from hybrid.records.lore.files import append_decisions, check_place, check_size, held, read_file, replace_file
-from hybrid.records.lore.handoffs import GitState, HandoffDraft
+from hybrid.records.lore import json_records, patterns
+from hybrid.records.lore.json_records import DecisionDraft, GitState, HandoffDraft
 from hybrid.records.lore.patterns import AntiPatternDraft, PatternDraft
-from hybrid.records.lore.types import AntiPattern, Decision, Handoff, Pattern, seconds_of, written_time
+from hybrid.records.lore.store import (
+    LoreStore,
+    append_decisions,
+    check_place,
+    check_size,
+    held,
+    read_file,
+    replace_file,
+)
+from hybrid.records.lore.types import AntiPattern, Decision, Handoff, Pattern, changed_texts, mapping_of, seconds_of
 from hybrid.records.scoring import jaccard, tokens
+from hybrid.records.types import DuplicateError, LoreError, LoreReadError, NoRecordError
 from hybrid.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
-    from hybrid.records.lore.eligible import ProjectNames
-    from hybrid.records.lore.files import LoreFolder
-    from hybrid.records.lore.store import LoreShelf, LoreStore
-    from hybrid.records.lore.types import AnyLore, Lore
+    from hybrid.records.lore.store import LoreFolder, LoreShelf
+    from hybrid.records.lore.types import AnyLore, Lore, ProjectNames
+    from hybrid.records.types import Problem
+
 
 LOOKED_AT = 20
 NEAR = 0.8
@@ -76,8 +89,8 @@ class Moment(Struct, frozen=True):
 
     @property
     def written(self) -> str:
-        """The time as ISO time in UTC."""
-        return written_time(self.now_s)
+        """The time as the format has it: `2026-02-10T03:48:04Z`."""
+        return datetime.fromtimestamp(self.now_s, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
     def new_id(self, kind: str) -> str:
         """Return a new id of a kind: `pat-NNNNNN-hex8`, `anti-NNNNNN-hex8`, `dec-hex8` or `session-…-hex8`.
@@ -195,16 +208,16 @@ class LoreWriter:
         return self._session(identity, draft) if isinstance(draft, HandoffDraft) else self._pattern(identity, draft)
 
     def _decision(self, identity: str, draft: DecisionDraft) -> tuple[AnyLore, Callable[[], None]]:
-        fields = decisions.new_decision(identity, draft, timestamp=self._moment.written, project=self._project)
-        record = decisions.decision_of(fields)
+        fields = json_records.new_decision(identity, draft, timestamp=self._moment.written, project=self._project)
+        record = json_records.decision_of(fields)
         assert isinstance(record, Decision)
-        return record, partial(append_decisions, self._target, [decisions.line_of(fields)])
+        return record, partial(append_decisions, self._target, [json_records.line_of(fields)])
 
     def _session(self, identity: str, draft: HandoffDraft) -> tuple[AnyLore, Callable[[], None]]:
-        session = handoffs.new_session(identity, draft, created_at=self._moment.written, project=self._project)
-        path, data = self._target.sessions / f"{identity}.json", handoffs.session_bytes(session)
+        session = json_records.new_session(identity, draft, created_at=self._moment.written, project=self._project)
+        path, data = self._target.sessions / f"{identity}.json", json_records.session_bytes(session)
         check_place(path, self._target)
-        record = handoffs.read_session(data, str(path))
+        record = json_records.read_session(data, str(path))
         assert isinstance(record, Handoff)
         return record, partial(replace_file, path, data)
 
@@ -239,7 +252,7 @@ class LoreWriter:
                 continue
             with held(store.folder):
                 for decision in _active(store, identity):
-                    append_decisions(store.folder, [decisions.line_of({**decision.fields, **changes})])
+                    append_decisions(store.folder, [json_records.line_of({**decision.fields, **changes})])
                     is_changed = True
         return is_changed
 
@@ -344,3 +357,197 @@ def _log_lines(path: Path) -> list[str]:
     except (OSError, ValueError):
         return []
     return data.decode("utf-8", "replace").splitlines() if len(data) <= _MAX_LOG_BYTES else []
+
+
+KINDS = ("pattern", "anti-pattern", "decision", "handoff")
+
+_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")
+_TEXT_KEYS = frozenset("id name context problem solution symptom risk fix category origin severity project".split())
+
+
+class ImportReport(Struct):
+    """The outcome of an import, or of a dry run.
+
+    Attributes:
+        added: Kind → records added.
+        present: Kind → records that were here already.
+        withdrawn: Number of decisions that were active here and withdrawn at the source, and are withdrawn here now.
+        redacted: Number of records whose secrets were taken out.
+        problems: Places in the source that could not be read, with file and line.
+    """
+
+    added: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    present: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    withdrawn: int = 0
+    redacted: int = 0
+    problems: tuple[Problem, ...] = ()
+
+
+def import_folder(source: LoreFolder, target: LoreFolder, *, project: str = "", is_dry: bool = False) -> ImportReport:
+    """Add the records of one folder to another.
+
+    Args:
+        source: The other folder, which is only read.
+        target: Our folder, to which records are added.
+        project: Name that every record without one gets in `project` (sessions: `context.project`); empty for none.
+        is_dry: Write nothing; report what would be done.
+
+    Raises:
+        LoreError: The source has no lore or is the target itself, or the target cannot be read or written.
+    """
+    if not (source.patterns.is_file() or source.decisions.is_file() or source.sessions.is_dir()):
+        raise LoreError(
+            f"no lore in {source.path}: neither patterns/data, journal/data nor transfer/data; name the data folder"
+        )
+    if target.path.exists() and source.path.samefile(target.path):
+        raise LoreError(f"{source.path} is the folder that hybrid uses already; there is nothing to import")
+    importer = _Importer(source, target, project)
+    if is_dry:
+        importer.run(is_dry=True)
+    else:
+        with held(target):
+            importer.run(is_dry=False)
+    return importer.report
+
+
+class _Importer:
+    def __init__(self, source: LoreFolder, target: LoreFolder, project: str) -> None:
+        self.report = ImportReport()
+        self._source = source
+        self._target = target
+        self._project = project
+
+    def run(self, *, is_dry: bool) -> None:
+        there, here = LoreStore(self._source).read(), LoreStore(self._target).read()
+        self.report.problems = there.problems
+        self._yaml(there, here, is_dry=is_dry)
+        lines = self._decision_lines(there, here)
+        sessions = self._sessions(there, {one.id for one in here.handoffs})
+        if is_dry:
+            return
+        if lines:
+            append_decisions(self._target, lines)
+        for name, data in sessions.items():
+            path = self._target.sessions / name
+            check_place(path, self._target)
+            replace_file(path, data)
+
+    def _yaml(self, there: Lore, here: Lore, *, is_dry: bool) -> None:
+        known = {one.id for one in (*here.patterns, *here.anti_patterns)}
+        path = self._target.patterns
+        before = data = read_file(path, self._target, patterns.MAX_BYTES) or b""
+        for section, values in (("patterns", there.patterns), ("anti_patterns", there.anti_patterns)):
+            if records := self._new(values, known):
+                data = patterns.with_new(data, section, records, str(path))
+        check_size(len(data), patterns.MAX_BYTES, str(path))
+        if data != before and not is_dry:
+            replace_file(path, data)
+
+    def _new(self, values: Sequence[Pattern | AntiPattern], known: set[str]) -> list[dict[str, object]]:
+        """Return the records of a section whose ids are not here yet, as they are written; several may share an id."""
+        found: list[dict[str, object]] = []
+        for value in values:
+            if value.id in known:
+                self.report.present[value.kind] += 1
+                continue
+            fields = {key: _number(key, one) for key, one in self._cleaned(value.fields).items()}
+            named = {"project": self._project} if self._project and not value.project else {}
+            found.append(fields | named)
+            self.report.added[value.kind] += 1
+        return found
+
+    def _decision_lines(self, there: Lore, here: Lore) -> list[bytes]:
+        """Return every line of decisions that are not here yet, then the lines that withdraw decisions here.
+
+        Lines keep their order, and equal lines are all kept, since the last line of an id decides.
+        """
+        known = {one.id: one for one in here.decisions}
+        new = {one.id for one in there.decisions if one.id not in known}
+        self.report.added["decision"] = len(new)
+        self.report.present["decision"] = len(there.decisions) - len(new)
+        lines = self._lines_of(self._source)
+        made: dict[bytes, bytes] = {}
+        for line in dict.fromkeys(lines):
+            decision = json_records.read_line(line)
+            if isinstance(decision, Decision) and decision.id in new:
+                made[line] = self._decision_line(line, decision, self._project)
+        return [*(made[line] for line in lines if line in made), *self._withdrawals(there, known)]
+
+    def _withdrawals(self, there: Lore, known: Mapping[str, Decision]) -> list[bytes]:
+        """Return the last lines of decisions that are active here but not there, with the project that they have here.
+
+        A line that is here as often as there is left out: a later line of ours made its decision active again.
+        """
+        gone = {one.id for one in there.decisions if not one.is_active and one.id in known and known[one.id].is_active}
+        if not gone:
+            return []
+        n_here, n_there = Counter(self._lines_of(self._target)), Counter[bytes]()
+        last: dict[str, bytes] = {}
+        for line in self._lines_of(self._source):
+            decision = json_records.read_line(line)
+            if isinstance(decision, Decision) and decision.id in gone:
+                project = self._project or known[decision.id].project
+                last[decision.id] = made = self._decision_line(line, decision, project)
+                n_there[made] += 1
+        lines = [line for line in last.values() if n_here[line] < n_there[line]]
+        self.report.withdrawn = len(lines)
+        return lines
+
+    def _lines_of(self, folder: LoreFolder) -> list[bytes]:
+        """Return the lines of a folder's decisions without a byte order mark; none when they cannot be read."""
+        try:
+            data = read_file(folder.decisions, folder, json_records.DECISIONS_BYTES) or b""
+        except LoreReadError:
+            return []  # Among the problems already.
+        return data.removeprefix(json_records.BOM).split(b"\n")
+
+    def _decision_line(self, line: bytes, decision: Decision, project: str) -> bytes:
+        """Return a line as it stands, or written anew when it gets a project or loses a secret."""
+        fields: dict[str, object] = dict(self._cleaned(decision.fields))
+        if project and not decision.project:
+            fields["project"] = project
+        return line if fields == decision.fields else json_records.line_of(fields)
+
+    def _sessions(self, there: Lore, known: set[str]) -> dict[str, bytes]:
+        """Return file name → bytes of the sessions of which neither the id nor the file name is here yet."""
+        found: dict[str, bytes] = {}
+        for handoff in there.handoffs:
+            name = Path(handoff.file).name
+            if handoff.id in known or (self._target.sessions / name).exists():
+                self.report.present["handoff"] += 1
+                continue
+            found[name] = self._session(handoff)
+            self.report.added["handoff"] += 1
+        return found
+
+    def _session(self, handoff: Handoff) -> bytes:
+        fields: dict[str, Any] = dict(self._cleaned(handoff.fields))
+        if self._project and not handoff.project:
+            fields["context"] = {**mapping_of(fields.get("context")), "project": self._project}
+        if fields == handoff.fields:
+            return read_file(Path(handoff.file), self._source, json_records.SESSION_BYTES) or b""
+        return json_records.session_bytes(fields)
+
+    def _cleaned(self, fields: Mapping[str, object]) -> Mapping[str, object]:
+        """Return the keys of a record without secrets in their texts; the same object when there are none."""
+        cleaned = changed_texts(dict(fields), redact, str)
+        if cleaned == fields:
+            return fields
+        self.report.redacted += 1
+        return cleaned
+
+
+def _number(key: str, value: object) -> object:
+    """Return a text that most likely was a number in the file as `Verbatim`, and any other value as it is."""
+    if key in _TEXT_KEYS or not isinstance(value, str) or not _NUMBER.fullmatch(value):
+        return value
+    return Verbatim(value)
+
+
+class Verbatim(Struct, frozen=True):
+    """A number that is written as it was: `0.80` stays `0.80`."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text

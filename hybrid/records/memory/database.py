@@ -1,7 +1,8 @@
-"""Opens the memory's database for threads and processes that use it at once, and repairs it; the store uses it.
+"""The memory's database: opened for threads and processes that use it at once, repaired, and its rows as values.
 
-It knows nothing of what is stored. Work is given as a function of the connection: one write and one read run at a time
-in this process, each inside one transaction, and once more after a damaged file was repaired.
+Work is given as a function of the connection: one write and one read run at a time in this process, each inside one
+transaction, and once more after a damaged file was repaired. The functions that select rows are such work. Rows that
+`forgetting` has not masked yet by the present rules are masked as they are read.
 """
 
 from __future__ import annotations
@@ -9,17 +10,33 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import threading
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from hybrid import __version__
 from hybrid.base.atomic import locked
 from hybrid.base.errors import BusyError, IndexMismatchError
 from hybrid.base.sqlite import open_database, set_database_aside
-from hybrid.records.errors import MemoryBusyError, MemoryDatabaseError, MemoryFormatError, NoFullTextError
-from hybrid.redact import REDACT_VERSION
+from hybrid.records.memory.types import (
+    MEMORY_KINDS,
+    Extracted,
+    MemoryKind,
+    Observation,
+    Owner,
+    Session,
+    SessionSummary,
+    Summarised,
+    UserPrompt,
+    clean,
+    from_json,
+)
+from hybrid.records.types import MemoryBusyError, MemoryDatabaseError, MemoryFormatError, NoFullTextError
+from hybrid.redact import REDACT_VERSION, redact
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    from hybrid.records.memory.types import Row, RowFilter
 
 
 FULL_TEXT_TABLES = ("observations_fts", "summaries_fts", "prompts_fts")
@@ -264,3 +281,172 @@ def _is_whole(path: Path) -> bool:
     finally:
         connection.close()
     return is_sound
+
+
+# --- rows as values ----------------------------------------------------------------------------------------
+
+MAX_TRIES = 3
+"""Most attempts to extract a use of a tool: a text that ends or stalls its reader must not do so for ever."""
+N_TRIES = f"CASE tried_by WHEN '{__version__}' THEN n_tries ELSE 0 END"
+"""SQL for the number of attempts by this version to extract a waiting use; above `MAX_TRIES` the use is set aside."""
+
+TABLES: dict[MemoryKind, str] = {"observation": "observations", "summary": "session_summaries"}
+
+TOLD_COLUMNS = "r.type, r.title, r.subtitle, r.narrative, r.facts, r.concepts, r.files_read, r.files_modified"
+_COLUMNS: dict[MemoryKind, str] = {
+    "observation": f"{TOLD_COLUMNS}, r.prompt_number, r.discovery_tokens, r.repeat_count, r.created_at_epoch, r.digest",
+    "summary": "r.request, r.investigated, r.learned, r.completed, r.next_steps, r.notes, r.prompt_number, "
+    "r.created_at_epoch",
+}
+_OWNER = "r.id, s.claude_session_id, r.project_key, r.project"
+_SESSION = "JOIN sessions AS s ON s.id = r.session_id"
+_SESSION_COLUMNS = (
+    "claude_session_id, project_key, project, user_prompt, started_at_epoch, completed_at_epoch, status, prompt_counter"
+)
+OF_SESSION = "(SELECT id FROM sessions WHERE claude_session_id = ?)"
+WORKED = (
+    "(r.investigated <> '' OR EXISTS "
+    "(SELECT 1 FROM observations AS o WHERE o.session_id = r.session_id AND o.prompt_number = r.prompt_number))"
+)
+"""Condition on a summary `r`: a tool was used in its turn."""
+
+
+class Clause:
+    """Conditions of SQL, joined by AND, with their values."""
+
+    def __init__(self) -> None:
+        """Begin without a condition, which holds for every row."""
+        self.parts: list[str] = []
+        self.values: list[object] = []
+
+    def add(self, part: str, *values: object) -> Clause:
+        """Add a condition with its values, and return this clause."""
+        self.parts.append(part)
+        self.values += values
+        return self
+
+    @property
+    def sql(self) -> str:
+        """The conditions as SQL after `WHERE`; `1` without any."""
+        return " AND ".join(self.parts) or "1"
+
+
+def kinds_of(wanted: RowFilter) -> list[MemoryKind]:
+    """Return the kinds of which rows can be among the wanted, observations first; a summary has no type and no file."""
+    kinds = MEMORY_KINDS[:1] if wanted.types or wanted.files else MEMORY_KINDS
+    return [kind for kind in kinds if not wanted.kinds or kind in wanted.kinds]
+
+
+def where(wanted: RowFilter, kind: MemoryKind | None = None, *, not_key: str = "") -> Clause:
+    """Return the conditions on a row `r` of one of `kinds_of` the filter.
+
+    Args:
+        wanted: The filter; its kinds are not looked at.
+        kind: The kind of the rows; None where the filter has no `answer_chars`, or for a table of another kind.
+        not_key: A project to leave out; empty for none.
+    """
+    clause = Clause()
+    if wanted.key:
+        clause.add("r.project_key = ?", clean(wanted.key))
+    if not_key:
+        clause.add("r.project_key <> ?", clean(not_key))
+    if wanted.since_ms is not None:
+        clause.add("r.created_at_epoch >= ?", wanted.since_ms)
+    if wanted.session_id:
+        clause.add(f"r.session_id = {OF_SESSION}", clean(wanted.session_id))
+    if wanted.not_session:
+        clause.add(f"r.session_id IS NOT {OF_SESSION}", clean(wanted.not_session))
+    if wanted.types:
+        clause.add(f"r.type IN ({','.join('?' * len(wanted.types))})", *map(clean, wanted.types))
+    if wanted.files:
+        _add_files(clause, wanted.files)
+    if wanted.answer_chars is not None and kind == "summary":
+        clause.add(
+            f"({WORKED} OR length(r.learned || r.completed || r.next_steps || r.notes) >= ?)", wanted.answer_chars
+        )
+    return clause
+
+
+def _add_files(clause: Clause, files: Sequence[str]) -> None:
+    paths = tuple(dict.fromkeys(_normalised(path) for path in files))
+    if "" in paths:
+        clause.add("EXISTS (SELECT 1 FROM observation_files AS f WHERE f.observation_id = r.id)")
+        return
+    # `0` follows `/`: whatever begins with `path/` lies between the two.
+    clause.add(
+        f"r.id IN (WITH wanted(path) AS (VALUES {','.join(['(?)'] * len(paths))}) "
+        "SELECT f.observation_id FROM wanted AS w CROSS JOIN observation_files AS f ON f.path = w.path UNION "
+        "SELECT f.observation_id FROM wanted AS w CROSS JOIN observation_files AS f "
+        "ON f.path > w.path || '/' AND f.path < w.path || '0')",
+        *paths,
+    )
+
+
+def _normalised(path: str) -> str:
+    """Return a path in the form in which it is stored; empty for the project itself."""
+    path = clean(path).replace("\\", "/")
+    while path.startswith("./"):
+        path = path[2:]
+    path = path.rstrip("/") or path[:1]
+    return "" if path == "." else path
+
+
+def select(db: sqlite3.Connection, kind: MemoryKind, clause: Clause, order: str, limit: int) -> list[Row]:
+    """Return at most `limit` rows of one kind that fulfil a clause; `order` may name columns of `r`."""
+    # The rows are chosen first: to sort many with all their text takes ten times as long.
+    chosen = f"SELECT r.id FROM {TABLES[kind]} AS r CROSS {_SESSION} WHERE {clause.sql} ORDER BY {order} LIMIT ?"
+    sql = (
+        f"SELECT {_OWNER}, {_COLUMNS[kind]} FROM {TABLES[kind]} AS r CROSS {_SESSION} "
+        f"WHERE r.id IN ({chosen}) ORDER BY {order}"
+    )
+    hide = _hiding(db)
+    return [_row(kind, values, hide) for values in db.execute(sql, (*clause.values, limit)).fetchall()]
+
+
+def are_rows_masked(db: sqlite3.Connection) -> bool:
+    """Return whether all rows were stored or masked by the present rules; old texts may be left in the file."""
+    sql = "SELECT 1 FROM cleaned WHERE rules = ? AND stage IN ('file', '')"
+    return db.execute(sql, (REDACT_VERSION,)).fetchone() is not None
+
+
+def _hiding(db: sqlite3.Connection) -> Callable[[str], str]:
+    """Return the function that takes secrets out of texts that are read; `str` once all rows are masked."""
+    return str if are_rows_masked(db) else redact
+
+
+def _row(kind: MemoryKind, values: tuple[Any, ...], hide: Callable[[str], str]) -> Row:
+    owner = Owner(*values[1:4])
+    if kind == "summary":
+        return SessionSummary(values[0], owner, Summarised(*map(hide, values[4:10])), *values[10:])
+    return Observation(values[0], owner, told_of_observation(values[4:12], hide), *values[12:])
+
+
+def told_of_observation(values: Sequence[Any], hide: Callable[[str], str] = str) -> Extracted:
+    """Return the observation that the columns from `type` to `files_modified` hold.
+
+    Args:
+        values: The values of these columns.
+        hide: Function that is applied to each text.
+    """
+    title, subtitle, narrative = map(hide, values[1:4])
+    lists = (tuple(map(hide, from_json(value))) for value in values[4:8])
+    return Extracted(values[0], title, subtitle, narrative, *lists)
+
+
+def select_sessions(db: sqlite3.Connection, clause: Clause, order: str, limit: int) -> list[Session]:
+    """Return the sessions that fulfil a clause; it and `order` name columns of `sessions`."""
+    sql = f"SELECT {_SESSION_COLUMNS} FROM sessions WHERE {clause.sql} ORDER BY {order} LIMIT ?"
+    rows = db.execute(sql, (*clause.values, limit)).fetchall()
+    hide = _hiding(db)
+    return [Session(Owner(*row[:3]), hide(row[3]), *row[4:]) for row in rows]
+
+
+def select_prompts(db: sqlite3.Connection, clause: Clause, order: str, limit: int) -> list[UserPrompt]:
+    """Return the prompts that fulfil a clause; it and `order` name columns of `r`."""
+    sql = (
+        f"SELECT {_OWNER}, r.prompt_text, r.prompt_number, r.created_at_epoch FROM user_prompts AS r CROSS {_SESSION} "
+        f"WHERE {clause.sql} ORDER BY {order} LIMIT ?"
+    )
+    rows = db.execute(sql, (*clause.values, limit)).fetchall()
+    hide = _hiding(db)
+    return [UserPrompt(row[0], Owner(*row[1:4]), hide(row[4]), *row[5:]) for row in rows]

@@ -1,16 +1,26 @@
 """The values of the memory: sessions, prompts, observations and summaries; what is asked of the store, and its answers.
 
+Everything that is stored passes the functions below the values, which make texts fit for the database, and digests;
+below them stand rows in the forms that are given out: as a record of the one index, as a line of the list, in full.
 `memory.extractor` plug-ins get a prompt with tool uses and return an `Extracted`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, get_args
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Literal, TypeVar, cast, get_args
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
-from hybrid.records.types import Problem
+from hybrid.base.digest import sha256_hex
+from hybrid.base.text import cut, cut_at_word, one_line
+from hybrid.records.types import Problem, Record
+from hybrid.redact import redact
+from hybrid.render.marks import plain_text, without_private
+from hybrid.render.numbers import amount
 
 ObservationType = Literal["decision", "bugfix", "feature", "refactor", "discovery", "change"]
 OBSERVATION_TYPES: tuple[ObservationType, ...] = get_args(ObservationType)
@@ -300,3 +310,311 @@ class MemoryStats(Struct, frozen=True):
 
 
 NO_STATS = MemoryStats(0, 0, 0, 0, 0, 0, {}, (), None, None, 0)
+
+
+# --- texts, digests, statements ------------------------------------------------------------------------------
+
+_T = TypeVar("_T")
+_KEY_BYTES = 16
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+MAX_SESSION_CHARS = 200
+"""The most characters of the id of a session."""
+
+
+def clean(text: str) -> str:
+    """Return text as SQLite and its full text can hold it: no lone surrogates, no NUL."""
+    text = text.replace("\0", " ")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
+def clean_owner(owner: Owner) -> Owner:
+    """Return an owner as it is stored; digests are made of this form."""
+    return Owner(clean(owner.session_id), clean(owner.key), clean(owner.project))
+
+
+def clean_line(text: str) -> str:
+    """Return clean text on one line, each run of white space and control characters as one space."""
+    spaced = "".join(c if c.isprintable() else " " for c in text) if not text.isprintable() else text
+    return clean(" ".join(spaced.split()))
+
+
+def clean_told(told: Extracted) -> Extracted:
+    """Return an observation as it is stored: one line where promised, nothing empty, each file and concept once."""
+    return Extracted(
+        type=told.type if told.type in OBSERVATION_TYPES else "change",
+        title=cut(clean_line(told.title), MAX_TITLE_CHARS),
+        subtitle=clean_line(told.subtitle),
+        narrative=clean(told.narrative).strip(),
+        facts=_lines(told.facts),
+        concepts=tuple(dict.fromkeys(_lines(told.concepts))),
+        files_read=_paths(told.files_read),
+        files_modified=_paths(told.files_modified),
+    )
+
+
+def clean_summary(told: Summarised) -> Summarised:
+    """Return a summary as it is stored."""
+    return Summarised(*(clean(part).strip() for part in astuple(told)))
+
+
+def iso(ms: int) -> str:
+    """Return a time as ISO 8601 in UTC with milliseconds; one beyond the year 9999 as the last of that year."""
+    try:
+        when = _EPOCH + timedelta(milliseconds=ms)
+    except OverflowError:
+        when = datetime.max.replace(tzinfo=timezone.utc) if ms > 0 else _EPOCH
+    return when.strftime("%Y-%m-%dT%H:%M:%S.") + f"{when.microsecond // 1000:03d}Z"
+
+
+def as_json(texts: Sequence[str]) -> str:
+    """Return a JSON array; letters of other scripts stay letters, so that the full text finds them."""
+    return json.dumps(texts, ensure_ascii=False) if texts else "[]"
+
+
+def from_json(text: str) -> tuple[str, ...]:
+    """Return the strings of an array that `as_json` wrote."""
+    return tuple(json.loads(text)) if text != "[]" else ()
+
+
+def digest_of(*parts: object) -> str:
+    """Return the hex SHA-256 of some parts, made so that other parts, or the same split otherwise, give another one."""
+    return sha256_hex(json.dumps(parts, ensure_ascii=True, default=str).encode())
+
+
+def digest_of_events(digests: Iterable[str]) -> str:
+    """Return the hex SHA-256 of the digests of the events behind an observation."""
+    return sha256_hex("\n".join(digests).encode("utf-8", "surrogatepass"))
+
+
+def content_digest(told: Extracted) -> str:
+    """Return the hex SHA-256 of all parts of an observation."""
+    return digest_of(*astuple(told))
+
+
+def short_key(digest: str) -> bytes:
+    """Return the 16 bytes that stand for a digest in the tables of known events and forgotten rows."""
+    return bytes.fromhex(sha256_hex(digest.encode("utf-8", "surrogatepass")))[:_KEY_BYTES]
+
+
+def chunked(items: Sequence[_T], size: int = 500) -> Iterable[Sequence[_T]]:
+    """Return the items in runs of at most `size`: a statement takes only so many variables."""
+    return (items[start : start + size] for start in range(0, len(items), size))
+
+
+def marks(items: Sequence[object]) -> str:
+    """Return a question mark for each item, separated by commas, for a statement of SQL."""
+    return ",".join("?" * len(items))
+
+
+def _lines(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(line for line in map(clean_line, texts) if line)
+
+
+def _paths(paths: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(path for path in map(clean, paths) if path))
+
+
+def session_of(session_id: str) -> str:
+    """Return the id of a session; one that is too long or holds a secret is replaced by its SHA-256."""
+    is_plain = len(session_id) <= MAX_SESSION_CHARS and text_of(session_id, "session_id") == session_id
+    return session_id if is_plain else sha256_hex(session_id.encode("utf-8", "replace"))
+
+
+def text_of(value: object, name: str) -> str:
+    """Return a text without private spans and secrets; an empty one for null.
+
+    Raises:
+        ValueError: The value is no text; the message has its `name`.
+    """
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise ValueError(f"{name} is not a text")
+    return clean(_without_secrets(value))
+
+
+def _without_secrets(text: str) -> str:
+    """Return a text without private spans and secrets, also those that invisible characters hide.
+
+    Invisible characters stay where they hide nothing.
+    """
+    plain = plain_text(text)
+    found = redact(without_private(plain))
+    return redact(without_private(text)) if found == plain else found
+
+
+def texts_of(value: object, name: str) -> tuple[str, ...]:
+    """Return a list of texts without private spans and secrets, also those over several; an empty list for null.
+
+    Raises:
+        ValueError: The value is no list of texts; the message has its `name`.
+    """
+    if value is None:
+        return ()
+    if not isinstance(value, (list, tuple)):
+        raise ValueError(f"{name} is not a list of texts")
+    items = cast("list[object]", value)
+    texts = tuple(one for one in items if isinstance(one, str))
+    if len(texts) < sum(one is not None for one in items):
+        raise ValueError(f"a part of {name} is not a text")
+    together = "\n".join(texts)
+    cleaned = _without_secrets(together)
+    return tuple(map(clean, texts)) if cleaned == together else tuple(clean(cleaned).split("\n"))
+
+
+# --- rows as they are shown ----------------------------------------------------------------------------------
+
+_LETTERS: dict[MemoryKind, str] = {"observation": "o", "summary": "s"}
+_KINDS: dict[str, MemoryKind] = {letter: kind for kind, letter in _LETTERS.items()}
+
+_CHARS_OF_TOKEN = 4
+"""Characters that are about one token of a language model."""
+
+_SUMMARY_PARTS = ("investigated", "learned", "completed", "next_steps", "notes")
+_SHOWN_PARTS = ("learned", "completed", "next_steps")
+_MOST_TITLE_CHARS = 100
+_MOST_BODY_CHARS = 280
+"""The most characters of a narrative in an injection, whose budget has room for three rows or four."""
+_MOST_PART_CHARS = 180
+"""The most characters of one part of a summary in an injection, which has three parts."""
+_MOST_FILES = 5
+_MOST_FACTS = 3
+"""The most facts that are shown of a row that somebody wrote down."""
+
+
+def kind_of(row: Row) -> MemoryKind:
+    """Return the kind of a row."""
+    return "observation" if isinstance(row, Observation) else "summary"
+
+
+def row_name(kind: MemoryKind, number: int) -> str:
+    """Return the id of a row among all rows of the memory: `o42` for an observation, `s7` for a summary."""
+    return f"{_LETTERS[kind]}{number}"
+
+
+def name_of(row: Row) -> str:
+    """Return the id of a row among all rows of the memory, `o42` or `s7`."""
+    return row_name(kind_of(row), row.id)
+
+
+def parse_name(name: str) -> tuple[MemoryKind, int] | None:
+    """Return the kind and the number of `o42`, `s7`, `42` or `#42`; None when it is no such name."""
+    text = name.strip().removeprefix("#").lower()
+    kind = _KINDS.get(text[:1], "observation")
+    digits = text[1:] if text[:1] in _KINDS else text
+    return (kind, int(digits)) if digits.isascii() and digits.isdecimal() and len(digits) < 18 else None
+
+
+def title_of(row: Row) -> str:
+    """Return the title of a row on one line: of a summary its request, else what was completed."""
+    text = row.told.title if isinstance(row, Observation) else row.told.request or row.told.completed
+    return cut_at_word(one_line(text), _MOST_TITLE_CHARS)
+
+
+def type_of(row: Row) -> str:
+    """Return the type of an observation, `bugfix` for example, or `summary`."""
+    return row.told.type if isinstance(row, Observation) else "summary"
+
+
+def record_of(row: Row, *, here: str = "") -> Record:
+    """Return a row as the engine indexes, ranks and shows it.
+
+    Args:
+        row: A row of the memory.
+        here: Key of the present project; a row of another one is marked with its project. Empty to mark nothing.
+    """
+    created = moment_text(row.created_ms)
+    foreign = f" [from: {row.owner.project}]" if here and row.owner.key != here else ""
+    return Record(
+        kind=kind_of(row),
+        id=name_of(row),
+        name=title_of(row),
+        text="\n".join(searched_lines(row)),
+        shown=f"#{shown_number(row)} {created[:10]} {type_of(row)} {title_of(row)}{foreign}".rstrip(),
+        lines=body_lines(row),
+        created_at=created,
+        project=row.owner.project,
+    )
+
+
+def shown_number(row: Row) -> str:
+    """Return the number of a row for `hybrid memory show`: `42` for an observation, `s7` for a summary."""
+    return str(row.id) if isinstance(row, Observation) else name_of(row)
+
+
+def searched_lines(row: Row) -> list[str]:
+    """Return the lines of a row that are searched besides its title."""
+    if isinstance(row, Observation):
+        found = [row.told.subtitle, row.told.narrative, *row.told.facts, " ".join(row.told.files)]
+    else:
+        found = astuple(row.told)
+    return [line for line in found if line.strip()]
+
+
+def body_lines(row: Row) -> tuple[str, ...]:
+    """Return the lines below the title in the frame: few, since the rest is found by the number."""
+    if isinstance(row, SessionSummary):
+        parts = _labelled_parts(row.told, _SHOWN_PARTS)
+        return tuple(f"{label}: {_shortened(text, _MOST_PART_CHARS)}" for label, text in parts)
+    # The facts of a note written by hand add to it; the facts of an observed use repeat its narrative.
+    facts = () if row.discovery_tokens else row.told.facts
+    lines = [_shortened(row.told.narrative or row.told.subtitle), *map(_shortened, facts[:_MOST_FACTS])]
+    if row.told.files_modified:
+        lines.append(f"Changed: {', '.join(row.told.files_modified[:_MOST_FILES])}")
+    return tuple(line for line in lines if line)
+
+
+def _shortened(text: str, most: int = _MOST_BODY_CHARS) -> str:
+    """Return a text on one line of at most `most` characters; of a longer one the beginning.
+
+    It is cut after a sentence or a `;` if that keeps half of the characters, else before a word, with `…`.
+    """
+    line = one_line(text)
+    if len(line) <= most:
+        return line
+    end = max(line.rfind(mark, 0, most) for mark in (". ", "; ", "! ", "? "))
+    if end >= most // 2:
+        return line[: end + 1]
+    return cut_at_word(line, most)
+
+
+def index_line(row: Row, *, here: str | None = None) -> str:
+    """Return a line `#42 2026-02-14 10:31 bugfix Fix auth timeout [from: other] (~120 tokens)`, in local time.
+
+    Args:
+        row: A row of the memory.
+        here: Key of the present project: rows of others are marked. Empty outside of any project, where each row is
+            marked with its project. None marks none.
+    """
+    label = "from" if here else "project"
+    foreign = f" [{label}: {row.owner.project}]" if here is not None and row.owner.key != here else ""
+    size = amount(max(sum(map(len, full_lines(row))) // _CHARS_OF_TOKEN, 1), "token")
+    title = title_of(row) or "(no title)"
+    return f"#{shown_number(row)} {moment_text(row.created_ms)} {type_of(row)} {title}{foreign} (~{size})"
+
+
+def full_lines(row: Row) -> list[str]:
+    """Return all lines of a row: title, narrative, facts, concepts and files, or the parts of a summary."""
+    if isinstance(row, SessionSummary):
+        return [title_of(row), *(f"{label}: {text}" for label, text in _labelled_parts(row.told, _SUMMARY_PARTS))]
+    told = row.told
+    lines = [told.title, told.subtitle, told.narrative, *(f"- {fact}" for fact in told.facts)]
+    read = [path for path in told.files_read if path not in told.files_modified]
+    labelled = (("Concepts", told.concepts), ("Changed", told.files_modified), ("Read", read))
+    lines += [f"{label}: {', '.join(values)}" for label, values in labelled if values]
+    return [line for line in lines if line.strip()]
+
+
+def _labelled_parts(told: Summarised, names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the label and the text of each of these parts of a summary that is not blank."""
+    parts = [(name.replace("_", " ").capitalize(), getattr(told, name)) for name in names]
+    return [(label, text) for label, text in parts if text.strip()]
+
+
+def moment_text(created_ms: int) -> str:
+    """Return a time in the form `2026-02-14 10:31`, in local time."""
+    return datetime.fromtimestamp(created_ms / 1000).strftime("%Y-%m-%d %H:%M")

@@ -15,8 +15,7 @@ from hybrid.answer.turn import Turn
 from hybrid.ask import memory_lookup
 from hybrid.evaluation.qrels import QrelsError
 from hybrid.knowledge.open_kinds import OpenKinds
-from hybrid.records.memory.showing import name_of, title_of
-from hybrid.records.memory.types import RowFilter
+from hybrid.records.memory.types import RowFilter, name_of, title_of
 from hybrid.search.ranking.memory import Present
 from hybrid.types import HookEvent
 from hybrid_lab.memory.replay import rows_by_name

@@ -16,10 +16,8 @@ from hybrid.hooks.event import EventError, parse_event
 from hybrid.knowledge.memory_intake import flush, remember
 from hybrid.knowledge.stores import RecordStores
 from hybrid.prompting.clean import clean
-from hybrid.records.memory.showing import name_of
 from hybrid.records.memory.store import MemoryStore
-from hybrid.records.memory.texts import short_key
-from hybrid.records.memory.types import MEMORY_KINDS, SessionSummary
+from hybrid.records.memory.types import MEMORY_KINDS, SessionSummary, name_of, short_key
 from hybrid.records.memory.writing import NO_USE
 from hybrid.types import HookEvent
 from hybrid.workspace import open_workspace

@@ -18,11 +18,10 @@ from hybrid.knowledge.open_kinds import OpenFiles
 from hybrid.knowledge.record_files import FILE, open_stores
 from hybrid.project.find import FOLDER_NAME
 from hybrid.project.trust import accept
-from hybrid.records.lessons.texts import is_id
-from hybrid.records.lessons.types import Draft
+from hybrid.records.lessons.types import Draft, is_id
 from hybrid.records.lessons.writing import Offer
-from hybrid.records.lore import decisions, handoffs, patterns
-from hybrid.records.lore.files import LoreFolder, append_decisions, held
+from hybrid.records.lore import json_records, patterns
+from hybrid.records.lore.store import LoreFolder, append_decisions, held
 from hybrid.workspace import open_workspace
 
 if TYPE_CHECKING:
@@ -183,10 +182,10 @@ def write_lore(folder: LoreFolder, records: Sequence[GivenRecord], project: str)
         if data:
             write_atomic(folder.patterns, data)
         if by_kind["decision"]:
-            append_decisions(folder, [decisions.line_of(_decision(one, project)) for one in by_kind["decision"]])
+            append_decisions(folder, [json_records.line_of(_decision(one, project)) for one in by_kind["decision"]])
         for one in by_kind["handoff"]:
-            name = one.id if handoffs.is_session_file(f"{one.id}.json") else f"session-{one.id}"
-            write_atomic(folder.sessions / f"{name}.json", handoffs.session_bytes(_handoff(one, project)))
+            name = one.id if json_records.is_session_file(f"{one.id}.json") else f"session-{one.id}"
+            write_atomic(folder.sessions / f"{name}.json", json_records.session_bytes(_handoff(one, project)))
 
 
 def _texts(record: GivenRecord, n: int) -> list[str]:
@@ -209,13 +208,13 @@ def _anti(record: GivenRecord) -> dict[str, Any]:
 
 def _decision(record: GivenRecord, project: str) -> dict[str, Any]:
     why, *alternatives = record.text.split("\n")
-    draft = decisions.DecisionDraft(record.name, why, tuple(alternatives))
-    return decisions.new_decision(record.id, draft, timestamp=_WRITTEN, project=project)
+    draft = json_records.DecisionDraft(record.name, why, tuple(alternatives))
+    return json_records.new_decision(record.id, draft, timestamp=_WRITTEN, project=project)
 
 
 def _handoff(record: GivenRecord, project: str) -> dict[str, Any]:
     message = "\n".join(part for part in (record.name, record.text) if part)
-    return handoffs.new_session(record.id, handoffs.HandoffDraft(message), created_at=_WRITTEN, project=project)
+    return json_records.new_session(record.id, json_records.HandoffDraft(message), created_at=_WRITTEN, project=project)
 
 
 # --- every repository --------------------------------------------------------------------------------------

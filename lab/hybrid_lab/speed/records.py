@@ -22,7 +22,7 @@ from hybrid.knowledge.stores import RecordStores
 from hybrid.knowledge.views import KINDS, RecordViews
 from hybrid.prompting.query import make_query
 from hybrid.records.lessons.types import Draft
-from hybrid.records.lore.files import LoreFolder
+from hybrid.records.lore.store import LoreFolder
 from hybrid.records.scoring import LessonScorer
 from hybrid.search.searcher import Judging
 from hybrid.types import HookEvent

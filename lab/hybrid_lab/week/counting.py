@@ -10,9 +10,8 @@ from msgspec import Struct
 
 from hybrid.knowledge.memory_intake import use_digest
 from hybrid.knowledge.stores import RecordStores
-from hybrid.records.memory.showing import full_lines
 from hybrid.records.memory.store import MemoryStore
-from hybrid.records.memory.texts import short_key
+from hybrid.records.memory.types import full_lines, short_key
 from hybrid.types import HookEvent
 from hybrid.workspace import open_workspace
 from hybrid_lab.memory.replay import observation_of_events

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.records.lessons.store import LessonStore
-from hybrid.records.lore.eligible import ProjectNames
-from hybrid.records.lore.files import LoreFolder
-from hybrid.records.lore.store import LoreShelf, LoreStore
+from hybrid.records.lore.store import LoreFolder, LoreShelf, LoreStore
+from hybrid.records.lore.types import ProjectNames
 from hybrid_lab.records.report import read_record_prompts
 from tests.support.builders import CHECKOUT
 
 if TYPE_CHECKING:
-    from hybrid.records.lessons.reading import Lessons
+    from hybrid.records.lessons.document import Lessons
 
 SETS = CHECKOUT / "lab" / "data" / "records"
 PROJECTS = ("larkshop", "tillbridge", "voltkeel")

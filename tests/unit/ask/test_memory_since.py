@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from hybrid.ask.memory_filters import since_ms
-from hybrid.records.errors import SinceError
+from hybrid.records.types import SinceError
 from tests.support.memories import DAY_MS, NOW_MS
 
 _EAST = timezone(timedelta(hours=9))

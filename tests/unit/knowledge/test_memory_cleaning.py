@@ -18,10 +18,8 @@ from hybrid.knowledge.memory_cleaning import (
     cleaned_text,
     cleaned_told,
 )
-from hybrid.records.memory.exporting import FORMAT, VERSION
-from hybrid.records.memory.importing import read_lines
-from hybrid.records.memory.texts import session_of
-from hybrid.records.memory.types import Extracted, Observation, Summarised
+from hybrid.records.memory.transfer import FORMAT, VERSION, read_lines
+from hybrid.records.memory.types import Extracted, Observation, Summarised, session_of
 from tests.support.records import Talk, new_talk
 
 if TYPE_CHECKING:

@@ -164,7 +164,7 @@ def test_what_is_forgotten_is_not_found_even_in_an_index_that_has_it(talk: Talk)
     number = add(talk, kinds, "Fix walrus in the harbour")
     add(talk, kinds, "Paint the copper falcon")
     found(talk, kinds, "walrus")
-    store_of(talk, kinds).forget("observation", [number])
+    store_of(talk, kinds).forget([("observation", number)])
 
     assert "Fix walrus in the harbour" not in found(talk, kinds, "walrus harbour")
 

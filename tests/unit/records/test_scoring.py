@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
-from hybrid.records.lessons.showing import hit_lines
-from hybrid.records.lessons.types import Lesson
+from hybrid.records.lessons.types import Lesson, hit_lines
 from hybrid.records.scoring import LessonScorer, Scored, id_key, jaccard, relevance, said_words, searched_text, tokens
 
 GIT = Lesson("L001", "Git commit format", "Use conventional commits: type(scope): description")

@@ -24,7 +24,7 @@ def test_vectors_that_an_earlier_version_kept_beside_the_index_go(tmp_path: Path
     talk.kinds.memory(talk.workspace())
     file = reading_of(talk.home, memory_name(store.path, ""))
     file.write_bytes(b"vectors")
-    store.forget("observation", [row.id])
+    store.forget([("observation", row.id)])
 
     assert () == purge_index(talk.workspace(), store)
     assert not file.exists()

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.records.lessons.counters import Counters, Counts, parse_counters, save_counters
-from hybrid.records.lessons.files import read_counters
+from hybrid.records.lessons.store import read_counters
 from hybrid.records.lessons.types import Lesson, stars_form, stars_of_uses, stars_of_velocity
 
 if TYPE_CHECKING:

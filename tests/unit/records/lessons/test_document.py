@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.records.errors import LessonsError, UnknownLessonError
 from hybrid.records.lessons.counters import Counts
 from hybrid.records.lessons.document import LessonsDocument, NewEntry, parse
 from hybrid.records.lessons.types import Draft, LessonEdit
+from hybrid.records.types import LessonsError, UnknownLessonError
 from tests.support.cases import project, read
 
 OURS = project("lessons/ours.txt")["LESSONS.md"]

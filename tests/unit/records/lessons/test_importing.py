@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.records.errors import LessonsError, LessonsFileError
 from hybrid.records.lessons.importing import import_lessons
 from hybrid.records.lessons.store import LessonStore
 from hybrid.records.lessons.types import Draft
+from hybrid.records.types import LessonsError, LessonsFileError
 from tests.support.cases import project
 
 if TYPE_CHECKING:

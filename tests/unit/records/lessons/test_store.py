@@ -13,12 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.base.atomic import locked
-from hybrid.records.errors import LessonsBusyError, LessonsError, LessonsFileError, UnknownLessonError
-from hybrid.records.lessons import files
-from hybrid.records.lessons.store import LessonStore
-from hybrid.records.lessons.texts import title_form
-from hybrid.records.lessons.types import Draft, LessonEdit
+from hybrid.records.lessons.store import MAX_BYTES, LessonStore
+from hybrid.records.lessons.types import Draft, LessonEdit, title_form
 from hybrid.records.lessons.writing import CitingMessage, Elsewhere, Offer
+from hybrid.records.types import LessonsBusyError, LessonsError, LessonsFileError, UnknownLessonError
 from tests.support.examples import examples
 
 if TYPE_CHECKING:
@@ -183,7 +181,7 @@ def test_a_file_that_is_no_text_is_neither_read_nor_written(tmp_path: Path, data
 
 def test_a_huge_file_is_refused(tmp_path: Path) -> None:
     """The error names file and limit."""
-    store = new_store(tmp_path, "x" * (files.MAX_BYTES + 1))
+    store = new_store(tmp_path, "x" * (MAX_BYTES + 1))
 
     with pytest.raises(LessonsFileError, match=r"LESSONS.md is longer than 5 MB"):
         store.read()
@@ -497,9 +495,9 @@ def test_messages_of_a_turn_count_as_one_step(tmp_path: Path, monkeypatch: pytes
     store = new_store(tmp_path)
     for number in range(2):
         store.add(draft(number), today=TODAY)
-    change = store._storage.change  # pyright: ignore[reportPrivateUsage]
+    change = store.change
     calls: list[object] = []
-    monkeypatch.setattr(store._storage, "change", lambda step: (calls.append(step), change(step)))  # pyright: ignore
+    monkeypatch.setattr(store, "change", lambda step: (calls.append(step), change(step)))
     said = [
         CitingMessage(("L001", "L001"), "m1"),
         CitingMessage(("L001", "L002", "L009"), "m2"),

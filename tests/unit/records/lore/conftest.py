@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.records.lore.eligible import ProjectNames
-from hybrid.records.lore.files import LoreFolder
-from hybrid.records.lore.store import LoreShelf, LoreStore
+from hybrid.records.lore.store import LoreFolder, LoreShelf, LoreStore
+from hybrid.records.lore.types import ProjectNames
 from hybrid.records.lore.writing import LoreWriter, Moment
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hybrid.records.lore.eligible import ProjectNames, attributed, project_names, words_of
+from hybrid.records.lore.types import ProjectNames, attributed, project_names, words_of
 from tests.support.cases import Case, cases
 
 KEY = "0123456789abcdef"

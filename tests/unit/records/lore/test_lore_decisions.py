@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.records.lore.decisions import DecisionLines, line_of, read_line
+from hybrid.records.lore.json_records import DecisionLines, line_of, read_line
 from hybrid.records.lore.types import Decision
 from tests.unit.records.lore.conftest import decision
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hybrid.records.errors import LoreWriteError, NoRecordError
 from hybrid.records.lore.patterns import PatternDraft, new_pattern, read_patterns, with_deprecated, with_new
+from hybrid.records.types import LoreWriteError, NoRecordError
 from tests.support.cases import project
 
 FILE = project("lore/patterns.txt")["patterns.yaml"]

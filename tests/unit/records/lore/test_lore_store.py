@@ -8,10 +8,9 @@ from msgspec.structs import astuple
 
 from hybrid.base.stamps import stamp_of
 from hybrid.records.lore import patterns
-from hybrid.records.lore.decisions import DecisionDraft
-from hybrid.records.lore.eligible import ProjectNames, latest_handoff
-from hybrid.records.lore.files import LoreFolder, lore_folders
-from hybrid.records.lore.store import LoreShelf, LoreStore
+from hybrid.records.lore.json_records import DecisionDraft
+from hybrid.records.lore.store import LoreFolder, LoreShelf, LoreStore, lore_folders
+from hybrid.records.lore.types import ProjectNames, latest_handoff
 from tests.support.cases import project
 from tests.unit.records.lore.conftest import Given, decision, session
 

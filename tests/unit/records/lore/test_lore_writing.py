@@ -8,13 +8,11 @@ from typing import Any
 
 import pytest
 
-from hybrid.records.errors import DuplicateError, LoreError, LoreWriteError, NoRecordError
-from hybrid.records.lore.decisions import DecisionDraft
-from hybrid.records.lore.handoffs import HandoffDraft
-from hybrid.records.lore.importing import import_folder
+from hybrid.records.lore.json_records import DecisionDraft, HandoffDraft
 from hybrid.records.lore.patterns import AntiPatternDraft, PatternDraft
 from hybrid.records.lore.types import mapping_of
-from hybrid.records.types import Record
+from hybrid.records.lore.writing import import_folder
+from hybrid.records.types import DuplicateError, LoreError, LoreWriteError, NoRecordError, Record
 from tests.unit.records.lore.conftest import Given, decision, session
 
 TOKEN = "ghp_" + "aB3" * 12
@@ -271,7 +269,7 @@ def test_a_full_disk_is_told(lore: Given, monkeypatch: pytest.MonkeyPatch) -> No
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("hybrid.records.lore.files.append_line", full)
+    monkeypatch.setattr("hybrid.records.lore.store.append_line", full)
     with pytest.raises(LoreWriteError, match=rf"decisions\.jsonl cannot be written \({os.strerror(errno.ENOSPC)}\)"):
         lore.writer().add(DecisionDraft("Use tabs", "habit"))
 

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.records.memory import batching
-from hybrid.records.memory.batching import MAX_BATCH_EVENTS, Waiting, batches
-from hybrid.records.memory.texts import short_key
-from hybrid.records.memory.types import Owner, PendingEvent
+from hybrid.records.memory import writing
+from hybrid.records.memory.types import Owner, PendingEvent, short_key
+from hybrid.records.memory.writing import MAX_BATCH_EVENTS, Waiting, batches
 from hybrid.records.memory.writing import REPEAT_WINDOW_MS as HOUR_MS
 from tests.support.memories import DAY_MS, HERE, NOW_MS, THERE, WINDOW_MS, event, fails, make, titles
 
@@ -130,7 +129,7 @@ def test_a_use_that_comes_tells_one_batch(store: MemoryStore) -> None:
     """Whatever waits, a hook tells the first; a flush tells as many as it is asked for, in order, none for zero."""
     for number in range(6):
         use = event(f"e{number}", "ER"[number % 2], NOW_MS + number)
-        store.database.write(lambda db, use=use: batching.add_event(db, HERE, use))
+        store.database.write(lambda db, use=use: writing.add_event(db, HERE, use))
     _add(store, "last", "Edit", 6)
     assert ["e0"] == titles(store)
 
@@ -158,7 +157,7 @@ def test_what_is_forgotten_never_counts_again(store: MemoryStore) -> None:
     for at_ms in (0, 2 * HOUR_MS):
         _add(store, "a", after_ms=at_ms)
         _flush(store, "s1")
-    store.forget("observation", [2])
+    store.forget([("observation", 2)])
 
     assert not _add(store, "a", after_ms=99 * HOUR_MS)
     assert ["a"] == titles(store)
@@ -169,7 +168,7 @@ def test_what_is_forgotten_while_it_waits_again_stays_forgotten(store: MemorySto
     _add(store, "a")
     _flush(store, "s1")
     _add(store, "a", after_ms=2 * HOUR_MS)
-    store.forget("observation", [1])
+    store.forget([("observation", 1)])
     _flush(store, "s1")
 
     assert [] == titles(store)
@@ -178,12 +177,12 @@ def test_what_is_forgotten_while_it_waits_again_stays_forgotten(store: MemorySto
 
 def test_what_was_seen_long_ago_is_dropped(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """The table of events that were seen does not grow for ever; what was forgotten stays in it."""
-    monkeypatch.setattr(batching, "_DROP_EACH", 1)
+    monkeypatch.setattr(writing, "_DROP_EACH", 1)
     for name, after_ms in (("old", 0), ("gone", 1), ("lately", 29 * DAY_MS), ("now", 31 * DAY_MS)):
         _add(store, name, after_ms=after_ms)
         _flush(store, "s1")
         if name == "gone":
-            store.forget("observation", [2])
+            store.forget([("observation", 2)])
     seen = store.database.read(lambda db: {row[0] for row in db.execute("SELECT event FROM seen_events")}, set[bytes]())
 
     assert {short_key(event(name).digest) for name in ("gone", "lately", "now")} == seen

@@ -18,7 +18,7 @@ def test_additions_changes_and_removals_are_told(store: MemoryStore) -> None:
     store.add_summary(HERE, Summarised(notes="half"), NOW_MS)
     store.add_summary(HERE, Summarised(notes="whole"), NOW_MS)
     assert first is not None
-    store.forget("observation", [first.id])
+    store.forget([("observation", first.id)])
 
     assert [("observation", 1), ("summary", 1)] == store.changes_since(start)
     assert [("summary", 1), ("observation", 1)] == store.changes_since(start + 1)

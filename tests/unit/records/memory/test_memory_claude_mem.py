@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.records.errors import MemoryImportError
-from hybrid.records.memory.claude_mem import import_database
+from hybrid.records.memory.transfer import import_database
 from hybrid.records.memory.types import ImportReport, RowFilter
+from hybrid.records.types import MemoryImportError
 from tests.support.memories import NOW_MS
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def old(tmp_path: Path) -> Path:
 
 def test_all_tables_are_imported(store: MemoryStore, old: Path) -> None:
     """Sessions under the client's id, times in milliseconds, lists of any form; rows that tell nothing are problems."""
-    found = import_database(old, store, _resolve, now_ms=NOW_MS)
+    found = import_database(old, store.database, _resolve, now_ms=NOW_MS)
 
     assert (1, 1, 3, 1) == (found.n_sessions, found.n_prompts, found.n_observations, found.n_summaries)
     assert ["observations, row 4: it tells nothing", "observations, row 5: it names no session"] == [
@@ -99,9 +99,9 @@ def test_all_tables_are_imported(store: MemoryStore, old: Path) -> None:
 
 def test_importing_twice_is_as_once(store: MemoryStore, old: Path) -> None:
     """Also much later, although two rows have no time of their own."""
-    import_database(old, store, _resolve, now_ms=NOW_MS)
+    import_database(old, store.database, _resolve, now_ms=NOW_MS)
     lines = list(store.export(RowFilter()))
-    again = import_database(old, store, _resolve, now_ms=NOW_MS + 10**9)
+    again = import_database(old, store.database, _resolve, now_ms=NOW_MS + 10**9)
 
     assert (0, 0, 0, 0) == (again.n_sessions, again.n_prompts, again.n_observations, again.n_summaries)
     assert 6 == again.n_duplicates
@@ -110,10 +110,10 @@ def test_importing_twice_is_as_once(store: MemoryStore, old: Path) -> None:
 
 def test_a_dry_run_makes_nothing(store: MemoryStore, old: Path) -> None:
     """It gives the numbers of the import."""
-    dry = import_database(old, store, _resolve, now_ms=NOW_MS, is_dry=True)
+    dry = import_database(old, store.database, _resolve, now_ms=NOW_MS, is_dry=True)
 
     assert not store.exists
-    assert dry == import_database(old, store, _resolve, now_ms=NOW_MS)
+    assert dry == import_database(old, store.database, _resolve, now_ms=NOW_MS)
 
 
 @pytest.mark.parametrize("is_used", [False, True])
@@ -127,7 +127,7 @@ def test_the_database_is_only_read(store: MemoryStore, old: Path, is_used: bool)
         else:
             db.close()
         before = {path.name: path.read_bytes() for path in old.parent.glob("claude-mem.db*") if "shm" not in path.name}
-        found = import_database(old, store, _resolve, now_ms=NOW_MS)
+        found = import_database(old, store.database, _resolve, now_ms=NOW_MS)
         after = {path.name: path.read_bytes() for path in old.parent.glob("claude-mem.db*") if "shm" not in path.name}
 
     assert before == after
@@ -143,7 +143,9 @@ def test_newer_names_and_missing_columns(store: MemoryStore, tmp_path: Path) -> 
         _insert(db, "sdk_sessions", content_session_id="c", memory_session_id="m", project="p")
         _insert(db, "observations", memory_session_id="m", title="Bare", facts=json.dumps({"a": 1}))
 
-    assert ImportReport(n_sessions=1, n_observations=1) == import_database(path, store, _resolve, now_ms=NOW_MS)
+    assert ImportReport(n_sessions=1, n_observations=1) == import_database(
+        path, store.database, _resolve, now_ms=NOW_MS
+    )
     (row,) = store.all_rows("observation")
     assert ("c", "key-p", NOW_MS) == (row.owner.session_id, row.owner.key, row.created_ms)
 

@@ -82,7 +82,7 @@ def test_a_forgotten_observation_leaves_nothing_in_the_file(store: MemoryStore) 
     with MemoryStore(store.path) as other:
         assert other.stats().n_observations == 61
         assert set(_SECRETS) == _left(store)
-        forgotten = store.forget("observation", [identity, identity, 999])
+        forgotten = store.forget([("observation", number) for number in (identity, identity, 999)])
 
         assert ForgetReport(1, True) == forgotten
         assert set(_SECRETS[5:]) == _left(store)
@@ -96,7 +96,7 @@ def test_a_forgotten_summary_leaves_nothing_in_the_file(store: MemoryStore) -> N
     """Neither does a text that it had before it was replaced."""
     _fill(store)
     store.add_summary(HERE, Summarised(completed="other words"), NOW_MS + 1)
-    assert ForgetReport(1, True) == store.forget("summary", [1])
+    assert ForgetReport(1, True) == store.forget([("summary", 1)])
 
     assert set(_SECRETS[:7]) == _left(store)
     assert b"other words" not in bytes_on_disk(store.path)
@@ -150,7 +150,7 @@ def test_what_is_sent_again_does_not_come_back(store: MemoryStore) -> None:
     """An event of a forgotten observation, or one that waited in a forgotten session, is ignored when it comes again."""
     for number, tool in enumerate(("Edit", "Read", "Edit")):
         store.add_event(HERE, event(f"e{number}", tool, NOW_MS + number), window_ms=WINDOW_MS, make=make)
-    store.forget("observation", [1])
+    store.forget([("observation", 1)])
     assert not store.add_event(HERE, event("e0"), window_ms=WINDOW_MS, make=make)
     store.forget_session("s1")
 
@@ -162,7 +162,7 @@ def test_an_import_does_not_bring_back_what_was_forgotten(store: MemoryStore) ->
     """Not one row of it; but after everything was forgotten, an export is how to start again."""
     identity = _fill(store)
     lines = list(store.export(RowFilter()))
-    store.forget("observation", [identity])
+    store.forget([("observation", identity)])
     found = store.import_lines(lines, NOW_MS)
     assert (0, 1, 3) == (found.n_observations, found.n_forgotten, found.n_duplicates)
     store.forget_session("s1")
@@ -237,7 +237,7 @@ def test_the_full_text_is_sound_after_it_all(store: MemoryStore) -> None:
     """The database and its full text pass their own checks after writes, repeats, forgetting and pruning."""
     _fill(store)
     _many(store, 40)
-    store.forget("observation", [5, 6])
+    store.forget([("observation", 5), ("observation", 6)])
     store.prune(now_ms=NOW_MS, before_ms=NOW_MS + 9 * DAY_MS)
 
     def check(db: object) -> list[tuple[str]]:

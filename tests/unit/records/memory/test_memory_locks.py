@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.records.errors import MemoryBusyError
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import Extracted, Flushed, RowFilter
+from hybrid.records.types import MemoryBusyError
 from tests.support.memories import HERE, NOW_MS, THERE, WINDOW_MS, begin_session, event, make, titles, told
 
 if TYPE_CHECKING:

@@ -5,7 +5,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.records.memory.showing import (
+from hybrid.records.memory.types import (
+    Extracted,
+    Observation,
+    Owner,
+    SessionSummary,
+    Summarised,
     body_lines,
     full_lines,
     index_line,
@@ -15,7 +20,6 @@ from hybrid.records.memory.showing import (
     searched_lines,
     title_of,
 )
-from hybrid.records.memory.types import Extracted, Observation, Owner, SessionSummary, Summarised
 from tests.support.cases import Case, cases
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.records.errors import MemoryDatabaseError, MemoryFormatError, NoFullTextError
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import NO_STATS, Extracted, Flushed, ForgetReport, Owner, RowFilter, Summarised
+from hybrid.records.types import MemoryDatabaseError, MemoryFormatError, NoFullTextError
 from tests.support.memories import HERE, NOW_MS, THERE, WINDOW_MS, begin_session, event, make, matching, titles, told
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def test_reading_what_is_not_there_makes_nothing(store: MemoryStore) -> None:
     assert {} == store.counts().of("")
     assert Flushed(0) == store.flush(make=make, now_ms=0, window_ms=1)
     assert {ForgetReport(0, True)} == {
-        store.forget("summary", [1]),
+        store.forget([("summary", 1)]),
         store.forget_session("s1"),
         store.forget_everything(),
     }
@@ -195,7 +195,7 @@ def test_rows_are_counted_by_what_changed(store: MemoryStore) -> None:
     store.add_summary(HERE, Summarised(notes="n"), NOW_MS + 7)
     counts = store.counts(counts)
     here, every = counts.of(HERE.key), counts.of("")
-    store.forget("observation", [row.id])
+    store.forget([("observation", row.id)])
     after = store.counts(counts)
 
     assert {"change": 1, "bugfix": 1, "summary": 1} == here
@@ -210,7 +210,7 @@ def test_ids_are_not_given_twice(store: MemoryStore) -> None:
     """The id of a row that was forgotten never means another row."""
     first = store.add_observation(HERE, told("one"), NOW_MS)
     assert first is not None
-    store.forget("observation", [first.id])
+    store.forget([("observation", first.id)])
     second = store.add_observation(HERE, told("two"), NOW_MS)
 
     assert second is not None

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.records.errors import MemoryImportError
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import CONCEPTS, OBSERVATION_TYPES, ImportReport, Owner, RowFilter, Summarised
+from hybrid.records.types import MemoryImportError
 from tests.support.examples import examples
 from tests.support.memories import HERE, NOW_MS, THERE, matching, told
 
