@@ -440,10 +440,8 @@ def _keep_books(turn: Turn) -> Decision:
             # Most clients say nothing after a compaction. Where one does, its session start finds all it needs.
             ledgers.reset(key, "compact")
             return Decision("reset", event.source)
-        if event.event == "Stop":
-            ledgers.stop(key)
-        if event.event == "SessionEnd":
-            ledgers.end(key)
+        if event.event in ("Stop", "SessionEnd"):
+            ledgers.stamp(key, "stop" if event.event == "Stop" else "end")
     return _IGNORED
 
 

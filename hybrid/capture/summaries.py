@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from hybrid.base.text import one_line
-from hybrid.capture.extraction.wording import base, clip, listed, once, sentences
+from hybrid.capture.extraction.texts import base, clip, listed, once, sentences
 from hybrid.records.memory.types import LEAST_ANSWER_CHARS, Extracted, Summarised
 
 if TYPE_CHECKING:

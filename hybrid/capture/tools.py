@@ -11,9 +11,9 @@ import os
 import posixpath
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field, to_builtins
+from msgspec import Struct, ValidationError, convert, field, to_builtins
 from msgspec.structs import replace
 
 from hybrid.capture import dialects
@@ -165,6 +165,8 @@ _OUTPUT_CHARS = 12_000
 _READ_CHARS = 24_000
 _EDIT_CHARS = 14_000
 """Characters kept of an output, of a file that was read, and of all edits together; `_bounded` halves them."""
+_MOST_LINES = 10**9
+"""Number of a line from which on it is none that a client read."""
 _MAX_FILES = 50
 _MAX_EDITS = 20
 
@@ -251,18 +253,10 @@ class ToolUse(Struct, frozen=True):
         Raises:
             ValueError: The text is no such JSON.
         """
-        value = json.loads(text)
-        if not isinstance(value, dict) or not isinstance(cast("dict[str, Any]", value).get("tool"), str):
-            raise ValueError("the stored use of a tool is not one")
-        known = _known(cls, cast("dict[str, Any]", value))
-        known["edits"] = tuple(Edit(**_known(Edit, edit)) for edit in known.get("edits", ()))
-        for name in ("files_read", "files_written"):
-            known[name] = tuple(known.get(name, ()))
-        return cls(**known)
-
-
-def _known(cls: type[ToolUse | Edit], value: dict[str, Any]) -> dict[str, Any]:
-    return {name: value[name] for name in cls.__struct_fields__ if name in value}
+        try:
+            return convert(json.loads(text), cls)
+        except ValidationError as error:
+            raise ValueError(f"the stored use of a tool is not one: {error}") from error
 
 
 def tool_use(call: ToolCall, roots: PathRoots) -> ToolUse:
@@ -361,7 +355,7 @@ def _with_span(use: ToolUse, arguments: dict[str, Any], response: object) -> Too
 
 
 def _number(value: object) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
+    return value if type(value) is int and 0 < value < _MOST_LINES else 0
 
 
 def _bounded(use: ToolUse, text: str, roots: PathRoots) -> ToolUse:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import msgspec
 from msgspec import Struct
 
-from hybrid.feedback.events import is_decision, is_prompt
+from hybrid.feedback.events import is_decision, is_prompt, part_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,6 @@ DECISION, PROMPT, INJECTED, ERROR, COMPARED = 1, 2, 4, 8, 16
 """Signs of a line: a decision without an error; an answer to a prompt; text was given; an error; a gate compared."""
 
 _NO_ID = 0
-_NAME = "events.jsonl"
 _HEAD_BYTES = 256
 """Bytes at the beginning of a file by which it is known again: its first line has an id of its own."""
 
@@ -108,7 +107,7 @@ class LogIndex:
             known = {part.stamp: part for part in self._parts}
             parts, n = list[_Part](), 0
             for number in range(self._keep + 1):
-                path = self._folder / (_NAME if number == 0 else f"events.{number}.jsonl")
+                path = self._folder / part_name(number)
                 with contextlib.suppress(OSError), path.open("rb") as file:
                     status = os.fstat(file.fileno())
                     stamp = (status.st_dev, status.st_ino)

@@ -322,13 +322,13 @@ class LedgerStore:
         """
         self._append(key, {"prompt": "reminded" if is_reminded else "counted"})
 
-    def end(self, key: SessionKey) -> None:
-        """Note the end of a session in its ledger, if it has one; the ledger stays, for the session may be resumed."""
-        self._stamp(key, "end")
+    def stamp(self, key: SessionKey, what: str) -> None:
+        """Note the `end` of a session, which may be resumed, or the `stop` of a turn, so that none in use expires.
 
-    def stop(self, key: SessionKey) -> None:
-        """Note the end of a turn in the session's ledger, if it has one, so that a session in use does not expire."""
-        self._stamp(key, "stop")
+        A session that never got anything gets no ledger by it.
+        """
+        if (self._folder / key.file_name).exists():
+            self._append(key, {what: True})
 
     def expire(self, days: float, now_s: float) -> None:
         """Delete ledgers that nothing was written to for so many days, and locks as old of ledgers that are gone.
@@ -343,11 +343,6 @@ class LedgerStore:
                         continue
                     if path.stat().st_mtime < now_s - days * _DAY_S:
                         path.unlink()
-
-    def _stamp(self, key: SessionKey, what: str) -> None:
-        """Append `{what: true}` to a ledger that exists; a session that never got anything gets no ledger by it."""
-        if (self._folder / key.file_name).exists():
-            self._append(key, {what: True})
 
     def _append(self, key: SessionKey, entry: dict[str, Any]) -> None:
         path = self._folder / key.file_name

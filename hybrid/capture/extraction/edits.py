@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from hybrid.base.text import one_line
 from hybrid.capture.definitions import DefinitionLine, definitions, is_prose
-from hybrid.capture.extraction.wording import (
+from hybrid.capture.extraction.texts import (
     ObservationDraft,
     base,
     clip,

@@ -9,15 +9,16 @@ from msgspec.structs import replace
 
 from hybrid.base.text import one_line
 from hybrid.capture.extraction.edits import tell_edit
-from hybrid.capture.extraction.looks import tell_read, tell_search
 from hybrid.capture.extraction.runs import tell_command
-from hybrid.capture.extraction.wording import (
+from hybrid.capture.extraction.texts import (
     ObservationDraft,
     clip,
     code,
     listed,
     once,
     sentences,
+    tell_read,
+    tell_search,
     telling,
     terms_of,
 )

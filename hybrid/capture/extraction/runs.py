@@ -10,12 +10,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hybrid.capture.definitions import without_counts
-from hybrid.capture.extraction.looks import FileText, SearchRun, draft_of_search, draft_of_text, folder_name
-from hybrid.capture.extraction.wording import (
+from hybrid.capture.extraction.texts import (
+    FileText,
     ObservationDraft,
+    SearchRun,
     base,
     clip,
     code,
+    draft_of_search,
+    draft_of_text,
+    folder_name,
     listed,
     once,
     squeeze,

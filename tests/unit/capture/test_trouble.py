@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.capture.trouble import trouble_of, words_of
+from hybrid.capture.shown import trouble_of, words_of
 from hybrid.types import HookEvent
 from tests.support.cases import cases
 from tests.support.uses import use_of

@@ -69,7 +69,7 @@ def test_the_end_of_a_session_keeps_its_ledger(store: LedgerStore, tmp_path: Pat
     store.record(KEY, Given([(A, "full")], "t1"))
     before = store.read(KEY)
     for key in (KEY, SessionKey("claude", "unknown")):
-        store.end(key)
+        store.stamp(key, "end")
 
     assert before == store.read(KEY)
     assert [KEY.file_name] == [path.name for path in (tmp_path / "sessions").iterdir() if path.suffix != ".lock"]
@@ -212,7 +212,7 @@ def test_the_agent_never_gets_the_same_twice(tmp_path_factory: pytest.TempPathFa
             store.reset(KEY, "compact")
             given_forms.clear()
         elif entry == "end":
-            store.end(KEY)
+            store.stamp(KEY, "end")
         elif isinstance(entry, tuple) and store.read(KEY).allows(*entry):
             store.record(KEY, Given([entry], "t"))
             given_forms.setdefault(entry[0], []).append(entry[1])
@@ -246,7 +246,7 @@ def test_how_often_and_when_a_record_fitted(store: LedgerStore) -> None:
     store.record(KEY, Given([(A, "preview")], "t1", hits=[hit(digest=A)]))
     store.record(KEY, Given([(B, "full")], "t2", hits=[hit(digest=B)], again=[A]))
     store.record(KEY, Given(again=[A, b"\x0c" * 16]))
-    store.stop(KEY)
+    store.stamp(KEY, "stop")
 
     assert {A.hex(): (3, 3), B.hex(): (1, 2)} == _remembered(store)
     assert (3, "t2") == ((ledger := store.read(KEY)).n_turns, ledger.last_topic_id)
