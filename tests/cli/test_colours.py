@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import sys
@@ -13,6 +14,7 @@ import pytest
 from hybrid.cli.colours import address, look_of, painted
 from hybrid.cli.syntax import spans_of_lines
 from tests.support.builders import command_environment, new_shop
+from tests.support.cases import Case, cases
 from tests.support.terminals import Terminal
 
 if TYPE_CHECKING:
@@ -93,26 +95,14 @@ def test_events_link_to_what_was_given(tmp_path: Path) -> None:
     assert "\x1b" not in shop.out("log", **form)
 
 
-@pytest.mark.parametrize(
-    ("links", "environ", "expected"),
-    [
-        ("auto", {}, "file://{host}{path}"),
-        ("auto", {"KITTY_WINDOW_ID": "1"}, "file://{host}{path}#{line}"),
-        ("auto", {"VTE_VERSION": "4803"}, ""),
-        ("auto", {"VTE_VERSION": "7200"}, "file://{host}{path}"),
-        ("auto", {"TERM": "linux"}, ""),
-        ("auto", {"TERM": "screen-256color"}, ""),
-        ("auto", {"TERM": "screen-256color", "TMUX": "/tmp/x"}, "file://{host}{path}"),
-        ("off", {}, ""),
-        ("idea://open?file={path}", {"TERM": "linux"}, "idea://open?file={path}"),
-    ],
-)
-def test_links_go_where_the_terminal_takes_them(links: str, environ: dict[str, str], expected: str) -> None:
+@cases("render/links.txt")
+def test_links_go_where_the_terminal_takes_them(case: Case) -> None:
     """`auto` looks at what the terminal says of itself; a form of the user's own is taken at its word."""
-    look = look_of(_Screen(), links, {"TERM": "xterm-256color"} | environ)
+    links, _, environ = case.text.partition(" ")
+    look = look_of(_Screen(), links, {"TERM": "xterm-256color"} | json.loads(environ))
 
     assert look is not None
-    assert expected == look.links
+    assert case.expected == look.links
 
 
 def test_an_address_holds_nothing_that_a_terminal_obeys() -> None:

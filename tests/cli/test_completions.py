@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.builders import command_environment, new_shop
+from tests.support.cases import Case, cases
 from tests.support.terminals import Terminal
 
 if TYPE_CHECKING:
@@ -31,26 +32,10 @@ def _proposed(shop: Shop, *words: str) -> dict[str, str]:
     return {value: about for value, _, about in (line.partition("\t") for line in lines)}
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (("",), {"search", "completions", "daemon", "--version"}),
-        (("daemon", ""), {"start", "stop", "status", "run", "schema"}),
-        (("lore", "pattern", "add", "--"), {"--problem", "--solution", "--confidence"}),
-        (("search", "--kind", ""), {"lesson", "code"}),
-        (("search", "--kind=le"), {"--kind=lesson", "--kind=code"}),
-        (("search", "retry", "--mo", "lex", "--l"), {"--limit", "--explain", "--kind"}),
-        (("search", "-n5", "--kind", "code", "--kind", ""), {"doc"}),
-        (("reindex", ""), {":dirs"}),
-        (("search", "--project", ""), {":dirs"}),
-        (("changes-with", ""), {":files"}),
-        (("eval", "run", "--plot", ""), {":files"}),
-    ],
-    ids=lambda value: "-".join(value) if isinstance(value, tuple) else "",
-)
-def test_each_place_has_its_candidates(told: Shop, words: tuple[str, ...], expected: set[str]) -> None:
+@cases("completions/candidates.txt")
+def test_each_place_has_its_candidates(told: Shop, case: Case) -> None:
     """Commands, actions, options and choices, and where a path may stand."""
-    assert expected <= _proposed(told, *words).keys()
+    assert set(case.json()) <= _proposed(told, *case.given()).keys()
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import re
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,6 +13,7 @@ from hybrid.cli.explain import lines_of
 from hybrid.health.explaining import advice
 from hybrid.health.gate_words import gate_rows
 from tests.support.builders import command_environment, default_config, hear_interrupts
+from tests.support.cases import Case, cases
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,45 +99,10 @@ def test_log_follows_what_comes(own_shop: Shop) -> None:
 PARTS = {"cosine": 0.422, "null": -0.051, "lexical": 0.06, "names": 0.0, "chat": -0.2, "probe": 0.03}
 
 
-@pytest.mark.parametrize(
-    ("said", "expected"),
-    [
-        ({}, []),
-        ({"threshold_source": None, "threshold": None}, []),
-        (
-            {"threshold_source": "config", "threshold": 0.5, "top_cosine": 0.4, "score": 0.4, "bar": None},
-            [("gate", "raw top cosine 0.4000, opens from 0.5 (config)")],
-        ),
-        (
-            {"threshold_source": "auto", "threshold": None, "top_cosine": None},
-            [("gate", "no vector, no threshold was measured for this model (auto)")],
-        ),
-        (
-            {"threshold_source": "auto", "threshold": -9.0, "score": None, "bar": "talk", "parts": None},
-            [("gate", "nothing to compare (auto)")],
-        ),
-        (
-            {"threshold_source": "auto", "threshold": 0.24, "score": 0.431, "bar": "tasks", "parts": PARTS},
-            [
-                ("gate", "score 0.43, opens above 0.24 (tasks of other projects, auto)"),
-                ("parts", "cosine 0.42 (best piece to closest chunk), null −0.05 (vague words), lexical +0.06 (telling word)"),
-                ("", "chat −0.20 (like small talk), probe +0.03 (is it about code) – these count for talk only"),
-            ],
-        ),
-        (
-            {"threshold_source": "auto", "threshold": -0.0213, "score": -0.0249, "bar": "talk", "parts": {"cosine": -0.02}},
-            [("gate", "score −0.0249, opens above −0.0213 (talk, auto)"), ("parts", "cosine −0.02 (best piece to closest chunk)")],
-        ),
-        (
-            {"threshold_source": "auto", "threshold": -9.0, "score": -0.004, "bar": "talk", "parts": {"null": -0.004, "chat": None}},
-            [("gate", "score 0.00, opens always (talk, auto)")],
-        ),
-    ],
-    ids=["old", "not-asked", "fixed", "unmeasured", "nothing-to-compare", "tasks", "near-miss", "always"],
-)  # fmt: skip
-def test_the_gate_in_words(said: dict[str, Any], expected: list[tuple[str, str]]) -> None:
+@cases("events/gates.txt")
+def test_the_gate_in_words(case: Case) -> None:
     """What was compared and, for a calibrated gate, each part that changed something; a near miss gets more digits."""
-    assert expected == gate_rows(said)
+    assert case.expected == "\n".join(" | ".join(row) for row in gate_rows(case.given()))
 
 
 def test_explain_tells_the_passages_of_a_bug_report(own_shop: Shop) -> None:
@@ -291,46 +257,10 @@ def test_explain_of_a_project_without_an_index_names_the_command(new_project: Sh
     assert "  try        Run `hybrid reindex`; then ask again." in new_project.out("explain")
 
 
-@pytest.mark.parametrize(
-    ("event", "expected"),
-    [
-        ({"reason": "injected"}, []),
-        ({"reason": "something_new"}, []),
-        ({"reason": "paused", "detail": "all"}, ["`hybrid resume --all` switches it on again"]),
-        ({"reason": "paused", "detail": "project"}, ["`hybrid resume` switches it on again"]),
-        ({"reason": "paused", "detail": "session", "session": "s1"}, ["`hybrid resume --session s1` switches it on again"]),
-        ({"reason": "off", "detail": "hooks.session_start is off"}, ["`hybrid config set hooks.session_start true`"]),
-        ({"reason": "gate", "top_cosine": 0.3, "threshold": None}, ["nobody measured a threshold for this model"]),
-        ({"reason": "gate", "top_cosine": None, "threshold": 0.29}, ["The prompt has no word that could be compared"]),
-        ({"reason": "gate", "threshold": None, "score": None, "bar": "talk"}, ["The prompt has no word that could be compared"]),
-        (UNCALIBRATED, ["was not calibrated", "missed the threshold by 0.09.", "of 0.19 or less"]),
-        (UNCALIBRATED | {"reason": "injected", "score": 0.4, "top_cosine": 0.4}, ["run `hybrid reindex`."]),
-        (UNCALIBRATED | {"threshold": None}, ["was not calibrated", "nobody measured a threshold for this model"]),
-        (UNCALIBRATED | {"top_cosine": None, "score": None}, ["The prompt has no word that could be compared"]),
-        (UNCALIBRATED | {"top_cosine": None, "score": None, "best": BEST}, ["was not calibrated", "The prompt has no word"]),
-        (UNCALIBRATED | {"threshold_source": "config"}, ["missed the threshold by 0.09.", "of 0.19 or less"]),
-        ({key: value for key, value in UNCALIBRATED.items() if key != "bar"}, ["missed the threshold by 0.09.", "of 0.19"]),
-        ({"reason": "gate", "top_cosine": 0.28, "threshold": 0.29}, ["missed the threshold by 0.01.", "of 0.27 or less"]),
-        ({"reason": "gate", "top_cosine": -0.051, "threshold": 0.29}, ["by 0.34.", "threshold` of -0.06 or less"]),
-        (CLOSED | {"bar": "tasks"}, ["It missed by 0.05 what tasks of other projects may reach", "of 0.40 or less"]),
-        (CLOSED | {"bar": "talk", "score": 0.2499}, ["It missed by less than 0.01 what talk may", "of every prompt in place"]),
-        (CLOSED | {"bar": "talk", "score": None}, ["The prompt has no word that could be compared"]),
-        (CLOSED | {"bar": "talk", "id": "a1"}, ["(0.03) sets that bar", "of 0.40", "`hybrid mark a1 good`"]),
-        ({"reason": "no_results"}, ["`hooks.threshold` (0.5 of the best) and `search.min_cosine` (0.2) set it."]),
-        ({"reason": "same_topic", "topic_id": "t"}, ["that event is no longer in the log", "`--no-dedup`"]),
-        ({"reason": "all_seen"}, ["that event is no longer in the log", "`--no-dedup`"]),
-        ({"reason": "all_seen", "withheld": {"read": 2, "floor": 1}}, ["`hooks.skip_read` false"]),
-        ({"reason": "all_seen", "withheld": {"read": 2, "seen": 1}}, ["no longer in the log", "`--no-dedup`", "`hooks.skip_read`"]),
-        ({"reason": "prompt", "detail": "skip_prefix"}, ["`hooks.skip_prefixes`"]),
-        ({"reason": "prompt", "detail": "something_new"}, []),
-        ({"reason": "error", "error": "not done after 1.5 s"}, ["`hooks.deadline_ms` (1500)"]),
-        ({"reason": "repeated"}, ["`hybrid doctor` names the places that call hybrid"]),
-    ],
-    ids=range(31),
-)  # fmt: skip
-def test_advice_names_what_decides(tmp_path: Path, event: dict[str, Any], expected: list[str]) -> None:
+@cases("events/advice.txt")
+def test_advice_names_what_decides(tmp_path: Path, case: Case) -> None:
     """For each reason: the setting, option or command that would have changed it; nothing for what needs no change."""
-    found = advice(event, [], default_config(tmp_path))
+    expected, found = case.json(), advice(case.given(), [], default_config(tmp_path))
 
     assert len(expected) == len(found)
     assert all(part in line for part, line in zip(expected, found, strict=True)), found

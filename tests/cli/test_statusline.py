@@ -29,7 +29,7 @@ def test_one_line_for_the_last_prompt(case: Case) -> None:
 
     The raw top cosine stands for the score only in lines that know of no score.
     """
-    assert case.expected == line_of(json.loads(case.text), is_building=lambda: False)
+    assert case.expected == line_of(case.given(), is_building=lambda: False)
 
 
 def test_the_line_is_that_of_the_session(own_shop: Shop) -> None:

@@ -14,6 +14,7 @@ import pytest
 from hybrid.cli.evaluating import print_table
 from hybrid.render.visible import json_escaped, visible, visible_line
 from tests.support.builders import PAYMENTS, Shop, command_environment, git_project
+from tests.support.cases import Case, cases
 from tests.support.memories import shop_owner
 
 if TYPE_CHECKING:
@@ -205,23 +206,11 @@ def test_status_reads_no_markup_of_a_project(tmp_path: Path) -> None:
     assert "[link=http:evil]x[red]:smile:" in shop.out("status", "--table")
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        pytest.param("a\tb\nc", "a\tb\nc", id="layout"),
-        pytest.param("\x1b[2J\x07\r\x00\x7f", r"\x1b[2J\x07\x0d\x00\x7f", id="controls"),
-        pytest.param("\x9b1m\x85", r"\x9b1m\x85", id="one-byte controls"),
-        pytest.param("a\u202eb\u2066\u200f", r"a\u202eb\u2066\u200f", id="direction"),
-        pytest.param("a\u200bb\ufeff\xad\u2028", r"a\u200bb\ufeff\xad\u2028", id="invisible"),
-        pytest.param("\udcff", r"\udcff", id="no UTF-8"),
-        pytest.param("\U000e0041", r"\U000e0041", id="tags"),
-        pytest.param("n\u200da\ufe0f", r"n\u200da\ufe0f", id="joiners in ASCII"),
-        pytest.param("❤️ 👩‍💻 1️⃣ می‌خواهم", "❤️ 👩‍💻 1️⃣ می‌خواهم", id="emoji and Persian"),
-        pytest.param("Grüße 日本語　全角", "Grüße 日本語　全角", id="letters"),
-    ],
-)
-def test_marks_stand_for_what_cannot_be_seen(text: str, expected: str) -> None:
+@cases("render/visible.txt")
+def test_marks_stand_for_what_cannot_be_seen(case: Case) -> None:
     """Each control and invisible character is its escape; joiners stay where scripts and emoji need them."""
+    text, expected = case.given(), case.json()
+
     assert expected == visible(text)
     assert expected == visible(visible(text))
     assert json.loads(json_escaped(json.dumps([text], ensure_ascii=False))) == [text]

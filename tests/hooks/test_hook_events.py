@@ -155,7 +155,7 @@ def test_opencode_prompts_leave_out_what_modules_added() -> None:
 @cases("hooks/written.txt")
 def test_files_that_a_tool_wrote(case: Case) -> None:
     """Written files are told under whatever name a client gives them; read ones are not."""
-    assert case.json() == _parse(json.loads(case.text), event="PostToolUse")["paths"]
+    assert case.json() == _parse(case.given(), event="PostToolUse")["paths"]
 
 
 def test_a_patch_of_thousands_of_files_is_cut() -> None:
@@ -170,7 +170,7 @@ def test_a_patch_of_thousands_of_files_is_cut() -> None:
 @cases("hooks/reported.txt")
 def test_reports_of_subagents(case: Case) -> None:
     """The final text of a subagent is found wherever its client puts it; other tools have none."""
-    assert case.json() == _parse(json.loads(case.text), event="PostToolUse")["report"]
+    assert case.json() == _parse(case.given(), event="PostToolUse")["report"]
 
 
 def test_a_long_report_is_cut() -> None:

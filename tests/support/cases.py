@@ -27,6 +27,10 @@ class Case(NamedTuple):
     text: str
     expected: str | None
 
+    def given(self) -> Any:
+        """Return what is given where it is written as JSON."""
+        return json.loads(self.text)
+
     def json(self) -> Any:
         """Return what is expected where it is written as JSON."""
         return json.loads(str(self.expected))

@@ -100,7 +100,7 @@ def test_a_corrupt_file_is_set_aside(tmp_path: Path, content: str) -> None:
 @cases("feedback/damaged_states.txt")
 def test_a_wrong_field_costs_only_itself(tmp_path: Path, case: Case) -> None:
     """Of a file that is partly wrong the right fields count, the wrong ones are defaults."""
-    _write(tmp_path, json.loads(case.text))
+    _write(tmp_path, case.given())
 
     assert HookState().as_json() | case.json() == read_state(tmp_path).as_json()
     assert is_corrupt(tmp_path) is False

@@ -49,7 +49,7 @@ def test_events_are_kept(tmp_path: Path) -> None:
 @cases("hooks/kept.txt")
 def test_what_its_owner_switched_off_is_not_kept(tmp_path: Path, case: Case) -> None:
     """Nothing is kept that would have no effect."""
-    assert case.json() == is_kept(tmp_path, **json.loads(case.text))
+    assert case.json() == is_kept(tmp_path, **case.given())
 
 
 @pytest.mark.parametrize(

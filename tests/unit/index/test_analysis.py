@@ -22,6 +22,7 @@ from hybrid.index.analysis import (
 )
 from hybrid.types import Chunk, ChunkLimits, Definition, Document, LineSpan
 from tests.support.builders import LIMITS
+from tests.support.cases import Case, cases
 
 CODE = '''class Client:
     """Sends requests."""
@@ -83,24 +84,11 @@ def test_input_keys_differ_with_head_and_digest() -> None:
     assert 6 == len(keys)
 
 
-@pytest.mark.parametrize(
-    ("path", "stem", "folders"),
-    [
-        ("a.py", {"a": 1}, {}),
-        ("src/http_client.test.ts", {"http_client": 1, "http": 1, "client": 1, "test": 1}, {"src": 1}),
-        ("one/two/three/four/five.py", {"fiv": 1}, {"two": 1, "thre": 1, "four": 1}),
-        ("src/src/x.go", {"x": 1}, {"src": 2}),
-        ("Makefile", {"makefil": 1}, {}),
-        (".gitignore", {"gitignor": 1}, {}),
-        ("a/.env.local", {"env": 1}, {"a": 1}),
-        ("\udce4/b.py", {"b": 1}, {}),
-    ],
-    ids=ascii,
-)
-def test_terms_of_a_path(path: str, stem: dict[str, int], folders: dict[str, int]) -> None:
+@cases("index/path_terms.txt")
+def test_terms_of_a_path(case: Case) -> None:
     """A path gives the terms of its file's name without the suffix, and of its last three folders."""
 
-    assert {"stem": stem, "dir": folders} == path_terms(path)
+    assert case.json() == path_terms(case.given())
 
 
 def test_record_of_a_chunk() -> None:

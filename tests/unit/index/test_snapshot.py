@@ -14,7 +14,7 @@ from hybrid.index.backend import Filter
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.types import Chunk, Chunked, Definition, LineSpan
 from tests.support.builders import ListSource, build_index, definitions_of, open_index, place_in, recipe, terms_of
-from tests.support.cases import read
+from tests.support.cases import Case, cases, read
 from tests.support.examples import examples
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ NAMED = frozenset({"src/one.py", "docs/a b.md", "gone.py"})
 @pytest.mark.parametrize(
     ("only", "expected"),
     [
-        *((Filter(path=json.loads(case.text)), case.json()) for case in read("index/filters.txt")),
+        *((Filter(path=case.given()), case.json()) for case in read("index/filters.txt")),
         *((Filter(path=path), expected) for path, expected in WHOLE.items()),
         (Filter(kinds=()), PATHS),
         (Filter(kinds=("doc",)), ["README.md", "docs/a b.md"]),
@@ -297,26 +297,12 @@ def _fields(segment: Segment, term: str) -> tuple[int, dict[str, int]]:
     return total, {field: n for field, n in named.items() if n}
 
 
-@pytest.mark.parametrize(
-    ("term", "expected"),
-    [
-        ("http", (3, {"stem": 1, "name": 1})),
-        ("client", (3, {"stem": 1, "name": 1})),
-        ("httpclient", (2, {"name": 1})),
-        ("http_client", (1, {"stem": 1})),
-        ("net", (2, {"dir": 1, "scope": 1})),
-        ("lib", (1, {"dir": 1})),
-        ("send", (3, {"name": 1, "comment": 1})),
-        ("limit", (2, {"value": 1})),
-        ("again", (1, {"comment": 1})),
-        ("self", (2, {})),
-        ("def", (1, {})),
-    ],
-)
-def test_frequencies_per_field(hand_made: Snapshot, term: str, expected: tuple[int, dict[str, int]]) -> None:
+@cases("index/fields.txt")
+def test_frequencies_per_field(hand_made: Snapshot, case: Case) -> None:
     """A posting counts the body and the names, scope, stem and folders; values and comments stand in the body already."""
+    n, _, named = str(case.expected).partition(" ")
 
-    assert expected == _fields(hand_made.segments[0], term)
+    assert (int(n), json.loads(named)) == _fields(hand_made.segments[0], case.text)
 
 
 def test_terms_and_length_of_a_chunk(hand_made: Snapshot) -> None:

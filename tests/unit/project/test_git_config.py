@@ -15,27 +15,10 @@ from tests.support.cases import cases
 from tests.support.examples import examples
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        pytest.param('[remote "origin"]\n\turl = a\n', {"remote.origin.url": ["a"]}, id="plain"),
-        pytest.param('[Remote "Origin"]URL=a', {"remote.Origin.url": ["a"]}, id="letter case, one line"),
-        pytest.param("[core]\nbare\n", {"core.bare": ["true"]}, id="no value"),
-        pytest.param("[a]\nb = c # no\nd = e ; no\n", {"a.b": ["c"], "a.d": ["e"]}, id="comments"),
-        pytest.param('[a]\nb = "c # d" e\n', {"a.b": ["c # d e"]}, id="quotes"),
-        pytest.param('[a]\nb = "c  "  \n', {"a.b": ["c  "]}, id="quoted white space"),
-        pytest.param("[a]\nb = c \\\n d\n", {"a.b": ["c  d"]}, id="continued"),
-        pytest.param('[a]\nb = "c\\"d\\\\e\\tf"\n', {"a.b": ['c"d\\e\tf']}, id="escapes"),
-        pytest.param('[a "x\\"y\\\\z"]\nb = c\n', {'a.x"y\\z.b': ["c"]}, id="escapes in a section"),
-        pytest.param("[a]\nb = 1\nb = 2\n", {"a.b": ["1", "2"]}, id="more than one value"),
-        pytest.param("\ufeff[a]\r\nb = c\r\n", {"a.b": ["c"]}, id="from Windows"),
-        pytest.param("b = c\n[a\nnonsense\n= d\n", {}, id="nonsense"),
-        pytest.param("", {}, id="empty"),
-    ],
-)
-def test_settings_are_read(text, expected):
+@cases("project/git_configs.txt")
+def test_settings_are_read(case):
     """Section names and keys in lower case, subsections as written, values without their quotes."""
-    assert expected == parse_config(text)
+    assert case.json() == parse_config(case.text)
 
 
 @pytest.mark.parametrize(

@@ -14,25 +14,15 @@ from hybrid.base.digest import sha256_hex
 from hybrid.base.resources import shipped
 from hybrid.prompting.lexicon import ENGLISH, LEXICON, Lexicon, fold, in_english
 from hybrid.prompting.query import make_query, said_in_english
-from tests.support.cases import cases
+from tests.support.cases import cases, read
 
 if TYPE_CHECKING:
     from tests.support.cases import Case
 
-WORDS = {
-    "schlussel": "key",
-    "schlusselwort": "keyword",
-    "name": ENGLISH,
-    "proxy": ENGLISH,
-    "proximo": "next",
-    "loschen": "delete",
-    "archivo": "file",
-    "删除": "delete",
-    "缓存": "cache",
-    "缓": "slow",
-    "期限切": "expire",
-    "파일": "file",
-}
+WORDS, PARTS = (
+    {case.text: case.expected or ENGLISH for case in read(f"prompting/{name}.txt")}
+    for name in ("lexicon", "lexicon_of_parts")
+)
 
 
 def lexicon(words: dict[str, str] = WORDS) -> Lexicon:
@@ -56,22 +46,6 @@ def test_a_listed_word_is_found(words: dict[str, str]) -> None:
 
     assert list(words.values()) == [listed.find(word) for word in words]
     assert all(listed.find(f"{word}x") == "" for word in words)
-
-
-PARTS = {
-    "weiter": "far",
-    "leit": "do",
-    "leitung": "line",
-    "ungen": "tunes",
-    "daten": "data",
-    "bank": "bank",
-    "datenbank": "database",
-    "eintrag": "entry",
-    "zeit": "time",
-    "antwort": "response",
-    "port": ENGLISH,
-    "name": ENGLISH,
-}
 
 
 @cases("prompting/forms.txt")

@@ -3,26 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.render.marks import cut_private, without_private
+from tests.support.cases import cases
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        pytest.param("a <private>b</private> c", "a   c", id="closed"),
-        pytest.param("a <private>b c", "a ", id="never closed"),
-        pytest.param("a <private>b <private>c</private> d</private> e", "a   e", id="nested"),
-        pytest.param("a <private>b <private>c</private> d", "a ", id="nested and never closed"),
-        pytest.param("a <PRIVATE>b</Private> c", "a   c", id="letter case"),
-        pytest.param('a <private reason="law" x>b</private > c', "a   c", id="attributes"),
-        pytest.param("a < private>b</ private> c", "a   c", id="white space"),
-        pytest.param("a <private>b\nc</private>\nd", "a  \nd", id="several lines"),
-        pytest.param(r'{"a": "<private>b<\/private> c"}', '{"a": "  c"}', id="slash escaped in JSON"),
-        pytest.param(r'{"a": "{\"b\": \"<private>c</private>\"}"}', r'{"a": "{\"b\": \" \"}"}', id="JSON in JSON"),
-        pytest.param("a</private> b", "a  b", id="closing tag alone"),
-    ],
-)
-def test_private_spans_are_cut(text: str, expected: str):
+@cases("render/private.txt")
+def test_private_spans_are_cut(case):
     """A span goes with its tags, whatever their form; one space stands in its place."""
+    text, expected = case.given(), case.json()
+
     assert (expected, True) == cut_private(text)
     assert expected == without_private(text)
 

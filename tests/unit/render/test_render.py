@@ -29,7 +29,7 @@ ACTIVE_TAG = re.compile(
     re.IGNORECASE,
 )
 FORMATS: list[Format] = ["text", "xml", "json"]
-HOSTILE = [json.loads(case.text) for case in read("render/hostile.txt")]
+HOSTILE = [case.given() for case in read("render/hostile.txt")]
 
 
 def make_hit(**changes: object) -> Hit:
@@ -278,7 +278,7 @@ def test_harmless_text_keeps_its_lines(text: str) -> None:
 @cases("render/harmless.txt")
 def test_harmless_text_is_exact_but_for_marks_and_escapes(case: Case) -> None:
     """Marks change as in a frame, characters that nobody sees are escapes; our command's name is no mark."""
-    assert case.json() == harmless(json.loads(case.text))
+    assert case.json() == harmless(case.given())
 
 
 def test_json_keeps_characters_that_it_escapes() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hybrid.sources.git import GitUnavailableError, list_files
 from hybrid.sources.listing import Lister
 from hybrid.sources.patterns import ListingOptions, parse_patterns
+from tests.support.cases import cases
 from tests.support.examples import examples
 
 
@@ -20,83 +21,21 @@ def _options(*, use_git: bool = False) -> ListingOptions:
     return ListingOptions(use_git=use_git)
 
 
-@pytest.mark.parametrize(
-    ("files", "expected"),
-    [
-        pytest.param(
-            {".gitignore": "*.txt\n!keep.txt\n/top.py\nout/\n"}
-            | dict.fromkeys(["a.txt", "keep.txt", "top.py", "sub/top.py", "out/a.py", "sub/out/b.py"], "x"),
-            ["keep.txt", "sub/top.py"],
-            id="names, anchored patterns, folders and negation",
-        ),
-        pytest.param(
-            {".gitignore": "*.txt\n", "sub/.gitignore": "!*.txt\n", "a.txt": "x", "sub/a.txt": "x"},
-            ["sub/a.txt"],
-            id="a nearer file wins, for its folder only",
-        ),
-        pytest.param(
-            {".gitignore": "*.txt\n", "sub/.gitignore": "!logs\n", "sub/logs/a.txt": "x", "sub/b.py": "x"},
-            ["sub/b.py"],
-            id="a negated folder does not bring back its files",
-        ),
-        pytest.param(
-            {".gitignore": "out/\n!out/a.py\n", "out/a.py": "x", "b.py": "x"},
-            ["b.py"],
-            id="no negation reaches into an ignored folder",
-        ),
-        pytest.param(
-            {".gitignore": b"\xef\xbb\xbf*.txt\r\n[z-a]\r\n//\r\n", "a.txt": "x", "b.py": "x"},
-            ["b.py"],
-            id="line ends, a byte order mark and bad patterns",
-        ),
-        pytest.param(
-            {".hybridignore": "gen/\n", "gen/a.py": "x", "s/.hybridignore": "*.md\n", "s/a.md": "x", "a.md": "x"},
-            ["a.md"],
-            id="hybridignore in every folder",
-        ),
-        pytest.param(
-            {".gitignore": "*.txt\n", "s/.hybridignore": "!keep.txt\n", "s/t/keep.txt": "x", "keep.txt": "x"},
-            ["s/t/keep.txt"],
-            id="hybridignore brings a name back anywhere below",
-        ),
-        pytest.param(
-            {".gitignore": "*\n", ".hybridignore": "!notes/\n!*.md\n", "notes/a.md": "x", "b.py": "x"},
-            ["notes/a.md"],
-            id="hybridignore where git lists nothing",
-        ),
-        pytest.param(
-            {".gitignore": ".hybridignore\n", ".hybridignore": "*.md\n", "a.md": "x", "a.py": "x"},
-            ["a.py"],
-            id="a hybridignore that git ignores",
-        ),
-    ],
-)
-def test_what_ignore_files_leave_out(tmp_path, write, listed, files, expected):
+@cases("sources/ignore_files.txt")
+def test_what_ignore_files_leave_out(tmp_path, write, listed, case):
     """Rules of `.gitignore` work as in git, those of `.hybridignore` stand above them."""
-    write(tmp_path, files)
+    write(tmp_path, case.given())
 
-    assert expected == listed(tmp_path)
+    assert case.json() == listed(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("rules", "expected"),
-    [
-        pytest.param("!build/keep.md", ["a.py", "build/keep.md"], id="a file by its path"),
-        pytest.param("!/build/docs/", ["a.py", "build/docs/b.md"], id="a folder in an ignored one"),
-        pytest.param("!build/docs/**", ["a.py", "build/docs/b.md", "build/docs/c.json"], id="all below a literal path"),
-        pytest.param("!build/*/b.md", ["a.py", "build/docs/b.md"], id="a wildcard below a literal path"),
-        pytest.param("!build/", ["a.py", "build/docs/b.md", "build/keep.md"], id="the ignored folder itself"),
-        pytest.param("!build\nbuild/docs", ["a.py", "build/keep.md"], id="a folder but for a part"),
-        pytest.param("!*.md", ["a.py"], id="a bare name does not open ignored folders"),
-        pytest.param("!**/keep.md", ["a.py"], id="nor does a leading wildcard"),
-    ],
-)
-def test_negation_brings_back_what_git_ignores(tmp_path, write, listed, rules, expected):
+@cases("sources/negations.txt")
+def test_negation_brings_back_what_git_ignores(tmp_path, write, listed, case):
     """`!` in a `.hybridignore` brings back along a literal path, or when it means the ignored folder itself."""
     names = ["a.py", "build/keep.md", "build/docs/b.md", "build/docs/c.json"]
-    write(tmp_path, {".gitignore": "build/\n*.json\n", ".hybridignore": f"{rules}\n"} | dict.fromkeys(names, "x"))
+    write(tmp_path, {".gitignore": "build/\n*.json\n", ".hybridignore": f"{case.text}\n"} | dict.fromkeys(names, "x"))
 
-    assert expected == listed(tmp_path)
+    assert str(case.expected).split("\n") == listed(tmp_path)
 
 
 RECORDS = [".hybrid/c.md", ".claude-recall/LESSONS.md", "s/.hybrid/a.md", "LESSONS.md", "docs/LESSONS.md", "lore/a.md"]

@@ -28,6 +28,7 @@ from hybrid.upkeep.indexing import (
 from hybrid.upkeep.projects import forget, indexed_projects
 from hybrid.workspace import Workspace, open_workspace
 from tests.support.builders import PAYMENTS, git_project, write_files
+from tests.support.cases import Case, cases
 from tests.support.examples import examples
 
 if TYPE_CHECKING:
@@ -198,26 +199,12 @@ def shop(tmp_path: Path) -> Workspace:
     return workspace
 
 
-@pytest.mark.parametrize(
-    ("path", "is_full"),
-    [
-        ("README.md", False),
-        ("src/users/../users/store.py", False),
-        ("src", False),
-        ("src/.gitignore", True),
-        (".hybridignore", True),
-        (".hybrid/config.toml", True),
-        (".git/index", True),
-        (".git/info/exclude", True),
-        ("lib/.git", True),
-        ("", True),
-    ],
-)
-def test_what_decides_on_others(shop: Workspace, path: str, *, is_full: bool) -> None:
+@cases("upkeep/whole.txt")
+def test_what_decides_on_others(shop: Workspace, case: Case) -> None:
     """Rules, settings and git's own state lead to a look at everything, any other path to a look at itself."""
-    summary = reindex(shop, BuildRequest([path]))
+    summary = reindex(shop, BuildRequest([case.text]))
 
-    assert (is_full, 4) == (summary.is_full, summary.documents)
+    assert (case.json(), 4) == (summary.is_full, summary.documents)
 
 
 @pytest.mark.parametrize("path", ["/etc/hostname", "../elsewhere.py", ".git/objects/ab"])

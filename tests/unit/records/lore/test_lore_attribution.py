@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from hybrid.records.lore.types import ProjectNames, attributed, project_names, words_of
@@ -16,7 +15,7 @@ def _whose(fields: dict[str, Any], name: str = "flow", *others: str) -> str:
 @cases("lore/whose.txt")
 def test_whose_a_record_is(case: Case) -> None:
     """Name or key as a whole word in project, context.project, entities or tags; paths give their parts."""
-    assert case.expected == _whose(json.loads(case.text))
+    assert case.expected == _whose(case.given())
 
 
 def test_a_record_that_names_another_project_is_that_ones() -> None:

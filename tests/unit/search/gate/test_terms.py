@@ -1,31 +1,17 @@
 from __future__ import annotations
 
-import pytest
-
 from hybrid.base.resources import shipped
 from hybrid.base.tokens import query_tokens, tokens
 from hybrid.search.gate.terms import PieceTerms, generic_terms, terms_of
+from tests.support.cases import Case, cases
 
 
-@pytest.mark.parametrize(
-    ("piece", "words", "names"),
-    [
-        ("parse loop", ("pars", "loop"), ()),
-        ("retry loop retries", ("retri", "loop"), ()),
-        ("call Client.retry_once twice", ("call", "client", "retry_once", "retri", "onc", "twic"), ("retry_once",)),
-        ("fix HTTPServer", ("fix", "httpserver", "http", "server"), ("httpserver",)),
-        ("`parse` the header", ("pars", "header"), ("pars",)),
-        ("wait 300 ms", ("wait", "ms"), ()),
-        ("größe des Puffers", ("des", "puffer"), ()),
-        ("再試行 loop", ("loop",), ()),
-        ("?!", (), ()),
-        ("", (), ()),
-    ],
-)
-def test_terms_of_a_piece(piece: str, words: tuple[str, ...], names: tuple[str, ...]) -> None:
+@cases("gate/terms.txt")
+def test_terms_of_a_piece(case: Case) -> None:
     """Words are the terms of the lexical leg, each once; numbers and what is not ASCII are unknown elsewhere, too."""
+    words, _, names = str(case.expected).partition("|")
 
-    assert PieceTerms(words, names) == terms_of(piece)
+    assert PieceTerms(tuple(words.split()), tuple(names.split())) == terms_of(case.text)
 
 
 def test_a_name_is_one_of_the_terms_of_its_chunk() -> None:

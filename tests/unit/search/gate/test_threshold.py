@@ -6,34 +6,19 @@ import pytest
 
 from hybrid.search.gate.threshold import Threshold, Verdict, compare, fixed_threshold
 from hybrid.types import EmbedderInfo
+from tests.support.cases import Case, cases
 
 MODEL = EmbedderInfo("m", 8, "00" * 32, 0, 0.38, 0.15)
 UNMEASURED = EmbedderInfo("n", 8, "00" * 32, 0, None, None)
 
 
-@pytest.mark.parametrize(
-    ("top_cosine", "threshold", "is_open"),
-    [
-        (0.98, 0.99, False),
-        (0.99, 0.99, True),
-        (0.0, 0.0, True),
-        (0.2, 0.0, True),
-        (-0.1, 0.0, False),
-        (0.37, 0.38, False),
-        (0.38, 0.38, True),
-        (-0.5, -1.0, True),
-        (None, 0.0, False),
-        (None, -1.0, False),
-        (0.9, None, False),
-        (None, None, False),
-        (float("nan"), 0.0, False),
-    ],
-)
-def test_when_the_gate_is_open(top_cosine: float | None, threshold: float | None, is_open: bool) -> None:
+@cases("gate/open.txt")
+def test_when_the_gate_is_open(case: Case) -> None:
     """The gate opens when the top cosine reaches the threshold, never without a vector or a threshold."""
+    top_cosine, threshold = case.given()
     found = compare(top_cosine, Threshold(threshold, "config"))
 
-    assert (is_open, top_cosine, threshold, "config", top_cosine) == (
+    assert (case.json(), top_cosine, threshold, "config", top_cosine) == (
         found.is_open,
         found.top_cosine,
         found.threshold,
