@@ -26,11 +26,9 @@ from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
 from hybrid.redact import mask, redact
 from hybrid.render.frame import file_entry
 from hybrid.search.team import open_stored
-from hybrid.team.asking import TeamIndex
+from hybrid.team.asking import Connections, TeamIndex, require_uri
 from hybrid.team.base import Shelf
-from hybrid.team.connecting import Connections, require_uri
-from hybrid.upkeep.basing import key_of, repository_of
-from hybrid.upkeep.indexing import recipe_of
+from hybrid.upkeep.indexing import key_of, recipe_of, repository_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def export(args: argparse.Namespace) -> int:
     """Bring the index up to date and write it into one file; returns 0."""
     from hybrid.base.digest import sha256_of_file
-    from hybrid.upkeep.bundles import export_index
+    from hybrid.upkeep.sharing import export_index
 
     file = Path(args.file)
     with build_progress(is_quiet=args.quiet or args.json) as progress:
@@ -61,7 +61,7 @@ def export(args: argparse.Namespace) -> int:
 def import_file(args: argparse.Namespace) -> int:
     """Begin the index of the tree with an exported one, and index what it has besides; returns 0."""
     from hybrid.cli.reindex import describe
-    from hybrid.upkeep.bundles import import_index
+    from hybrid.upkeep.sharing import import_index
 
     with build_progress(is_quiet=args.quiet or args.json) as progress:
         header, summary = import_index(workspace_of(args), Path(args.file), progress, sha256=args.sha256)
@@ -100,8 +100,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def push(args: argparse.Namespace) -> int:
     """Push the index of the working tree as the generation of its commit; returns 0."""
-    from hybrid.upkeep.basing import repository_of
-    from hybrid.upkeep.team import open_team_store, push_here
+    from hybrid.upkeep.indexing import repository_of
+    from hybrid.upkeep.sharing import open_team_store, push_here
 
     workspace = workspace_of(args)
     repository = repository_of(workspace)
@@ -127,8 +127,8 @@ def push(args: argparse.Namespace) -> int:
 
 def status(args: argparse.Namespace) -> int:
     """Print what the store holds; exit code 1 when it cannot be asked or holds nothing."""
-    from hybrid.team.address import shown_uri
-    from hybrid.upkeep.team import open_team_store
+    from hybrid.team.milvus import shown_uri
+    from hybrid.upkeep.sharing import open_team_store
 
     workspace = workspace_of(args)
     settings = workspace.config.index
@@ -159,8 +159,8 @@ def _lines(held: Held) -> list[str]:
 
 def drop(args: argparse.Namespace) -> int:
     """Delete from the store what the options name; returns 0, or 1 when there is no such commit."""
-    from hybrid.upkeep.basing import repository_of
-    from hybrid.upkeep.team import open_team_store
+    from hybrid.upkeep.indexing import repository_of
+    from hybrid.upkeep.sharing import open_team_store
 
     workspace = workspace_of(args)
     store = open_team_store(workspace, makes=False)

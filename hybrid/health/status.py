@@ -231,8 +231,8 @@ def _team(workspace: Workspace) -> dict[str, Any] | None:
     settings = workspace.config.index
     if settings.backend != "milvus":
         return None
-    from hybrid.team.address import shown_uri
     from hybrid.team.base import read_base, read_outage
+    from hybrid.team.milvus import shown_uri
 
     folder = workspace.place.folder
     base, outage = read_base(folder), read_outage(folder)
@@ -251,14 +251,13 @@ def _iso(time_s: float) -> str:
 
 def _joined(workspace: Workspace, overlay: Snapshot) -> SearchBackend:
     """Return an index with the figures of the team's index that it lies over, or as it is without one."""
-    from hybrid.upkeep.basing import open_base
-
-    base = open_base(workspace)
-    if base is None:
+    if workspace.config.index.backend != "milvus":
         return overlay
+    from hybrid.team.base import read_base
     from hybrid.team.joined import JoinedSnapshot
 
-    return JoinedSnapshot([], overlay, base.figures)
+    base = read_base(workspace.place.folder)
+    return JoinedSnapshot([], overlay, base.figures) if base else overlay
 
 
 def _calibration(workspace: Workspace, backend: SearchBackend, model: EmbedderInfo) -> Calibration | None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from hybrid.knowledge.views import RecordView, RecordViews
     from hybrid.records.types import Record
     from hybrid.search.searcher import Searcher
-    from hybrid.team.connecting import Connections
+    from hybrid.team.asking import Connections
     from hybrid.types import Embedder
     from hybrid.workspace import Workspace
 
@@ -145,7 +145,7 @@ class OpenFiles:
         if workspace.config.index.backend != "milvus":
             return None
         from hybrid.search.team import open_files
-        from hybrid.team.connecting import Connections
+        from hybrid.team.asking import Connections
 
         self._stores = self._stores or Connections(wait_s=self._wait_s)
         return open_files(workspace, load=self.load, connections=self._stores, is_asking=self._asks_team)

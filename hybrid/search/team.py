@@ -23,9 +23,8 @@ from hybrid.index.snapshot import Snapshot, open_segment, open_snapshot
 from hybrid.prompting.query import said_in_english
 from hybrid.search.gate.verdict import open_gate
 from hybrid.search.searcher import Judging, Searcher, open_searcher
-from hybrid.team.asking import TeamIndex, restricted
+from hybrid.team.asking import Connections, TeamIndex, restricted
 from hybrid.team.base import Outage, note_outage, read_base, read_outage
-from hybrid.team.connecting import Connections
 from hybrid.team.joined import JoinedSnapshot
 from hybrid.team.store import StoreKey
 
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from hybrid.prompting.query import Query
     from hybrid.search.gate.verdict import Gate
     from hybrid.search.searcher import Mode, Searched
-    from hybrid.team.content import StoredFile
+    from hybrid.team.store import StoredFile
     from hybrid.types import Embedder
     from hybrid.workspace import Workspace
 

@@ -1,4 +1,4 @@
-"""Asks the team's store for the candidates of a query, within a deadline, and without one when it is down.
+"""Connects with the team's store, and asks it for the candidates of a query, within a deadline and while it is up.
 
 A service keeps one `Connection` a store. It is opened in a thread, since pymilvus takes a second to import, and when a
 call fails the store counts as down for some seconds, in which nobody waits for it: a thread asks whether it is back.
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import threading
 import time
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
-from hybrid.base.errors import BusyError, IndexCorruptError, IndexUnavailableError
+from hybrid.base.errors import BusyError, ConfigError, IndexCorruptError, IndexUnavailableError
 from hybrid.team.store import Only
 from hybrid.types import FILE_KINDS
 
@@ -23,9 +24,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from hybrid.config import IndexConfig
     from hybrid.team.base import Base
-    from hybrid.team.content import StoredFile
-    from hybrid.team.store import TeamStore
+    from hybrid.team.store import StoredFile, StoreKey, TeamStore
+
 
 CALL_S = 0.4
 """Seconds that a search waits for all calls to the store together, well within the 1.5 of a hook."""
@@ -93,13 +95,6 @@ class Connection:
         if store is not None:
             with contextlib.suppress(Exception):
                 store.close()
-
-    def wait(self, timeout_s: float) -> bool:
-        """Wait until the store is open; return whether it is."""
-        ends_s = time.monotonic() + timeout_s
-        while self.store() is None and time.monotonic() < ends_s:
-            time.sleep(0.05)
-        return self._store is not None
 
 
 class TeamIndex:
@@ -239,3 +234,61 @@ def beginning_of(path: str) -> str:
 def restricted(kinds: Sequence[str], path: str) -> Only:
     """Return what of a filter a store can be asked for; the rest is looked at in what it found."""
     return Only(tuple(kinds), beginning_of(path))
+
+
+TOKEN = "MILVUS_TOKEN"
+"""The environment variable with `user:password` or the key of the store; it stands in no file of hybrid."""
+OPEN_S = 20.0
+"""Seconds until a store must have answered; a search waits for it no longer than `Connections` says."""
+
+
+def connect(settings: IndexConfig, key: StoreKey, *, makes: bool = False) -> TeamStore:
+    """Open the store of the settings for what was made by a key.
+
+    Args:
+        settings: Name the store.
+        key: Model, recipe and schema.
+        makes: Make what is missing in the store, which only a push does.
+
+    Raises:
+        ConfigError: The settings name no store, or pymilvus is missing.
+        StoreDownError: It does not answer in time, or refuses.
+        StoreNotReadyError: Nothing was pushed there yet.
+        IndexMismatchError: It is too old, or what is there was pushed by another version or for another model.
+    """
+    require_uri(settings)
+    from hybrid.team.milvus import address_of, open_milvus
+
+    address = address_of(settings.uri, settings.collection, os.environ.get(TOKEN, ""))
+    return open_milvus(address, key, timeout_s=OPEN_S, makes=makes)
+
+
+def require_uri(settings: IndexConfig) -> None:
+    """Check that the settings name a store.
+
+    Raises:
+        ConfigError: They name none.
+    """
+    if not settings.uri:
+        raise ConfigError("no team's index is set: `hybrid config set index.uri https://HOST:19530 --user`")
+
+
+class Connections:
+    """The connections of a process, one for each store and key.
+
+    Args:
+        wait_s: As of `Connection`.
+    """
+
+    def __init__(self, *, wait_s: float | None = None) -> None:
+        self._wait_s = wait_s
+        self._open: dict[tuple[str, str, StoreKey], Connection] = {}
+        self._lock = threading.Lock()
+
+    def to(self, settings: IndexConfig, key: StoreKey) -> Connection:
+        """Return the connection to the store of the settings, which may not be open yet."""
+        with self._lock:
+            name = settings.uri, settings.collection, key
+            if name not in self._open:
+                self._open[name] = Connection(lambda: connect(settings, key), wait_s=self._wait_s)
+            return self._open[name]

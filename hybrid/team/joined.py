@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hybrid.index.backend import DenseLeg
-    from hybrid.team.content import StoredFile
-    from hybrid.team.figures import BaseFigures
+    from hybrid.team.base import BaseFigures
+    from hybrid.team.store import StoredFile
 
 
 def segment_of(files: Sequence[StoredFile], dim: int) -> Segment:

@@ -1,4 +1,6 @@
-"""A team's store in Milvus, 2.5 or later; the one module that knows pymilvus, imported when a store is opened.
+"""A team's store in Milvus, 2.5 or later, with its address; the one module that knows pymilvus.
+
+That is imported when a store is opened.
 
 Each version of what is stored (`StoreKey`) has two collections of its own, `NAME_VERSION_chunks` and
 `NAME_VERSION_blobs`: the chunks with what Milvus searches them by, and in parts of 60 kB the files, their texts where
@@ -27,6 +29,7 @@ from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from unittest import mock
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -40,8 +43,13 @@ from hybrid.base.errors import (
     StoreNotReadyError,
 )
 from hybrid.base.lasting import how_to_add
-from hybrid.team.content import (
+from hybrid.team.store import (
+    ALL,
+    Capabilities,
+    Found,
     Generation,
+    Held,
+    Only,
     chunk_id,
     decode_file,
     decode_files,
@@ -50,24 +58,11 @@ from hybrid.team.content import (
     encode_files,
     encode_text,
     floats_of,
+    in_batches,
     split_id,
     texts_of,
     words_of,
 )
-from hybrid.team.rows import (
-    PATH_BYTES,
-    batches,
-    begins,
-    blob_id,
-    blob_rows,
-    clipped,
-    equals,
-    in_batches,
-    newest_first,
-    one_of,
-    quoted,
-)
-from hybrid.team.store import ALL, Capabilities, Found, Held, Only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence, Set
@@ -75,9 +70,88 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from hybrid.team.address import Address
-    from hybrid.team.content import StoredFile, StoredText
-    from hybrid.team.store import StoreKey
+    from hybrid.team.store import StoredFile, StoredText, StoreKey
+
+
+_PART_CHARS = 60_000
+"""Characters of a part of a blob: Milvus takes texts of 65,535 bytes."""
+_PATH_BYTES = 1_024
+_ROWS = 500
+_BATCH_BYTES = 8_000_000
+"""Rows, and bytes of their texts, that one call writes: a server takes messages of 64 MB, a proxy before it less."""
+_IDS = 500
+"""Ids that one call asks for, or deletes."""
+
+
+def _blob_rows(
+    repository: str, kind: str, name: str, data: bytes, *, path: str = "", n_chunks: int = 0, at_s: int = 0
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a blob, the first one last: who finds that one finds all."""
+    text = base64.b85encode(data).decode()
+    parts = [text[at : at + _PART_CHARS] for at in range(0, len(text), _PART_CHARS)] or [""]
+    for part in reversed(range(len(parts))):
+        yield {
+            "id": _blob_id(repository, kind, name, part),
+            "repository": repository,
+            "kind": kind,
+            "name": name,
+            "path": _clipped(path),
+            "part": part,
+            "n_parts": len(parts),
+            "n_chunks": n_chunks,
+            "at_s": at_s,
+            "payload": parts[part],
+            "vector": [1.0, 0.0],
+        }
+
+
+def _blob_id(repository: str, kind: str, name: str, part: int) -> str:
+    """Return the id of a part of a blob: hexadecimal, so that ids can be listed letter by letter."""
+    name = name if kind == "file" else hashlib.sha256(f"{repository}\0{kind}\0{name}".encode()).hexdigest()[:32]
+    return f"{name}{part:08x}"
+
+
+def _newest_first(generations: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Return generations, commit and time, in the order of their pushes, the last first; equal times by commit."""
+    return sorted(generations, key=lambda one: (-one[1], one[0]))
+
+
+def _clipped(path: str) -> str:
+    """Return a path as a store keeps it beside a row, for filters: valid UTF-8, at most `_PATH_BYTES`."""
+    return path.encode("utf-8", "replace")[:_PATH_BYTES].decode("utf-8", "ignore")
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a string of Milvus' expressions."""
+    escaped = text.encode("utf-8", "replace").decode().replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + '"'
+
+
+def _begins(field: str, beginning: str) -> str:
+    """Return the condition that a field begins so; milvus-lite knows no escapes in the patterns of `like`."""
+    low = _clipped(beginning)
+    return f"{field} >= {_quoted(low)} and {field} < {_quoted(low[:-1] + chr(ord(low[-1]) + 1))}"
+
+
+def _equals(field: str, text: str) -> str:
+    """Return the condition that a field has this value."""
+    return f"{field} == {_quoted(text)}"
+
+
+def _one_of(field: str, texts: Iterable[str]) -> str:
+    """Return the condition that a field has one of these values."""
+    return f"{field} in [{', '.join(map(_quoted, texts))}]"
+
+
+def _batches(values: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield ids in lists that one call may name."""
+    for at in range(0, len(values), _IDS):
+        yield values[at : at + _IDS]
+
+
+def _size_of(row: Mapping[str, Any]) -> int:
+    return 4 * len(row["vector"]) + len(row.get("words", "")) + len(row.get("payload", ""))
+
 
 LEAST_VERSION: tuple[int, ...] = (2, 5, 0)
 """The first Milvus that searches by words."""
@@ -89,6 +163,55 @@ _NOT_READY = frozenset({1, 100, 101, 103})
 _NO_TABLE = 100
 _OF_FILES = 'kind in ["file", "text"]'
 _OF_TEXTS = 'kind == "text"'
+
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_NAME = re.compile(r"[A-Za-z_]\w{0,99}\Z", re.ASCII)
+_HIDDEN = re.compile(r"\A([a-z][a-z0-9+.-]*://)?.*@", re.IGNORECASE | re.DOTALL)
+
+
+class Address(Struct, frozen=True):
+    """The address of a store.
+
+    Attributes:
+        uri: With scheme, as pymilvus takes it.
+        collection: Beginning of the names of the collections.
+        token: `user:password` or a key; empty for none. It stands in no message and no log.
+    """
+
+    uri: str
+    collection: str
+    token: str = ""
+
+
+def address_of(uri: str, collection: str, token: str) -> Address:
+    """Return the address that settings name: without a scheme TLS is used, but for this machine.
+
+    Raises:
+        ConfigError: The uri or the name is none, or it would send everything across the network in the open.
+    """
+    if not _NAME.match(collection):
+        raise ConfigError(f"index.collection {collection!r} is no name of a collection: use letters, digits and _")
+    given = uri if "://" in uri else f"//{uri}"
+    try:
+        parts = urlsplit(given)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        # The message of the library repeats what stands before the @.
+        raise ConfigError(f"index.uri {shown_uri(uri)!r} is no address of a store: use https://HOST:PORT") from None
+    is_near = host in _LOOPBACK
+    scheme = parts.scheme or ("http" if is_near else "https")
+    if not host or scheme not in ("http", "https") or parts.username or parts.query:
+        raise ConfigError(f"index.uri {shown_uri(uri)!r} is no address of a store: use https://HOST:PORT")
+    if scheme == "http" and not is_near:
+        raise ConfigError(f"index.uri would send code to {host} in the open: use https://, or a tunnel to 127.0.0.1")
+    shown = f"[{host}]" if ":" in host else host
+    return Address(f"{scheme}://{shown}:{port or 19530}{parts.path}", collection, token)
+
+
+def shown_uri(uri: str) -> str:
+    """Return an address for messages, without user, password and query, which it should not have."""
+    return re.split("[?#]", _HIDDEN.sub(r"\1", uri), maxsplit=1)[0]
 
 
 class _Server(Struct, frozen=True):
@@ -180,7 +303,7 @@ class MilvusStore:
         self._address = address
         self.key = key
         self._server = server
-        self.capabilities = Capabilities(server.name, server.has_words, concurrent_writers=True, restarts=True)
+        self.capabilities = Capabilities(server.name, server.has_words)
         note = json.dumps(asdict(key), sort_keys=True)
         self._beginning = f"{address.collection}_{key.schema}_{hashlib.sha256(note.encode()).hexdigest()[:10]}"
         self._note = note
@@ -221,7 +344,7 @@ class MilvusStore:
         is_key = {"is_partition_key": True} if self._server.has_partition_key else {}
         schema.add_field("repository", kind.VARCHAR, max_length=300, **is_key)
         schema.add_field("kind", kind.VARCHAR, max_length=20)
-        schema.add_field("path", kind.VARCHAR, max_length=PATH_BYTES)
+        schema.add_field("path", kind.VARCHAR, max_length=_PATH_BYTES)
         indexes = self._client.prepare_index_params()
         if table == self._chunks:
             schema.add_field("vector", kind.FLOAT_VECTOR, dim=self.key.dim)
@@ -240,7 +363,7 @@ class MilvusStore:
 
     def _add_words(self, schema: Any, indexes: Any) -> None:
         kind, library = self._library.DataType, self._library
-        # The words come taken apart (`content.words_of`): this analyzer only cuts at the blanks.
+        # The words come taken apart (`words_of`): this analyzer only cuts at the blanks.
         schema.add_field(
             "words", kind.VARCHAR, max_length=65_535, enable_analyzer=True, analyzer_params={"tokenizer": "standard"}
         )
@@ -268,7 +391,7 @@ class MilvusStore:
         chunks = itertools.chain.from_iterable(self._rows(repository, *entry) for entry in files.items())
         self._write(self._chunks, chunks, ends_s)
         whole = itertools.chain.from_iterable(
-            blob_rows(
+            _blob_rows(
                 repository, "file", name, encode_file(file), path=file.path, n_chunks=len(file.records), at_s=at_s
             )
             for name, file in files.items()
@@ -282,22 +405,22 @@ class MilvusStore:
                 "id": chunk_id(name, ordinal),
                 "repository": repository,
                 "kind": file.kind,
-                "path": clipped(file.path),
+                "path": _clipped(file.path),
                 "vector": vector.tolist(),
             }
             yield row | {"words": text} if self._server.has_words else row
 
     def _write(self, table: str, rows: Iterable[Mapping[str, Any]], ends_s: float) -> None:
-        for batch in in_batches(rows):
+        for batch in in_batches(rows, _size_of, most=_ROWS, most_size=_BATCH_BYTES):
             if self._server.has_upsert:
                 self._call(self._client.upsert, ends_s, collection_name=table, data=batch)
             else:
-                old = one_of("id", [row["id"] for row in batch])
+                old = _one_of("id", [row["id"] for row in batch])
                 self._call(self._client.delete, ends_s, collection_name=table, filter=old)
                 self._call(self._client.insert, ends_s, collection_name=table, data=batch)
 
     def _put_blob(self, repository: str, kind: str, name: str, data: bytes, ends_s: float, at_s: int = 0) -> None:
-        self._write(self._blobs, blob_rows(repository, kind, name, data, at_s=at_s), ends_s)
+        self._write(self._blobs, _blob_rows(repository, kind, name, data, at_s=at_s), ends_s)
 
     def commit(self, repository: str, generation: Generation, *, timeout_s: float) -> None:
         """See `TeamStore.commit`; the row of kind `generation`, which readers look for, is written last."""
@@ -311,27 +434,27 @@ class MilvusStore:
         """See `TeamStore.forget`; readers lose sight of it first."""
         ends_s = time.monotonic() + timeout_s
         for kind in ("generation", "list", "figures"):
-            self._delete(self._blobs, repository, f"{equals('kind', kind)} and {equals('name', commit)}", ends_s)
+            self._delete(self._blobs, repository, f"{_equals('kind', kind)} and {_equals('name', commit)}", ends_s)
 
     def remove(self, repository: str, ids: Collection[str], *, timeout_s: float) -> None:
         """See `TeamStore.remove`."""
         ends_s = time.monotonic() + timeout_s
-        for some in batches(sorted(ids)):
+        for some in _batches(sorted(ids)):
             counts = self._counts(repository, some, ends_s)
-            self._delete(self._blobs, repository, f"{_OF_FILES} and {one_of('name', some)}", ends_s)
+            self._delete(self._blobs, repository, f"{_OF_FILES} and {_one_of('name', some)}", ends_s)
             chunks = [chunk_id(name, ordinal) for name, n in counts.items() for ordinal in range(n)]
-            for part in batches(chunks):
-                self._delete(self._chunks, repository, one_of("id", part), ends_s)
+            for part in _batches(chunks):
+                self._delete(self._chunks, repository, _one_of("id", part), ends_s)
 
     def remove_path(self, repository: str, path: str, *, timeout_s: float) -> None:
         """See `TeamStore.remove_path`."""
         ends_s = time.monotonic() + timeout_s
         for table in (self._blobs, self._chunks):
-            self._delete(table, repository, equals("path", clipped(path)), ends_s)
+            self._delete(table, repository, _equals("path", _clipped(path)), ends_s)
 
     def put_texts(self, repository: str, texts: Mapping[str, StoredText], *, timeout_s: float) -> None:
         """See `TeamStore.put_texts`."""
-        rows = (blob_rows(repository, "text", name, encode_text(one), path=one.path) for name, one in texts.items())
+        rows = (_blob_rows(repository, "text", name, encode_text(one), path=one.path) for name, one in texts.items())
         self._write(self._blobs, itertools.chain.from_iterable(rows), time.monotonic() + timeout_s)
 
     def remove_texts(self, repository: str, ids: Collection[str] | None = None, *, timeout_s: float) -> None:
@@ -340,11 +463,11 @@ class MilvusStore:
         if ids is None:
             self._delete(self._blobs, repository, _OF_TEXTS, ends_s)
             return
-        for some in batches(sorted(ids)):
-            self._delete(self._blobs, repository, f"{_OF_TEXTS} and {one_of('name', some)}", ends_s)
+        for some in _batches(sorted(ids)):
+            self._delete(self._blobs, repository, f"{_OF_TEXTS} and {_one_of('name', some)}", ends_s)
 
     def _delete(self, table: str, repository: str, condition: str, ends_s: float) -> None:
-        expression = f"{equals('repository', repository)} and {condition}"
+        expression = f"{_equals('repository', repository)} and {condition}"
         self._call(self._client.delete, ends_s, collection_name=table, filter=expression)
 
     def drop(self, repository: str | None = None, *, timeout_s: float) -> None:
@@ -352,7 +475,7 @@ class MilvusStore:
         ends_s = time.monotonic() + timeout_s
         if repository is not None:
             for table in (self._blobs, self._chunks):
-                self._call(self._client.delete, ends_s, collection_name=table, filter=equals("repository", repository))
+                self._call(self._client.delete, ends_s, collection_name=table, filter=_equals("repository", repository))
             return
         ours = re.compile(rf"{re.escape(self._address.collection)}_\d+_[0-9a-f]{{10}}_(?:chunks|blobs)\Z")
         for table in sorted(filter(ours.match, self._tables(ends_s))):
@@ -373,7 +496,7 @@ class MilvusStore:
         n_there: Counter[str] = Counter()
         found: dict[str, tuple[int, int]] = {}
         ends_s = time.monotonic() + timeout_s
-        for row in self._all(repository, equals("kind", kind), ("name", "n_parts", "at_s"), ends_s):
+        for row in self._all(repository, _equals("kind", kind), ("name", "n_parts", "at_s"), ends_s):
             found[row["name"]] = row["n_parts"], int(row["at_s"])
             n_there[row["name"]] += 1
         return {name: at_s for name, (n_parts, at_s) in found.items() if n_there[name] == n_parts}
@@ -382,8 +505,8 @@ class MilvusStore:
         self, repository: str | None, condition: str, fields: Sequence[str], ends_s: float, beginning: str = ""
     ) -> Iterator[dict[str, Any]]:
         """Yield all blobs that a condition fits, as of now; of more than a page, by the next letter of their ids."""
-        of_it = [] if repository is None else [equals("repository", repository)]
-        within = [f"id >= {quoted(beginning)}", f"id < {quoted(beginning + 'g')}"]
+        of_it = [] if repository is None else [_equals("repository", repository)]
+        within = [f"id >= {_quoted(beginning)}", f"id < {_quoted(beginning + 'g')}"]
         rows = self._call(
             self._client.query,
             ends_s,
@@ -412,12 +535,12 @@ class MilvusStore:
     def generations(self, repository: str, *, timeout_s: float) -> list[tuple[str, int]]:
         """See `TeamStore.generations`."""
         rows = self._all(repository, 'kind == "generation"', ("name", "at_s"), time.monotonic() + timeout_s)
-        return newest_first((row["name"], row["at_s"]) for row in rows)
+        return _newest_first((row["name"], row["at_s"]) for row in rows)
 
     def generation(self, repository: str, commit: str, *, timeout_s: float) -> Generation:
         """See `TeamStore.generation`."""
         ends_s = time.monotonic() + timeout_s
-        noted = self._get([blob_id(repository, "generation", commit, 0)], ("at_s",), ends_s, "Strong")
+        noted = self._get([_blob_id(repository, "generation", commit, 0)], ("at_s",), ends_s, "Strong")
         listed = self._blobs_of(repository, "list", [commit], ends_s, "Strong")
         if not noted or not listed:
             raise StoreNotReadyError(f"the store does not hold commit {commit[:12]} of {repository}")
@@ -427,7 +550,7 @@ class MilvusStore:
     def wait_visible(self, repository: str, ids: Collection[str], *, timeout_s: float) -> None:
         """See `TeamStore.wait_visible`: polls, since a search may lag behind what was written by seconds."""
         ends_s = time.monotonic() + timeout_s
-        for some in batches(sorted(ids)):
+        for some in _batches(sorted(ids)):
             while missing := self._not_visible(repository, some, ends_s):
                 if time.monotonic() + _LOOK_AGAIN_S > ends_s:
                     raise StoreDownError(f"the store does not show {missing} files within {timeout_s:.0f} s")
@@ -443,7 +566,7 @@ class MilvusStore:
                 self._client.query,
                 ends_s,
                 collection_name=self._chunks,
-                filter=one_of("id", first),
+                filter=_one_of("id", first),
                 output_fields=["id"],
                 consistency_level="Bounded",
             )
@@ -454,7 +577,7 @@ class MilvusStore:
     ) -> dict[str, int]:
         """Id → number of chunks, of the files that are there."""
         rows = self._get(
-            [blob_id(repository, "file", name, 0) for name in ids], ("name", "n_chunks"), ends_s, consistency
+            [_blob_id(repository, "file", name, 0) for name in ids], ("name", "n_chunks"), ends_s, consistency
         )
         return {row["name"]: int(row["n_chunks"]) for row in rows}
 
@@ -464,7 +587,7 @@ class MilvusStore:
         """Name → bytes of some blobs, those that are whole."""
         parts: dict[str, dict[int, str]] = {}
         n_parts: dict[str, int] = {}
-        more: list[str] = [blob_id(repository, kind, name, 0) for name in names]
+        more: list[str] = [_blob_id(repository, kind, name, 0) for name in names]
         while more:
             rows = self._get(more, ("name", "part", "n_parts", "payload"), ends_s, consistency)
             more = []
@@ -472,7 +595,7 @@ class MilvusStore:
                 parts.setdefault(row["name"], {})[row["part"]] = row["payload"]
                 n_parts[row["name"]] = row["n_parts"]
                 if row["part"] == 0:
-                    more += [blob_id(repository, kind, row["name"], part) for part in range(1, row["n_parts"])]
+                    more += [_blob_id(repository, kind, row["name"], part) for part in range(1, row["n_parts"])]
         whole = (name for name in parts if len(parts[name]) == n_parts[name])
         return {name: base64.b85decode("".join(parts[name][part] for part in range(n_parts[name]))) for name in whole}
 
@@ -480,7 +603,7 @@ class MilvusStore:
         self, ids: Sequence[str], fields: Sequence[str], ends_s: float, consistency: str = "Bounded"
     ) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
-        for some in batches(ids):
+        for some in _batches(ids):
             found += self._call(
                 self._client.get,
                 ends_s,
@@ -511,7 +634,7 @@ class MilvusStore:
         found: dict[str, list[tuple[str, int]]] = {}
         for row in self._all(None, 'kind == "generation"', ("repository", "name", "at_s"), ends_s):
             found.setdefault(row["repository"], []).append((row["name"], row["at_s"]))
-        return {repository: newest_first(found[repository]) for repository in sorted(found)}
+        return {repository: _newest_first(found[repository]) for repository in sorted(found)}
 
     # --- searching -----------------------------------------------------------------------------------------
 
@@ -542,11 +665,11 @@ class MilvusStore:
     ) -> list[list[Found]]:
         if not asked or k < 1:
             return [[] for _ in is_asked]
-        condition = [equals("repository", repository)]
+        condition = [_equals("repository", repository)]
         if only.kinds:
-            condition.append(one_of("kind", only.kinds))
+            condition.append(_one_of("kind", only.kinds))
         if only.below:
-            condition.append(begins("path", only.below))
+            condition.append(_begins("path", only.below))
         answers = self._call(
             self._client.search,
             time.monotonic() + timeout_s,

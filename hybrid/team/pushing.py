@@ -10,16 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from hybrid.base.digest import document_digest
 from hybrid.base.errors import StoreDownError
 from hybrid.index.drafting import inputs_of
 from hybrid.redact import mask
-from hybrid.team.content import Generation, StoredFile, StoredText, file_id
+from hybrid.team.store import Generation, StoredFile, StoredText, file_id, in_batches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from hybrid.index.catalog import Catalog, DocumentRow
     from hybrid.index.plan import Progress
@@ -73,8 +72,8 @@ class Pushed(Struct, frozen=True):
     written: int
     forgotten: int
     removed: int
-    texts: int = 0
-    texts_deleted: int = 0
+    texts: int
+    texts_deleted: int
 
 
 def push(
@@ -105,9 +104,11 @@ def push(
     n_written = 0
     for _ in range(_TRIES):
         n_written += sum(ids[path] not in held for path in wanted)
-        for n_done, batch in _batches(tree, rows, wanted):
+        files, n_done = (stored_file(tree, path, rows[path]) for path in wanted), 0
+        for batch in in_batches(files, lambda file: len(file.records), most=_BATCH_FILES, most_size=_BATCH_CHUNKS):
             progress("write", n_done, len(wanted))
             store.put(repository, {ids[file.path]: file for file in batch}, now_s, timeout_s=CALL_S)
+            n_done += len(batch)
         progress("write", len(wanted), len(wanted))
         store.wait_visible(repository, [ids[path] for path in wanted], timeout_s=CALL_S)
         store.commit(repository, Generation(commit, now_s, ids, tree.figures), timeout_s=CALL_S)
@@ -120,8 +121,7 @@ def push(
         raise StoreDownError("the store loses files while they are written: is another push cleaning it up?")
     n_texts = 0 if tree.read is None else _put_texts(store, repository, tree, ids)
     forgotten = forget_old(store, repository, keep)
-    pushed = Pushed(len(ids), n_written, forgotten, clean(store, repository, now_s))
-    return replace(pushed, texts=n_texts, texts_deleted=n_deleted)
+    return Pushed(len(ids), n_written, forgotten, clean(store, repository, now_s), n_texts, n_deleted)
 
 
 def _missing(ids: Mapping[str, str], held: Mapping[str, int]) -> list[str]:
@@ -172,47 +172,20 @@ def _put_texts(store: TeamStore, repository: str, tree: Tree, ids: Mapping[str, 
     if lost := known - store.held(repository, timeout_s=CALL_S).keys():
         store.remove_texts(repository, lost, timeout_s=CALL_S)
     n_texts = 0
-    for batch in _text_batches(tree, {path: name for path, name in ids.items() if name not in known}):
+    texts = _texts(tree, [path for path, name in ids.items() if name not in known])
+    for batch in in_batches(texts, lambda one: len(one.text), most=_BATCH_FILES, most_size=_BATCH_CHARS):
         store.put_texts(repository, {ids[one.path]: one for one in batch}, timeout_s=CALL_S)
         n_texts += len(batch)
     return n_texts
 
 
-def _text_batches(tree: Tree, paths: Iterable[str]) -> Iterator[list[StoredText]]:
-    """Yield the texts at some paths, secrets masked, in lists for one call each.
-
-    A file that does not say any more what its index is of is left out.
-    """
+def _texts(tree: Tree, paths: Iterable[str]) -> Iterator[StoredText]:
+    """Yield the texts at some paths, secrets masked, but of files that do not say any more what their index is of."""
     rows = tree.catalog.indexed()
-    batch: list[StoredText] = []
-    n_chars = 0
     for path in paths:
         text = tree.read(path) if tree.read else None
-        if text is None or document_digest(text) != tree.catalog.digest_of(rows[path][0]):
-            continue
-        batch.append(StoredText(path, mask(text)))
-        n_chars += len(text)
-        if len(batch) == _BATCH_FILES or n_chars > _BATCH_CHARS:
-            yield batch
-            batch, n_chars = [], 0
-    if batch:
-        yield batch
-
-
-def _batches(
-    tree: Tree, rows: Mapping[str, DocumentRow], paths: Sequence[str]
-) -> Iterator[tuple[int, list[StoredFile]]]:
-    """Yield the files at some paths in lists for one call each, with the number of those before."""
-    batch: list[StoredFile] = []
-    n_done = n_chunks = 0
-    for path in paths:
-        batch.append(stored_file(tree, path, rows[path]))
-        n_chunks += len(batch[-1].records)
-        if len(batch) == _BATCH_FILES or n_chunks >= _BATCH_CHUNKS:
-            yield n_done, batch
-            n_done, n_chunks, batch = n_done + len(batch), 0, []
-    if batch:
-        yield n_done, batch
+        if text is not None and document_digest(text) == tree.catalog.digest_of(rows[path][0]):
+            yield StoredText(path, mask(text))
 
 
 def stored_file(tree: Tree, path: str, row: DocumentRow) -> StoredFile:

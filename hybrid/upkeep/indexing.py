@@ -1,5 +1,6 @@
 """Brings the index of a workspace up to date, and says what may be indexed without being asked.
 
+Where searches use the team's index, that of the tree holds what differs from one of its generations, the base.
 Commands build by hand; the service asks `reason_against` before each build in the background.
 """
 
@@ -17,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hybrid.base.atomic import read_regular, write_atomic
-from hybrid.base.errors import ProjectError, RefusedError
+from hybrid.base.errors import HybridError, ProjectError, RefusedError
 from hybrid.chunking.chunker import chunk_document, chunker_version
 from hybrid.chunking.languages import kind_of, language_of
 from hybrid.index.build import build, link_or_copy, take_over
@@ -31,11 +32,11 @@ from hybrid.project.places import register
 from hybrid.project.registry import is_forgotten
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.sources.files import SOURCE_VERSION, FileSource, FileTypes
+from hybrid.sources.git import GitUnavailableError, read_output
 from hybrid.sources.listing import folders_above, is_within
 from hybrid.sources.patterns import listing_options
 from hybrid.sources.reading import join
 from hybrid.types import ChunkLimits
-from hybrid.upkeep.basing import key_of, open_base, refresh_base
 from hybrid.upkeep.projects import enforce_quota
 
 if TYPE_CHECKING:
@@ -44,8 +45,9 @@ if TYPE_CHECKING:
     from hybrid.config import IndexConfig
     from hybrid.index.catalog import Catalog
     from hybrid.index.manifest import Place
-    from hybrid.index.plan import Lending, Progress
-    from hybrid.types import Embedder
+    from hybrid.index.plan import Lending, Progress, Recipe
+    from hybrid.team.store import StoreKey
+    from hybrid.types import Embedder, EmbedderInfo
     from hybrid.workspace import Workspace
 
 
@@ -241,12 +243,12 @@ def bring_up_to_date(
     part = None if targets is None else Part(tuple(targets), source.scan_paths)
     recipe, documents = recipe_of(settings), source
     if settings.backend == "milvus":
-        from hybrid.team.base import OverlaySource  # Brings numpy.
+        from hybrid.team.base import OverlaySource, read_base  # Brings numpy.
 
         if part is None:
             # Without the store the base that is here stays; without any, all of the tree is indexed here.
-            refresh_base(workspace, key_of(embedder.info, recipe))
-        base = open_base(workspace)
+            _refresh_base(workspace, key_of(embedder.info, recipe))
+        base = read_base(workspace.place.folder)
         documents = OverlaySource(source, workspace.place.folder)
         recipe = replace(recipe, source_version=f"{recipe.source_version}; over {base.commit if base else 'nothing'}")
 
@@ -325,6 +327,61 @@ def _tidy(workspace: Workspace) -> None:
     with contextlib.suppress(OSError):
         workspace.ledgers.expire(workspace.config.hooks.ledger_days, time.time())
         enforce_quota(workspace.home, quota_bytes=quota, keep=workspace.require_project().key)
+
+
+# --- the base of a tree that uses the team's index ------------------------------------------------------
+
+
+_CALL_S = 60.0
+_MOST_COMMITS = 10_000
+
+
+def repository_of(workspace: Workspace) -> str:
+    """Return the name under which everyone stores this project: the address that it was cloned from, `host/path`.
+
+    Raises:
+        ProjectError: There is no project here, or it was cloned from nowhere.
+    """
+    origin = marks_of(workspace.require_project()).origin
+    if not origin:
+        raise ProjectError("this project has no remote called origin: nobody else's clone could be told to be the same")
+    return origin
+
+
+def key_of(model: EmbedderInfo, recipe: Recipe) -> StoreKey:
+    """Return what is stored under this model and recipe."""
+    from hybrid.team.store import StoreKey
+
+    return StoreKey(model.key, model.dim, recipe.of_chunks)
+
+
+def _refresh_base(workspace: Workspace, key: StoreKey) -> None:
+    """Download the generation that fits the working tree best, unless it is there already.
+
+    That is the newest one pushed among the commits before the present one; of none of them, the newest pushed.
+    A store that is down leaves the base as it is: the overlay then differs from an older commit, in more files.
+    """
+    from hybrid.team.asking import connect
+    from hybrid.team.base import kept_base
+
+    with contextlib.suppress(HybridError, OSError, ValueError):
+        repository = repository_of(workspace)
+        with contextlib.closing(connect(workspace.config.index, key)) as store:
+            pushed = [commit for commit, _ in store.generations(repository, timeout_s=_CALL_S)]
+            if pushed:
+                commit = _nearest(workspace, pushed)
+                folder = workspace.place.folder
+                kept_base(folder, repository, commit, lambda: store.generation(repository, commit, timeout_s=_CALL_S))
+
+
+def _nearest(workspace: Workspace, pushed: Sequence[str]) -> str:
+    before: list[str] = []
+    with contextlib.suppress(GitUnavailableError):
+        command = ("rev-list", f"--max-count={_MOST_COMMITS}", "HEAD", "--")
+        lines = read_output(str(workspace.require_project().root), command)
+        before = b"".join(lines).decode("ascii", "replace").split()
+    wanted = set(pushed)
+    return next((commit for commit in before if commit in wanted), pushed[0])
 
 
 # --- what may be indexed unasked ------------------------------------------------------------------------

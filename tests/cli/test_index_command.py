@@ -19,11 +19,10 @@ from hybrid.index.bundle import Bundle, open_bundle
 from hybrid.index.catalog import Catalog
 from hybrid.index.plan import silent
 from hybrid.index.snapshot import open_snapshot
-from hybrid.team.base import write_base
-from hybrid.team.content import Generation, file_id
-from hybrid.team.figures import figures_of
-from hybrid.upkeep.bundles import import_index
+from hybrid.team.base import figures_of, write_base
+from hybrid.team.store import Generation, file_id
 from hybrid.upkeep.indexing import whole_tree
+from hybrid.upkeep.sharing import import_index
 from hybrid.workspace import open_workspace
 from tests.support.builders import PAYMENTS, Shop, git_project, new_shop, write_files
 

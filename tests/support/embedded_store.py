@@ -17,8 +17,13 @@ from hybrid.index.manifest import FORMAT_VERSION, Manifest
 from hybrid.index.segment import Segment
 from hybrid.index.snapshot import Snapshot
 from hybrid.index.vectors import StoredVectors
-from hybrid.team.content import (
+from hybrid.team.store import (
+    ALL,
+    Capabilities,
+    Found,
     Generation,
+    Held,
+    Only,
     decode_file,
     decode_files,
     decode_text,
@@ -26,15 +31,13 @@ from hybrid.team.content import (
     encode_files,
     encode_text,
 )
-from hybrid.team.store import ALL, Capabilities, Found, Held, Only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from hybrid.team.content import StoredFile, StoredText
-    from hybrid.team.store import StoreKey
+    from hybrid.team.store import StoredFile, StoredText, StoreKey
 
 
 class EmbeddedStore:
@@ -47,7 +50,7 @@ class EmbeddedStore:
 
     def __init__(self, folder: Path, key: StoreKey) -> None:
         self.key = key
-        self.capabilities = Capabilities("embedded", lexical=True, concurrent_writers=False, restarts=False)
+        self.capabilities = Capabilities("embedded", lexical=True)
         self.is_down = False
         self.calls: list[str] = []
         self._folder = folder / msgspec.json.encode(key).hex()[-40:]

@@ -51,8 +51,7 @@ class Desk:
     def _open(self, key: StoreKey, *, makes: bool, **changes: Any) -> TeamStore:
         if self.server is None:
             return EmbeddedStore(self._folder, key)
-        from hybrid.team.address import address_of
-        from hybrid.team.milvus import open_milvus
+        from hybrid.team.milvus import address_of, open_milvus
 
         address = address_of(self.server.uri, self._name, "")
         options = {"timeout_s": 60.0, "least": self.server.package.least} | changes

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,8 +12,7 @@ from hybrid.base.tokens import query_tokens
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.team import asking
 from hybrid.team.asking import Connection, TeamIndex, beginning_of
-from hybrid.team.base import read_base, write_base
-from hybrid.team.figures import figures_of
+from hybrid.team.base import figures_of, read_base, write_base
 from hybrid.team.pushing import Tree, push
 from hybrid.team.store import ALL, Only
 from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in
@@ -146,7 +146,9 @@ def test_a_first_search_does_not_wait_for_the_connection(store: EmbeddedStore, t
 
     assert candidates(index) is None
     may_connect.set()
-    assert index.connection.wait(60)
+    until_s = time.monotonic() + 60
+    while index.connection.store() is None and time.monotonic() < until_s:
+        time.sleep(0.05)
     assert candidates(index)
 
 

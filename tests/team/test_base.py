@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.base.arrays import encode_arrays
-from hybrid.team.base import NAME, SAME, OverlaySource, read_base, write_base
-from hybrid.team.content import Generation, file_id
-from hybrid.team.figures import figures_of
+from hybrid.team.base import NAME, SAME, OverlaySource, figures_of, read_base, write_base
+from hybrid.team.store import Generation, file_id
 from hybrid.types import Document, Skipped
 from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in
 

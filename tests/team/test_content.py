@@ -9,8 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from hybrid.base.errors import IndexCorruptError
-from hybrid.team import content
-from hybrid.team.content import (
+from hybrid.team import store
+from hybrid.team.pushing import stored_file
+from hybrid.team.store import (
     StoredText,
     decode_file,
     decode_files,
@@ -23,14 +24,13 @@ from hybrid.team.content import (
     texts_of,
     words_of,
 )
-from hybrid.team.pushing import stored_file
 from hybrid.types import Definition
 from tests.team.conftest import tree_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hybrid.team.content import StoredFile
+    from hybrid.team.store import StoredFile
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_an_id_follows_from_everything_that_a_file_is() -> None:
     others += [(*parts[:3], "doc", "python"), (*parts[:4], "text")]
 
     assert 6 == len({file_id(*one) for one in (parts, *others)})
-    assert (file_id(*parts), 12) == split_id(content.chunk_id(file_id(*parts), 12))
+    assert (file_id(*parts), 12) == split_id(store.chunk_id(file_id(*parts), 12))
 
 
 def test_paths_of_any_bytes_survive() -> None:
@@ -114,7 +114,7 @@ def test_chunks_that_cannot_be_are_told(stored: StoredFile, change: dict[str, An
 
 def test_a_payload_cannot_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """What unpacks to more than a file can have is refused before it is unpacked."""
-    monkeypatch.setattr(content, "_MOST_BYTES", 1_000)
+    monkeypatch.setattr(store, "_MOST_BYTES", 1_000)
     with pytest.raises(IndexCorruptError, match="more than 1000 bytes"):
         decode_file(zlib.compress(bytes(10_000)))
 
@@ -128,7 +128,7 @@ def test_vectors_of_another_length_are_none(stored: StoredFile) -> None:
     assert stored.vectors(dim).scale.any()
     assert not any(one.vectors(dim).scale.any() for one in (cut, *(replace(stored, scale=scale) for scale in odd)))
     assert (len(stored.records), dim) == cut.vectors(dim).data.shape
-    assert np.allclose(1, np.linalg.norm(content.floats_of(stored, dim), axis=1), atol=1e-3)
+    assert np.allclose(1, np.linalg.norm(store.floats_of(stored, dim), axis=1), atol=1e-3)
 
 
 def test_words_hold_nothing_that_an_analyzer_could_change() -> None:

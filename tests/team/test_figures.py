@@ -8,7 +8,7 @@ import pytest
 
 from hybrid.base.arrays import read_arrays
 from hybrid.base.tokens import query_tokens
-from hybrid.team.figures import BaseFigures, figures_of
+from hybrid.team.base import BaseFigures, figures_of
 from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in
 
 if TYPE_CHECKING:

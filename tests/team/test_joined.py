@@ -11,7 +11,7 @@ from hybrid.index.catalog import Catalog
 from hybrid.index.snapshot import Snapshot
 from hybrid.models.hashing import HashingEmbedder
 from hybrid.search.gate.annotator import GateAnnotator
-from hybrid.team.figures import BaseFigures, figures_of
+from hybrid.team.base import BaseFigures, figures_of
 from hybrid.team.joined import JoinedSnapshot
 from hybrid.team.pushing import Tree, stored_file
 from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in
@@ -19,7 +19,7 @@ from tests.support.builders import PAYMENTS, ListSource, build_index, open_index
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hybrid.team.content import StoredFile
+    from hybrid.team.store import StoredFile
 
 QUERIES = ("wait before retry", "user store", "payment_failed", "nothing like it zebra")
 MORE = {

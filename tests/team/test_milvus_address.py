@@ -6,8 +6,7 @@ import types
 import pytest
 
 from hybrid.base.errors import ConfigError, StoreDownError
-from hybrid.team.address import address_of, shown_uri
-from hybrid.team.milvus import open_milvus
+from hybrid.team.milvus import address_of, open_milvus, shown_uri
 from tests.team.conftest import KEY
 
 

@@ -23,10 +23,9 @@ from hybrid.base.arrays import encode_arrays, parse_arrays
 from hybrid.base.errors import ConfigError, HybridError, IndexCorruptError
 from hybrid.cli import search as command
 from hybrid.prompting.query import make_query
-from hybrid.team.content import Generation, StoredText, decode_text
-from hybrid.team.store import StoreKey
+from hybrid.team.store import Generation, StoredText, StoreKey, decode_text
 from hybrid.upkeep.indexing import bring_up_to_date
-from hybrid.upkeep.team import open_team_store, push_here
+from hybrid.upkeep.sharing import open_team_store, push_here
 from hybrid.workspace import Workspace, open_workspace
 from tests.support.builders import PAYMENTS, git_project, write_files
 from tests.support.embedded_store import EmbeddedStore
@@ -36,8 +35,8 @@ if TYPE_CHECKING:
 
     from hybrid.ask.search import EverywhereResult, FoundIn
     from hybrid.config import IndexConfig
-    from hybrid.team.content import StoredFile
     from hybrid.team.pushing import Pushed
+    from hybrid.team.store import StoredFile
 
 WHO = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
 PASSWORD = "vT9kq2Lm8xZ4rWpB"
@@ -159,9 +158,9 @@ def member(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Member:
     def connect(_settings: IndexConfig, key: StoreKey, **_: object) -> EmbeddedStore:
         return member.stores.setdefault(key, EmbeddedStore(tmp_path / "store", key))
 
-    monkeypatch.setattr("hybrid.team.connecting.connect", connect)
+    monkeypatch.setattr("hybrid.team.asking.connect", connect)
     # Of two pushes within a second nobody can tell which was the last.
-    monkeypatch.setattr("hybrid.upkeep.team.time", SimpleNamespace(time=itertools.count(1_000_000_000).__next__))
+    monkeypatch.setattr("hybrid.upkeep.sharing.time", SimpleNamespace(time=itertools.count(1_000_000_000).__next__))
     member.push("shop")
     member.push("zoo")
     bring_up_to_date(member.workspace())
@@ -390,7 +389,7 @@ def test_texts_are_stored_and_deleted_as_the_owner_chooses(member: Member) -> No
 def test_what_changed_since_it_was_indexed_is_not_stored(member: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     """A text is stored only if it has the digest of the document."""
     read = {path: text + ("# changed\n" if path == "README.md" else "") for path, text in ZOO.items()}
-    monkeypatch.setattr("hybrid.upkeep.team._reader", lambda _workspace: read.get)
+    monkeypatch.setattr("hybrid.upkeep.sharing._reader", lambda _workspace: read.get)
     pushed = member.push_texts()
 
     assert len(ZOO) - 1 == pushed.texts
@@ -452,7 +451,7 @@ def test_a_store_that_is_down_leaves_the_project(member: Member, monkeypatch: py
     def connect(*_: object, **__: object) -> EmbeddedStore:
         raise RuntimeError("no such host")
 
-    monkeypatch.setattr("hybrid.team.connecting.connect", connect)
+    monkeypatch.setattr("hybrid.team.asking.connect", connect)
     assert ("the team's index was not searched: no such host",) == member.find(RETRY).problems
 
 

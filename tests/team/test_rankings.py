@@ -19,8 +19,7 @@ from hybrid.search.gate.verdict import open_gate
 from hybrid.search.searcher import Judging, Searcher
 from hybrid.search.team import TeamSearcher
 from hybrid.team.asking import Connection, TeamIndex
-from hybrid.team.base import read_base, write_base
-from hybrid.team.figures import figures_of
+from hybrid.team.base import figures_of, read_base, write_base
 from hybrid.team.pushing import Tree, push
 from hybrid.team.store import StoreKey
 from tests.support.builders import ListSource, build_index, default_config, open_index, place_in

@@ -13,9 +13,8 @@ from msgspec.structs import replace
 from hybrid.base.errors import IndexMismatchError, StoreDownError, StoreNotReadyError
 from hybrid.base.tokens import query_tokens
 from hybrid.models.hashing import HashingEmbedder
-from hybrid.team.content import Generation, StoredText, file_id
 from hybrid.team.pushing import clean, push, stored_file
-from hybrid.team.store import Only
+from hybrid.team.store import Generation, Only, StoredText, file_id
 from tests.support.builders import PAYMENTS
 from tests.team.conftest import KEY, tree_of
 
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from hybrid.team.content import StoredFile
-    from hybrid.team.store import Found, TeamStore
+    from hybrid.team.store import Found, StoredFile, TeamStore
     from tests.team.conftest import Desk
 
 T = 60.0
@@ -397,7 +395,7 @@ def test_a_text_goes_with_the_last_generation_that_needs_it(desk: Desk, tmp_path
 
 def test_two_may_push_at_once(desk: Desk, tmp_path: Path) -> None:
     """Of two pushes at once both generations are whole, whoever ends first."""
-    if not desk.open().capabilities.concurrent_writers:
+    if desk.server is None:
         pytest.skip("the embedded store has one writer")
     failures: list[BaseException] = []
 

@@ -13,11 +13,10 @@ from hybrid.search.searcher import Judging
 from hybrid.search.team import TeamSearcher, open_files
 from hybrid.team import asking
 from hybrid.team.base import read_outage
-from hybrid.team.content import decode_file
-from hybrid.team.store import StoreKey
+from hybrid.team.store import StoreKey, decode_file
 from hybrid.types import Definition
 from hybrid.upkeep.indexing import BuildRequest, bring_up_to_date
-from hybrid.upkeep.team import open_team_store, push_here
+from hybrid.upkeep.sharing import open_team_store, push_here
 from hybrid.workspace import Workspace, open_workspace
 from tests.support.builders import PAYMENTS, git_project
 from tests.support.embedded_store import EmbeddedStore
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.config import IndexConfig
-    from hybrid.team.content import StoredFile
+    from hybrid.team.store import StoredFile
     from hybrid.types import Hit
 
 WHO = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
@@ -101,7 +100,7 @@ def team(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Team:
     def connect(_settings: IndexConfig, key: StoreKey, **_: object) -> EmbeddedStore:
         return stores.setdefault(key, EmbeddedStore(tmp_path / "store", key))
 
-    monkeypatch.setattr("hybrid.team.connecting.connect", connect)
+    monkeypatch.setattr("hybrid.team.asking.connect", connect)
     team = Team(tmp_path, stores)
     team.push()
     team.build()

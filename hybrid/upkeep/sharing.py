@@ -1,7 +1,7 @@
-"""Exports the index of a working tree as one file, and begins that of another one with such a file.
+"""Gives the index of a working tree to others: into the team's store, or as one file, with which another tree begins.
 
-`hybrid index export` and `import` call it: a first build costs a download then, and what the working tree changed is
-indexed on top.
+`hybrid index push`, `export` and `import` call it: a first build costs a download then, and what the working tree
+changed is indexed on top.
 """
 
 from __future__ import annotations
@@ -15,30 +15,146 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from hybrid.base.atomic import locked, make_private_folder
-from hybrid.base.errors import BusyError, HybridError
+from hybrid.base.errors import BusyError, HybridError, ProjectError
 from hybrid.index.catalog import Catalog
 from hybrid.index.manifest import FORMAT_VERSION, read_manifest
 from hybrid.knowledge.record_files import record_paths
 from hybrid.models.registry import LazyEmbedder
-from hybrid.upkeep.indexing import EVERYTHING, bring_up_to_date, file_source, tools_of, was_indexed, whole_tree
+from hybrid.sources.commits import newest
+from hybrid.sources.files import FileReader
+from hybrid.sources.git import GitUnavailableError, read_output
+from hybrid.upkeep.indexing import (
+    BuildRequest,
+    bring_up_to_date,
+    file_source,
+    key_of,
+    recipe_of,
+    repository_of,
+    tools_of,
+    was_indexed,
+    whole_tree,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from hybrid.index.bundle import BundleLender, Header
     from hybrid.index.manifest import Place
     from hybrid.index.plan import BuildTools, Progress, Summary
     from hybrid.index.segment import Segment
+    from hybrid.team.pushing import Pushed
+    from hybrid.team.store import TeamStore
+    from hybrid.types import Embedder
     from hybrid.workspace import Workspace
 
+
 _WAIT_S = 60.0
+"""Seconds to wait for another process that builds the index."""
 _UNPACKED = "import-"
 """Beginning of the names of folders that a file is unpacked into."""
 _LEFT_S = 3600.0
 """Seconds after which such a folder is one that a killed import left: the next one removes it."""
+
+
+@contextmanager
+def _whole_index(workspace: Workspace) -> Generator[Catalog]:
+    """Give the open catalog of a working tree, which nobody else builds meanwhile.
+
+    Raises:
+        BusyError: Another process builds it.
+    """
+    place = workspace.place
+    with locked(place.lock, _WAIT_S) as is_held:
+        if not is_held:
+            raise BusyError("another process is indexing this project; try again when it is done")
+        with Catalog(place.catalog, tree=place.tree, root=place.root) as catalog:
+            yield catalog
+
+
+# --- in the team's store ----------------------------------------------------------------------------------
+
+
+def open_team_store(workspace: Workspace, *, makes: bool, embedder: Embedder | None = None) -> TeamStore:
+    """Connect to the store of the settings, for the model and the recipe of this workspace; see `connect`."""
+    from hybrid.team.asking import connect
+
+    info = (embedder or LazyEmbedder(workspace.config.model.name, workspace.home)).info
+    settings = workspace.config.index
+    return connect(settings, key_of(info, recipe_of(settings)), makes=makes)
+
+
+def push_here(
+    workspace: Workspace, store: TeamStore, *, keep: int, progress: Progress, embedder: Embedder | None = None
+) -> tuple[str, Pushed]:
+    """Bring the index of the working tree up to date and push it as the generation of its commit.
+
+    Only what the commit holds is pushed: no file that git does not know, and nothing while a file differs. The files'
+    texts are stored with `index.store_text` alone.
+
+    Returns:
+        The commit and what was done.
+
+    Raises:
+        ProjectError: No commit, no origin, or files that differ from the commit.
+        BusyError: Another process builds the index.
+        StoreDownError: The store does not answer in time; to push again goes on where this push stopped.
+    """
+    from hybrid.index.snapshot import open_snapshot
+    from hybrid.team.base import figures_of
+    from hybrid.team.pushing import Tree, push
+
+    workspace = whole_tree(workspace)
+    repository = repository_of(workspace)
+    embedder = embedder or LazyEmbedder(workspace.config.model.name, workspace.home)
+    commit = _clean_commit(workspace)
+    bring_up_to_date(workspace, BuildRequest(wait_s=_WAIT_S), progress=progress, embedder=embedder)
+    with _whole_index(workspace) as catalog:
+        if _clean_commit(workspace) != commit:
+            raise ProjectError("the working tree went to another commit meanwhile: push again")
+        snapshot = open_snapshot(workspace.place.folder, model=embedder.info.key)
+        read = _reader(workspace) if workspace.config.index.store_text else None
+        tree = Tree(catalog, embedder.info, figures_of(snapshot), _paths_of(workspace, commit), read)
+        return commit, push(
+            store, repository, tree, commit=commit, now_s=int(time.time()), keep=keep, progress=progress
+        )
+
+
+def _reader(workspace: Workspace) -> Callable[[str], str | None]:
+    """Return what gives the text of a file of the working tree, by its path."""
+    root = workspace.require_project().root
+    return FileReader(root, workspace.config.index.max_file_bytes).read_text
+
+
+def _clean_commit(workspace: Workspace) -> str:
+    """Return the commit that the working tree is at.
+
+    Raises:
+        ProjectError: There is none, or a file that git knows differs from it.
+    """
+    root = str(workspace.require_project().root)
+    try:
+        commit = newest(root)
+        command = ("status", "--porcelain=v1", "-z", "--untracked-files=no", "--ignore-submodules=all", "--no-renames")
+        changed = b"".join(read_output(root, command)).split(b"\0")[:-1]
+    except GitUnavailableError as error:
+        raise ProjectError(f"only a git working tree can be pushed: {error}") from error
+    if not commit:
+        raise ProjectError("there is no commit here yet that could be pushed")
+    if changed:
+        first = changed[0][3:].decode("utf-8", "replace")
+        raise ProjectError(f"{len(changed)} files differ from the commit, as {first}: push from a clean working tree")
+    return commit
+
+
+def _paths_of(workspace: Workspace, commit: str) -> frozenset[str]:
+    """Return the paths of a commit's files."""
+    root = str(workspace.require_project().root)
+    names = b"".join(read_output(root, ("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit))).split(b"\0")
+    return frozenset(os.fsdecode(name) for name in names if name)
+
+
+# --- as a file --------------------------------------------------------------------------------------------
 
 
 def export_index(workspace: Workspace, file: Path, progress: Progress) -> Header:
@@ -57,15 +173,9 @@ def export_index(workspace: Workspace, file: Path, progress: Progress) -> Header
 
     _require_writable(file)
     workspace = whole_tree(workspace)
-    bring_up_to_date(workspace, replace(EVERYTHING, wait_s=_WAIT_S), progress=progress)
+    bring_up_to_date(workspace, BuildRequest(wait_s=_WAIT_S), progress=progress)
     tools, place = _tools(workspace), workspace.place
-    with (
-        locked(place.lock, _WAIT_S) as held,
-        Catalog(place.catalog, tree=place.tree, root=place.root) as catalog,
-        _folder(place) as folder,
-    ):
-        if not held:
-            raise BusyError("another process is indexing this project; try again when it is done")
+    with _whole_index(workspace) as catalog, _folder(place) as folder:
         documents = catalog.indexed()
         if not documents:
             raise HybridError("the index holds no document: there is nothing to export")
@@ -132,7 +242,7 @@ def import_index(workspace: Workspace, file: Path, progress: Progress, *, sha256
         # The service may build while the file is unpacked: asked again under the lock, so that the build asks `lend`.
         done = bring_up_to_date(
             workspace,
-            replace(EVERYTHING, lend=lend, wait_s=_WAIT_S),
+            BuildRequest(lend=lend, wait_s=_WAIT_S),
             progress=progress,
             reason_against=partial(_reason_against, workspace),
         )
