@@ -9,7 +9,7 @@ strangers, is only a warning.
 # Annotations are no strings here: the checks read them, and to compile each from a string costs a hook a millisecond.
 
 import os
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from itertools import islice
@@ -287,7 +287,7 @@ _COUNTS_UNACCEPTED = (
     "memory.capture",
     "memory.cross_project",
 )
-"""Settings that count from a tree that nobody accepted; `_safe_for_project` lets them raise privacy only."""
+"""Settings that count from a tree that nobody accepted; `_reason_against` lets them raise privacy only."""
 _OTHER_VARIABLES = {
     "memory.cross_project": "HYBRID_CROSS_PROJECT",
     "memory.half_life_days": "HYBRID_RECENCY_HALFLIFE_DAYS",
@@ -536,7 +536,10 @@ def _project_layer(
     """
     problems: list[str] = []
     layer = read_layer(path, problems, is_project=True)
-    _safe_for_project(layer, so_far, path, problems)
+    for key, value in [*layer.items()]:
+        if reason := _reason_against(key, value, so_far[key]):
+            problems.append(f"{path}: {key} = {value!r}: {reason}")
+            del layer[key]
     waiting = {} if is_accepted else _taken_out(layer)
     shown = ("".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text) for text in problems)
     return layer, waiting, tuple(text[:_PROBLEM_CHARS] for text in islice(shown, _MOST_PROJECT_PROBLEMS))
@@ -558,14 +561,6 @@ def _taken_out(layer: dict[str, object]) -> dict[str, object]:
         elif key not in _COUNTS_UNACCEPTED:
             waiting[key] = layer.pop(key)
     return waiting
-
-
-def _safe_for_project(layer: dict[str, object], so_far: Mapping[str, object], path: Path, problems: list[str]) -> None:
-    """Drop settings that a project's file may never choose, such as less privacy, and add a sentence on each."""
-    for key, value in [*layer.items()]:
-        if reason := _reason_against(key, value, so_far[key]):
-            problems.append(f"{path}: {key} = {value!r}: {reason}")
-            del layer[key]
 
 
 def _reason_against(key: str, value: Any, below: Any) -> str:
@@ -670,9 +665,10 @@ def load(
         layer, waiting, mistakes = _project_layer(path, values, is_accepted=is_accepted)
         warnings += mistakes
         lay(layer, str(path))
-    for key, variable in _set_variables(environ):
-        with _noted(variable, problems):
-            lay({key: parse_text(key, environ[variable])}, variable)
+    for key, own in _VARIABLES.items():
+        if variable := next((name for name in (own, _OTHER_VARIABLES.get(key, own)) if name in environ), None):
+            with _noted(variable, problems):
+                lay({key: parse_text(key, environ[variable])}, variable)
     for key, value in (flags or {}).items():
         if value is not None:
             with _noted("command line", problems):
@@ -682,14 +678,6 @@ def load(
         for name, section in _SECTIONS.items()
     }
     return Loaded(Config(**sections), origins, tuple(problems), tuple(warnings), waiting)
-
-
-def _set_variables(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield each setting that the environment sets, with the variable that does; its own goes before a second one."""
-    for key, own in _VARIABLES.items():
-        variable = next((name for name in (own, _OTHER_VARIABLES.get(key, own)) if name in environ), None)
-        if variable:
-            yield key, variable
 
 
 def added(below: object, above: object) -> tuple[str, ...]:

@@ -65,12 +65,6 @@ def is_key(key: bytes) -> bool:
     return at.isdigit() and random.isalnum() and len(at) < 16 and len(random) <= 16
 
 
-def time_of(key: str) -> int:
-    """Return the milliseconds since 1970 at which the hook of an event started; 0 for what is no key."""
-    digits = key.partition("-")[0]
-    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 16 else 0
-
-
 class KeptEvent:
     """An event that waits, by the name of its file.
 
@@ -94,8 +88,9 @@ class KeptEvent:
 
     @property
     def at_ms(self) -> int:
-        """Milliseconds since 1970 at which the event's hook started."""
-        return time_of(self.key)
+        """Milliseconds since 1970 at which the event's hook started; 0 for a number that is no time."""
+        digits = self.key.partition("-")[0]
+        return int(digits) if len(digits) < 16 else 0
 
 
 class Spool:
@@ -262,7 +257,7 @@ class Spool:
         dropped = [kept for kept in surplus if self.remove(kept)]
         if dropped:
             count = "an event was" if len(dropped) == 1 else f"{len(dropped)} events were"
-            since = _at(min(kept.at_ms for kept in dropped))
+            since = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(min(kept.at_ms for kept in dropped) / 1000))
             on_drop(f"the spool is full: {count} dropped (the oldest of {since}) without effect")
         return True
 
@@ -283,8 +278,3 @@ def _kept(name: str) -> KeptEvent | None:
         return None
     kept = KeptEvent(f"{at}-{random}", size_bytes, worth, n_tries)
     return kept if kept.name == name else None
-
-
-def _at(ms: int) -> str:
-    """Return a time in milliseconds since 1970 as ISO 8601 in UTC."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(ms / 1000))

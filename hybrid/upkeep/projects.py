@@ -148,10 +148,15 @@ def enforce_quota(home: Path, *, quota_bytes: int, keep: str) -> list[str]:
             break
         if project.key == keep or not project.size_bytes:
             continue
-        try:
-            _drop_index(home, project)
-        except BusyError:
-            continue
+        folder = home / "projects" / project.key
+        with locked(folder / "build.lock", 0) as held:
+            if not held:
+                continue
+            delete_index(folder)
+            has_lessons = any(is_lessons(path.name) for path in _files(folder))
+            if not (has_lessons or accepted_trees(project.key, home)):
+                # Under the lock too: a build that begins after it gives the project its name again.
+                registry.forget(project.key, home)
         total -= project.size_bytes
         gone.append(project.name or project.key)
     return gone
@@ -176,23 +181,6 @@ def delete_index(folder: Path) -> None:
 def is_lessons(name: str) -> bool:
     """Return whether a file of this name holds lessons or their counters, also under the name it was put aside with."""
     return name.startswith((FILE, COUNTERS)) and not _is_lock(name)
-
-
-def _drop_index(home: Path, project: IndexedProject) -> None:
-    """Delete an index, and the project's entry in the registry unless it has lessons here or accepted trees.
-
-    Raises:
-        BusyError: The project is being indexed.
-    """
-    folder = home / "projects" / project.key
-    with locked(folder / "build.lock", 0) as held:
-        if not held:
-            raise BusyError(f"{project.name} is being indexed; try again when that is done")
-        delete_index(folder)
-        has_more = any(is_lessons(path.name) for path in _files(folder)) or accepted_trees(project.key, home)
-        if not has_more:
-            # Under the lock too: a build that begins after it gives the project its name again.
-            registry.forget(project.key, home)
 
 
 def _is_lock(name: str) -> bool:
