@@ -19,8 +19,7 @@ from hybrid.feedback.events import EventLog
 from hybrid.index.manifest import NAME as MANIFEST_NAME
 from hybrid.index.manifest import OVERLAY, Place, lenders
 from hybrid.ipc.settings import HookSettings, read_settings, write_settings
-from hybrid.project.find import Project, find_project
-from hybrid.project.places import hybrid_home, open_tree_state, project_folder
+from hybrid.project.find import Project, find_project, hybrid_home, open_tree_state, project_folder
 from hybrid.project.trust import is_accepted
 from hybrid.session.ledger import LedgerStore, SessionKey
 

@@ -139,7 +139,7 @@ def _layer_file(args: argparse.Namespace, workspace: Workspace) -> Path:
     """Return the settings file to write, the user's or the project's; `set` makes the project's folder."""
     if args.user:
         return workspace.home / "config.toml"
-    from hybrid.project.places import create_folder
+    from hybrid.project.find import create_folder
 
     root = workspace.require_project().root
     path = (create_folder(root) if args.action == "set" else root / ".hybrid") / "config.toml"

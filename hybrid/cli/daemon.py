@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace, home: Path, project: str) -> int:
-    from hybrid.daemon.lifecycle import detach_from_caller, run_service
+    from hybrid.daemon.server import detach_from_caller, run_service
 
     if not sys.stdin.isatty():
         detach_from_caller()
@@ -95,7 +95,7 @@ def _start(home: Path, project: str) -> dict[str, Any]:
 def _is_current(status: Mapping[str, Any]) -> bool:
     """Return whether a service runs and is no older than this program, which would replace an older one."""
     from hybrid import __version__
-    from hybrid.ipc.endpoint import is_newer
+    from hybrid.ipc.wire import is_newer
 
     return status["running"] and not is_newer(__version__, status["version"] or "")
 
@@ -109,7 +109,7 @@ def _require_writable(home: Path) -> None:
     from tempfile import TemporaryFile
 
     from hybrid.base.atomic import make_private_folder
-    from hybrid.ipc.endpoint import run_folder
+    from hybrid.ipc.wire import run_folder
 
     folder = Path(run_folder(str(home)))
     try:
@@ -121,8 +121,8 @@ def _require_writable(home: Path) -> None:
 
 
 def _stop(home: Path) -> dict[str, Any]:
-    from hybrid.daemon.lifecycle import end_service, wait_for_end
-    from hybrid.ipc.control import stop
+    from hybrid.daemon.server import end_service, wait_for_end
+    from hybrid.ipc.start import stop
     from hybrid.mcp_server.relay import rest_worker
 
     rest_worker(str(home))
@@ -136,8 +136,8 @@ def _stop(home: Path) -> dict[str, Any]:
 
 
 def _status(home: Path) -> dict[str, Any]:
-    from hybrid.daemon.lifecycle import hung_process
-    from hybrid.ipc.control import daemon_status
+    from hybrid.daemon.server import hung_process
+    from hybrid.ipc.start import daemon_status
 
     status = daemon_status(str(home))
     return status if status["running"] else status | {"hung_pid": hung_process(home)}

@@ -199,8 +199,8 @@ def foreign_of(workspace: Workspace, client: str | None) -> list[Foreign]:
 
 def check_service(workspace: Workspace) -> Iterator[Finding]:
     """Report whether the service answers. That none runs is normal: the next prompt starts it."""
-    from hybrid.ipc.control import ask
-    from hybrid.ipc.endpoint import endpoint_path, read_endpoint
+    from hybrid.ipc.start import ask
+    from hybrid.ipc.wire import endpoint_path, read_endpoint
 
     home = str(workspace.home)
     if not workspace.config.daemon.enabled:

@@ -62,7 +62,7 @@ def marked_report() -> MarkedReport:
     from hybrid.evaluation.decisions import evaluate_marks
     from hybrid.feedback.events import log_folder
     from hybrid.feedback.marks import read_marks
-    from hybrid.project.places import hybrid_home
+    from hybrid.project.find import hybrid_home
 
     return evaluate_marks(read_marks(log_folder(hybrid_home(os.environ))))
 

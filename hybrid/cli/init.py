@@ -29,8 +29,7 @@ def run(args: argparse.Namespace) -> int:
     """Make the folder and the index, and accept the tree; a directory outside any git tree becomes a project itself."""
     from hybrid.base.errors import ProjectError
     from hybrid.health.tree import look_inside
-    from hybrid.project.find import refusal
-    from hybrid.project.places import create_folder
+    from hybrid.project.find import create_folder, refusal
     from hybrid.upkeep.indexing import BuildRequest, reindex
     from hybrid.workspace import keep_hook_settings
 

@@ -293,7 +293,7 @@ def _plugin_path(args: argparse.Namespace) -> int:
 
 
 def _home() -> Path:
-    from hybrid.project.places import hybrid_home
+    from hybrid.project.find import hybrid_home
 
     return hybrid_home(os.environ)
 

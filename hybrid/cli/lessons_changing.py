@@ -126,8 +126,7 @@ def _decay(args: argparse.Namespace, stores: Stores) -> int:
 
 
 def _import(args: argparse.Namespace, stores: Stores, root: Path | None) -> int:
-    from hybrid.project.find import FOLDER_NAME
-    from hybrid.project.places import create_folder
+    from hybrid.project.find import FOLDER_NAME, create_folder
     from hybrid.records.lessons.importing import find_lessons_file, import_lessons
 
     project = stores.project

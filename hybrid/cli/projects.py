@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _group(args: argparse.Namespace, home: Path) -> int:
     """List the groups or one of them, store one, or delete one."""
-    from hybrid.project.groups import load_groups, put_group
+    from hybrid.project.registry import load_groups, put_group
     from hybrid.upkeep.projects import indexed_projects, named_project
 
     if args.delete and not args.name:

@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Build or update the index, accept the tree, and index its records; returns 0."""
-    from hybrid.project.places import create_folder
+    from hybrid.project.find import create_folder
     from hybrid.upkeep.indexing import BuildRequest, reindex
 
     args.project = args.path or args.project

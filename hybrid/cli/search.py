@@ -113,7 +113,7 @@ def _in_projects(group: str, workspace: Workspace, query: Query, wanted: SearchR
     """
     from hybrid.ask.search import find_everywhere
     from hybrid.knowledge.open_kinds import OpenKinds
-    from hybrid.project.groups import load_groups
+    from hybrid.project.registry import load_groups
     from hybrid.upkeep.projects import workspaces_of
 
     groups = load_groups(workspace.home)

@@ -193,12 +193,12 @@ class Builder:
     def is_pending(self, root: Path) -> bool:
         """Return whether a build of this project runs or waits."""
         with self._changed:
-            return self._is_pending(root)
+            return root in self._queue or self._building == root
 
     def wait(self, root: Path, timeout_s: float) -> bool:
         """Wait while a build of this project runs or waits, and return whether none does now."""
         with self._changed:
-            return self._changed.wait_for(lambda: not self._is_pending(root), timeout_s)
+            return self._changed.wait_for(lambda: not self.is_pending(root), timeout_s)
 
     def last_result(self, root: Path) -> dict[str, Any] | None:
         """Return the result of a project's last build as JSON; None before the first."""
@@ -218,9 +218,6 @@ class Builder:
         self._worker.kill()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(_GRACE_S)
-
-    def _is_pending(self, root: Path) -> bool:
-        return root in self._queue or self._building == root
 
     def _is_refused(self, root: Path) -> bool:
         """Return whether a refusal of this project still stands; one for `no_project` never does."""
@@ -261,10 +258,7 @@ class Builder:
 
     def _run(self) -> None:
         """Build what is requested, one after the other, until closed; runs on the builder's thread."""
-        while True:
-            taken = self._take()
-            if taken is None:
-                return
+        while taken := self._take():
             root, request = taken
             answer = self._worker.ask(request.as_message())
             self._finish(root, request, answer)

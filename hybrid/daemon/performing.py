@@ -1,7 +1,8 @@
 """Performs operations for tools of agents and for the page; one question and one answer of JSON on a connection.
 
 The question: `cwd`, `client`, `connection` (empty for the page), `environ`, `arguments`. The answer: `result` and
-`text`, or an `error` with a `kind` and a `message`; of a kind `building` also the `progress` of the build.
+`text`, or an `error` with a `kind` and a `message`; of a kind `building` also the `progress` of the build. What an
+answer shows counts in the ledger of the session that asked, which is found out here.
 """
 
 from __future__ import annotations
@@ -10,36 +11,35 @@ import contextlib
 import json
 import threading
 import time
+from collections import deque
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.base.errors import (
-    BusyError,
-    HybridError,
-    IndexMissingError,
-    IndexUnavailableError,
-    ProjectError,
-)
-from hybrid.daemon.tool_sessions import ToolSessions, logged_sessions, session_named_by
+from hybrid.base.errors import BusyError, HybridError, IndexMissingError, IndexUnavailableError, ProjectError
+from hybrid.feedback.events import newest_events
+from hybrid.hooks.names import SESSION_VARIABLES
 from hybrid.index.holder import is_held, read_holder
-from hybrid.operations.asking import Asking, OperationError
+from hybrid.operations.asking import CONNECTION, Asking, OperationError
 from hybrid.operations.table import OPERATIONS, PAGES, perform
 from hybrid.operations.tools import BY_NAME
 from hybrid.operations.types import FromIndex
 from hybrid.records.types import MemoryBusyError
 from hybrid.render.marks import harmless
-from hybrid.session.ledger import EMPTY, SessionKey
+from hybrid.session.ledger import EMPTY, Given, SessionKey
 from hybrid.workspace import open_workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Callable, Generator, Iterable, Mapping
 
     from hybrid.daemon.freshness import Freshness
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.operations.asking import Outcome
+    from hybrid.types import HookEvent
     from hybrid.workspace import Workspace
 
 
@@ -50,7 +50,7 @@ _MOST_WAITING = 64
 """Questions at a time, those that wait among them: each has a connection, of which hooks need some."""
 
 
-class Question(msgspec.Struct, frozen=True):
+class Question(Struct, frozen=True):
     """A question as it is sent.
 
     Attributes:
@@ -75,6 +75,8 @@ class Performer:
         environ_of: Gives the environment of the service, with what an asker sent laid over it.
         kinds_of: Gives the open stores and indexes of an environment.
         freshness: Keeps the indexes of projects fresh that are asked about, and knows the live sessions of a tree.
+
+    Attributes:
         sessions: Finds the session that asks.
     """
 
@@ -83,12 +85,11 @@ class Performer:
         environ_of: Callable[[Mapping[str, str]], dict[str, str]],
         kinds_of: Callable[[Mapping[str, str]], OpenKinds],
         freshness: Freshness,
-        sessions: ToolSessions,
     ) -> None:
         self._environ_of = environ_of
         self._kinds_of = kinds_of
         self._freshness = freshness
-        self._sessions = sessions
+        self.sessions = ToolSessions()
         self._places = threading.BoundedSemaphore(_PLACES)
         self._waiting = threading.BoundedSemaphore(_MOST_WAITING)
 
@@ -125,7 +126,7 @@ class Performer:
             with self._place():
                 outcome = _with_problem(perform(name, asking, question.arguments), problem)
             if key is not None and outcome.shown:
-                self._sessions.answered(workspace, key, name, question.arguments, outcome)
+                self.sessions.answered(workspace, key, name, question.arguments, outcome)
             if name in PAGES:  # The page escapes the texts that it prints, and writes some of them back.
                 return msgspec.json.encode({"result": outcome.value, "text": outcome.text})
             return msgspec.json.encode(outcome.for_agent())
@@ -162,7 +163,7 @@ class Performer:
             return None
         live = list(self._freshness.sessions(workspace.project.root))
         heard = {session for client, session in live if client == question.client}
-        named = session_named_by(question.environ)
+        named = next((value for name in SESSION_VARIABLES if (value := question.environ.get(name))), "")
         if not heard or (named and named not in heard):
             # A hook that found the service busy answered by itself, so the service has not heard of its session.
             live += logged_sessions(workspace, time.time())
@@ -209,3 +210,136 @@ def _message(error: Exception) -> str:
 
 def _error(kind: str, message: str, **more: object) -> bytes:
     return json.dumps({"error": {"kind": kind, "message": harmless(message), **more}}).encode()
+
+
+# --- which session asked ----------------------------------------------------------------------------------
+
+
+_MOST_UNTOLD = 200
+_WAIT_S = 900.0
+"""Seconds after which an answer that no hook told of is forgotten."""
+_LIVE_S = 1800.0
+_LOG_BYTES = 200_000
+
+
+class _Waiting(Struct, frozen=True):
+    """An answer whose session is not certain yet."""
+
+    root: Path
+    name: str
+    arguments: str
+    session_id: str
+    given: Given
+    at_s: float
+
+
+class ToolSessions:
+    """Knows which session of an agent an answer went to, so that its ledger counts what it got; safe between threads.
+
+    A client tells a server of tools nothing of its sessions. Its hooks do: a session that is heard of in the same tree
+    is the one that asks, when there is but one. The use of a tool that a hook reports says so for certain, also when a
+    subagent asked. Without hooks the connection stands in for the session.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: deque[_Waiting] = deque(maxlen=_MOST_UNTOLD)
+        self._lock = threading.Lock()
+
+    @staticmethod
+    def session_of(heard: Iterable[tuple[str, str]], client: str, named: str, connection: str) -> str:
+        """Return the id of the session that asks; one that begins with `tool:` where only the connection is known.
+
+        Args:
+            heard: Client and session of each live session of the tree.
+            client: Name of the client that asks.
+            named: The session that the client's variables name, in which it started; empty for none.
+            connection: Id of the connection; empty for none.
+        """
+        live = list(dict.fromkeys(session for one, session in heard if one == client and session))
+        if len(live) == 1:
+            return live[0]
+        # A variable is as old as the client's process: a session that began since has another id.
+        if named and (not live or named in live):
+            return named
+        return f"{CONNECTION}{connection}" if connection else ""
+
+    def answered(
+        self, workspace: Workspace, key: SessionKey, name: str, arguments: Mapping[str, Any], outcome: Outcome
+    ) -> None:
+        """Note what an answer shows: in the ledger at once, or with the hook that tells of this use of the tool.
+
+        Args:
+            workspace: The workspace of the session's tree.
+            key: The session that probably asked.
+            name: Name of the operation.
+            arguments: Its arguments.
+            outcome: The answer.
+        """
+        given = Given([(one.hit.digest, one.form) for one in outcome.shown])
+        if key.session_id.startswith(CONNECTION):
+            _record(workspace, key, given)
+            return
+        root = workspace.require_project().root
+        with self._lock:
+            self._waiting.append(_Waiting(root, name, _told(arguments), key.session_id, given, time.monotonic()))
+
+    def heard(self, workspace: Workspace, event: HookEvent) -> None:
+        """Take in a hook event: of a use of one of our tools, or the next prompt of a session with untold uses."""
+        if workspace.project is None or not self._waiting:
+            return
+        root, tool = workspace.project.root, event.tool.lower()
+        if event.event == "PostToolUse" and "hybrid" in tool:
+            told = _told(event.tool_input or {})
+            taken = self._taken(lambda one: (one.root, one.arguments) == (root, told) and tool.endswith(one.name), 1)
+        elif event.event == "UserPromptSubmit":
+            taken = self._taken(lambda one: (one.root, one.session_id) == (root, event.session_id), _MOST_UNTOLD)
+        else:
+            return
+        key = SessionKey(event.client, event.session_id, event.agent_id)
+        for one in taken:
+            _record(workspace, key, one.given)
+
+    def _taken(self, is_it: Callable[[_Waiting], bool], most: int) -> list[_Waiting]:
+        found: list[_Waiting] = []
+        kept: list[_Waiting] = []
+        limit_s = time.monotonic() - _WAIT_S
+        with self._lock:
+            for one in self._waiting:
+                if len(found) < most and is_it(one):
+                    found.append(one)
+                elif one.at_s > limit_s:
+                    kept.append(one)
+            self._waiting = deque(kept, maxlen=_MOST_UNTOLD)
+        return found
+
+
+def logged_sessions(workspace: Workspace, now_s: float) -> list[tuple[str, str]]:
+    """Return client and session of the sessions that a hook answered in a tree within the last half hour.
+
+    A hook answers by itself before there is a service, which then has heard of no session.
+    """
+    root = str(workspace.require_project().root)
+    over: set[tuple[str, str]] = set()
+    found: dict[tuple[str, str], None] = {}
+    for event in newest_events(workspace.home / "log", max_bytes=_LOG_BYTES):
+        try:
+            age_s = now_s - datetime.fromisoformat(str(event.get("at"))).timestamp()
+        except ValueError:
+            continue
+        if age_s > _LIVE_S:
+            break
+        key = (str(event.get("client") or ""), str(event.get("session") or ""))
+        if event.get("event") == "SessionEnd":
+            over.add(key)
+        elif event.get("root") == root and all(key) and key not in over:
+            found[key] = None
+    return list(found)
+
+
+def _told(arguments: object) -> str:
+    return json.dumps(arguments, sort_keys=True, ensure_ascii=False, default=str)
+
+
+def _record(workspace: Workspace, key: SessionKey, given: Given) -> None:
+    with contextlib.suppress(OSError):  # A full disk: the session may be given it once more.
+        workspace.ledgers.record(key, given)

@@ -39,9 +39,7 @@ if TYPE_CHECKING:
 
     from hybrid.answer.events import Reply
     from hybrid.daemon.http import HttpInterface
-    from hybrid.daemon.http_routes import Routes
     from hybrid.daemon.performing import Performer
-    from hybrid.daemon.tool_sessions import ToolSessions
     from hybrid.ipc.wire import Connection
     from hybrid.search.searcher import Searcher
     from hybrid.types import HookEvent
@@ -155,9 +153,7 @@ class Service:
         self._counting = threading.Lock()
         self._http: HttpInterface | None = None
         self._http_error = ""
-        self._routes: Routes | None = None
         self._performer: Performer | None = None
-        self._tool_sessions: ToolSessions | None = None
         self._starting_http = threading.Lock()
         self._is_closed = False
         self._batches = Batches(self._open_kinds)
@@ -192,10 +188,7 @@ class Service:
 
         with self._counting:
             if self._performer is None:
-                from hybrid.daemon.tool_sessions import ToolSessions
-
-                self._tool_sessions = ToolSessions()
-                self._performer = Performer(self._own_environ, self._open_kinds, self._freshness, self._tool_sessions)
+                self._performer = Performer(self._own_environ, self._open_kinds, self._freshness)
             performer = self._performer
         name, data = (*message[1:3], b"", b"")[:2]
         connection.send(performer.answer(name.decode("utf-8", "replace"), data), timeout_s=SEND_S)
@@ -219,8 +212,8 @@ class Service:
             if workspace.project and environ != (settled := self._freshness.settled(workspace.project.root, environ)):
                 environ = settled
                 workspace = open_workspace(Path(event.cwd or "/"), environ=environ)
-            if self._tool_sessions is not None:
-                self._tool_sessions.heard(workspace, event)
+            if self._performer is not None:
+                self._performer.sessions.heard(workspace, event)
             turn = Turn(workspace, event, self._open_kinds(environ), environ, received_s + request.left_ms / 1000)
             reply = answer(turn, working=self._working(turn.deadline_s))
             is_taken = reply.is_taken or not has_effects(turn)
@@ -331,11 +324,18 @@ class Service:
         if not settings.http:
             return
         try:
-            from hybrid.daemon.http import HttpInterface
+            from hybrid.daemon.http import HttpInterface, Routes
+
+            environ = self._own_environ()
+            routes = Routes(self._home, environ, lambda: self._open_kinds(environ))
+
+            def answer(path: str, values: Mapping[str, list[str]]) -> dict[str, Any] | str:
+                self._active_s = time.monotonic()  # A request is use of the service, which would end when it is idle.
+                return routes.answer(path, values)
 
             with self._starting_http:
                 if not self._is_closed:
-                    self._http = HttpInterface(self._home, settings.http_port, self)
+                    self._http = HttpInterface(self._home, settings.http_port, answer)
         except Exception as error:  # noqa: BLE001 - hooks are answered without it; the status says why
             self._http_error = f"port {settings.http_port}: {error}"
 
@@ -345,21 +345,6 @@ class Service:
         if http is None and not self._http_error:
             return None
         return {"port": http.port if http else None, "error": self._http_error or None}
-
-    def asked(self) -> None:
-        """Count a request over HTTP as use of the service, which an idle service would end without."""
-        self._active_s = time.monotonic()
-
-    def answer(self, path: str, values: Mapping[str, list[str]]) -> dict[str, Any] | str:
-        """Answer a request over HTTP as `http_routes.Routes.answer` does."""
-        from hybrid.daemon.http_routes import Routes  # As a rule nobody asks.
-
-        with self._counting:
-            if self._routes is None:
-                environ = self._own_environ()
-                self._routes = Routes(self._home, environ, lambda: self._open_kinds(environ))
-            routes = self._routes
-        return routes.answer(path, values)
 
     @contextlib.contextmanager
     def _working(self, until_s: float) -> Generator[None]:

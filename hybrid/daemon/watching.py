@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from hybrid.project.git_folder import folders_of, open_git_folder
+from hybrid.project.find import folders_of, open_git_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -189,11 +189,6 @@ class Watcher:
         with self._lock:
             tree = self._trees.get(root)
             return "" if tree is None or tree.is_watching else tree.problem
-
-    def roots(self) -> list[Path]:
-        """Return the projects that are watched, in order of path."""
-        with self._lock:
-            return sorted(root for root, tree in self._trees.items() if tree.is_watching)
 
     def close(self) -> None:
         """Stop watching every project, and wait up to a second for each thread."""
@@ -383,12 +378,9 @@ def _folders_in(root: str, path: str, limit: int) -> list[str]:
             continue
         folders.append(folder)
         with contextlib.suppress(OSError), os.scandir(full) as entries:
-            waiting.extend(f"{folder}/{entry.name}" for entry in entries if _is_below_it(entry))
+            inner = (entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+            waiting.extend(f"{folder}/{name}" for name in inner if name != ".git")
     return folders
-
-
-def _is_below_it(entry: os.DirEntry[str]) -> bool:
-    return entry.name != ".git" and entry.is_dir(follow_symlinks=False)
 
 
 def _is_below(path: str, top: str) -> bool:

@@ -19,6 +19,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hybrid.base.errors import BusyError, HybridError, RefusedError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -210,8 +212,6 @@ class _Worker:
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return `state`: `built` (with `summary` and `folders`), `refused`, `busy` or `failed` (with `reason`)."""
-        from hybrid.base.errors import BusyError, RefusedError
-
         try:
             return self._build(request)
         except RefusedError as error:
@@ -222,7 +222,6 @@ class _Worker:
             return {"state": "failed", "reason": f"{type(error).__name__}: {error}"}
 
     def _build(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        from hybrid.base.errors import RefusedError
         from hybrid.upkeep.indexing import BuildRequest, bring_up_to_date, reason_against
         from hybrid.workspace import open_workspace
 
@@ -266,7 +265,6 @@ def _ends_for_another_model(workspace: Workspace, environ: Mapping[str, str]) ->
     Raises:
         BusyError: They do; the next try builds with that model.
     """
-    from hybrid.base.errors import BusyError, HybridError
     from hybrid.workspace import open_workspace
 
     looked_s = time.monotonic()

@@ -24,8 +24,8 @@ from hybrid.dashboard.guard import Guard, Sessions
 from hybrid.dashboard.rendering import FOLDER
 from hybrid.dashboard.service import PageError
 from hybrid.dashboard.views import finding, health, logged, memory, records
-from hybrid.ipc.endpoint import run_folder
 from hybrid.ipc.loopback import BACKLOG, HOST, LOOK_S, MOST_HEAD, bounded, cutting_off, listening
+from hybrid.ipc.wire import run_folder
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator

@@ -17,9 +17,8 @@ from msgspec import Struct
 
 from hybrid.base.errors import HybridError
 from hybrid.hooks.service import MARKS
-from hybrid.ipc.control import ask, request
-from hybrid.ipc.endpoint import read_endpoint
-from hybrid.ipc.start import start_command, start_service
+from hybrid.ipc.start import ask, start_command, start_service
+from hybrid.ipc.wire import read_endpoint
 from hybrid.operations.table import PAGES
 
 if TYPE_CHECKING:
@@ -108,12 +107,12 @@ class Service:
         return msgspec.convert(answer["result"], result)
 
     def _answer(self, name: str, data: bytes) -> dict[str, Any]:
-        answer = request(self._home, "perform", name.encode(), data, timeout_s=_ASK_S)
+        answer = ask(self._home, "perform", name.encode(), data, timeout_s=_ASK_S)
         if answer is None:
             if ask(self._home, "status") is not None:
                 raise PageError(f"the service did not answer within {_ASK_S:g} s", "no_service")
             self.start()
-            answer = request(self._home, "perform", name.encode(), data, timeout_s=_ASK_S)
+            answer = ask(self._home, "perform", name.encode(), data, timeout_s=_ASK_S)
         if answer is None:
             raise PageError("the service does not answer; `hybrid daemon run` shows why", "no_service")
         return answer

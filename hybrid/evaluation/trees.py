@@ -23,8 +23,7 @@ from hybrid.evaluation.qrels import QrelsError
 from hybrid.index.build import build
 from hybrid.index.plan import BuildTask, BuildTools
 from hybrid.models.registry import load_embedder
-from hybrid.project.find import FOLDER_NAME, Project
-from hybrid.project.places import hybrid_home
+from hybrid.project.find import FOLDER_NAME, Project, hybrid_home
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.search.searcher import Searcher, open_searcher
 from hybrid.types import Skipped

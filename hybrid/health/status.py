@@ -21,8 +21,8 @@ from hybrid.health.memory_figures import memory_status
 from hybrid.health.tree import NOTHING, inside
 from hybrid.index.holder import is_held, read_holder
 from hybrid.index.manifest import FORMAT_VERSION, NAME
-from hybrid.ipc.control import daemon_status
 from hybrid.ipc.spool import Spool
+from hybrid.ipc.start import daemon_status
 from hybrid.knowledge.record_figures import records_status
 from hybrid.models.registry import embedder_info, embedder_of_key, present_name
 from hybrid.render.numbers import LOWEST_BAR

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid.base.atomic import locked
-from hybrid.ipc.endpoint import run_folder, sockets
-from hybrid.ipc.wire import Connection, WireError
+from hybrid.ipc.wire import Connection, WireError, run_folder, sockets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 
 from hybrid import __version__
-from hybrid.ipc.endpoint import Greeting, connect, is_newer, read_endpoint
-from hybrid.ipc.wire import LARGE_BYTES, WireError
+from hybrid.ipc.wire import LARGE_BYTES, Greeting, WireError, connect, is_newer, read_endpoint
 
 TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
 if TYPE_CHECKING:

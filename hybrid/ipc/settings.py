@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 
 from hybrid import __version__
-from hybrid.ipc.endpoint import run_folder
-from hybrid.ipc.wire import pairs, read_pairs
+from hybrid.ipc.wire import pairs, read_pairs, run_folder
 
 TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
-"""Starts the service so that nothing of the caller clings to it: no pipe, no socket, no terminal, no working directory.
+"""Starts the service, and asks it how it is or to stop.
 
-Standard library only; a hook imports it only when there is no service.
+Nothing of the caller clings to what is started: no pipe, no socket, no terminal, no working directory. Who asks may
+wait longer than a hook. Standard library only; a hook imports it only when there is no service.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ import os
 import sys
 import time
 
-from hybrid.ipc.endpoint import run_folder
+from hybrid.ipc.wire import Greeting, WireError, connect, read_endpoint, run_folder
 
 TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
 _AGAIN_S = 5.0
 """Seconds before another start is tried: a service that cannot live must not be started by every prompt. One that
@@ -154,3 +156,77 @@ else:
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
+
+
+# --- asking it ------------------------------------------------------------------------------------------------
+
+
+_ASK_S = 2.0
+_LOOK_S = 0.02
+"""Seconds between two looks whether the service has gone."""
+
+
+class NoServiceError(WireError):
+    """Nobody heard the question: there is no service, or none that can be asked."""
+
+
+def exchange(home: str, operation: str, *parts: bytes, timeout_s: float) -> dict[str, Any]:
+    """Return the answer to an operation, with the service's `pid` and `version`.
+
+    Raises:
+        NoServiceError: Nobody heard the question.
+        WireError: It was heard, and no answer came in time.
+    """
+    import json  # A hook that starts a service needs none.
+
+    step_s = min(timeout_s, _ASK_S)
+    with contextlib.ExitStack() as stack:
+        try:
+            connection = connect(read_endpoint(home) or {}, timeout_s=step_s)
+            stack.callback(connection.close)
+            greeting = Greeting(connection.receive(timeout_s=step_s))
+        except WireError as error:
+            raise NoServiceError(str(error)) from error
+        connection.send(operation.encode(), *parts, timeout_s=step_s)
+        data = connection.receive(timeout_s=timeout_s)[0]
+    try:
+        return {"pid": greeting.pid, "version": greeting.version, **json.loads(data)}
+    except (ValueError, TypeError) as error:
+        raise WireError(f"no JSON object: {error}") from error
+
+
+def ask(home: str, operation: str, *parts: bytes, timeout_s: float = _ASK_S) -> dict[str, Any] | None:
+    """Return the answer to an operation (`status`, `stop`), or None when no service answers in time.
+
+    Args:
+        home: `$HYBRID_HOME`.
+        operation: Name of the operation.
+        parts: What the operation has besides.
+        timeout_s: Seconds for each step.
+    """
+    with contextlib.suppress(WireError):
+        return exchange(home, operation, *parts, timeout_s=timeout_s)
+    return None
+
+
+def daemon_status(home: str, *, timeout_s: float = _ASK_S) -> dict[str, Any]:
+    """Return the `daemon` part of the status: `running`, `pid`, `uptime_s`, `rss_bytes`, and what the service adds.
+
+    Args:
+        home: `$HYBRID_HOME`.
+        timeout_s: Seconds for each step.
+    """
+    absent = {"running": False, "pid": None, "uptime_s": None, "rss_bytes": None}
+    answer = ask(home, "status", timeout_s=timeout_s)
+    return absent if answer is None else absent | answer | {"running": True}
+
+
+def stop(home: str, *, timeout_s: float) -> bool:
+    """Ask the service to stop, and wait until nobody answers any more; True when nobody does."""
+    until_s = time.monotonic() + timeout_s
+    while ask(home, "stop") is not None:
+        while read_endpoint(home) is not None and time.monotonic() < until_s:
+            time.sleep(_LOOK_S)
+        if time.monotonic() >= until_s:
+            return False
+    return True

@@ -14,7 +14,7 @@ from hybrid.base.errors import HybridError
 from hybrid.knowledge.record_files import COUNTERS, open_stores, reading_of, tree_files
 from hybrid.knowledge.stores import RecordStores
 from hybrid.models.registry import embedder_info, verify
-from hybrid.project.places import project_folder
+from hybrid.project.find import project_folder
 from hybrid.project.trust import is_accepted
 from hybrid.records.lessons.document import Lessons
 from hybrid.records.lessons.store import LessonStore

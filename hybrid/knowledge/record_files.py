@@ -16,8 +16,7 @@ from msgspec import Struct
 
 from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import ProjectError
-from hybrid.project.find import FOLDER_NAME
-from hybrid.project.places import project_folder
+from hybrid.project.find import FOLDER_NAME, project_folder
 from hybrid.project.trust import is_accepted
 from hybrid.records.lessons.store import LessonStore
 from hybrid.records.lessons.types import id_form

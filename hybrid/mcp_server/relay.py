@@ -17,9 +17,8 @@ from contextlib import suppress
 
 from hybrid import __version__
 from hybrid.base.home import home_path
-from hybrid.ipc.endpoint import Greeting, connect, is_newer, read_endpoint, run_folder
 from hybrid.ipc.start import kept_environment, start_command, start_detached
-from hybrid.ipc.wire import PROTOCOL, WireError
+from hybrid.ipc.wire import PROTOCOL, Greeting, WireError, connect, is_newer, read_endpoint, run_folder
 
 TYPE_CHECKING = False  # `typing` costs four milliseconds.
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from msgspec import Struct, field
 
-from hybrid.ipc.control import NoServiceError, exchange
-from hybrid.ipc.start import start_service
+from hybrid.ipc.start import NoServiceError, exchange, start_service
 from hybrid.ipc.wire import WireError
 from hybrid.render.marks import harmless
 

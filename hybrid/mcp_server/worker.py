@@ -23,12 +23,10 @@ import hybrid
 from hybrid.base.atomic import locked, make_private_folder
 from hybrid.base.home import home_path
 from hybrid.base.lasting import how_to_add
-from hybrid.daemon.lifecycle import detach_from_caller
-from hybrid.daemon.server import Listener
-from hybrid.ipc.endpoint import read_endpoint, run_folder
+from hybrid.daemon.server import Listener, detach_from_caller
 from hybrid.ipc.loopback import BACKLOG, listening, token_of
 from hybrid.ipc.start import start_service
-from hybrid.ipc.wire import PROTOCOL, Connection, WireError
+from hybrid.ipc.wire import PROTOCOL, Connection, WireError, read_endpoint, run_folder
 from hybrid.mcp_server.relay import NAME, failure_path
 
 if TYPE_CHECKING:

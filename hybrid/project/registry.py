@@ -4,7 +4,8 @@
 
     {"version": 1, "projects": {KEY: {"name": …, "origins": […], "paths": […], "identities": […]}}}
 
-Beside it an empty file `DIGEST.forgotten` stands for each mark of a project that its owner forgot on purpose.
+Beside it an empty file `DIGEST.forgotten` stands for each mark of a project that its owner forgot on purpose, and
+`groups.json` holds the projects of named groups, which `hybrid search --group` searches together.
 
 A project is known again by its identity (moved, renamed, another remote), else by its origin (another clone), else,
 without an origin, by its path. What is not known gets the key of its origin or path. A move to another disk changes
@@ -23,10 +24,12 @@ from msgspec.structs import asdict
 
 from hybrid.base.atomic import locked, make_private_folder, set_aside, write_atomic
 from hybrid.base.digest import sha256_hex
+from hybrid.base.errors import BusyError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+
 
 _VERSION = 1
 _LOCK_TIMEOUT_S = 2.0
@@ -42,7 +45,7 @@ class Marks(Struct, frozen=True):
         name: The name of the project as shown.
         origin: Normalised URL of the remote, empty when there is none.
         path: Real path of the main working tree.
-        identity: See `git_folder.identity_of`; empty when it cannot be had.
+        identity: See `find.identity_of`; empty when it cannot be had.
     """
 
     name: str
@@ -224,3 +227,44 @@ def _load(path: Path) -> dict[str, RegistryEntry] | None:
         return convert(json.loads(raw)["projects"], dict[str, RegistryEntry])
     except (ValueError, KeyError, TypeError, RecursionError, ValidationError):
         return None
+
+
+# --- groups -----------------------------------------------------------------------------------------------
+
+
+def load_groups(home: Path) -> dict[str, tuple[str, ...]]:
+    """Return name → keys of the projects of each group, in order of name; empty when the file cannot be read.
+
+    A key that no project has any more is passed over by who reads it.
+    """
+    try:
+        found = convert(json.loads(_file(home).read_bytes()), dict[str, tuple[str, ...]])
+    except (OSError, ValueError, ValidationError, RecursionError):
+        return {}
+    return dict(sorted(found.items()))
+
+
+def put_group(home: Path, name: str, keys: Sequence[str]) -> None:
+    """Store a group in place of one of this name; without keys it is deleted.
+
+    A damaged file is set aside.
+
+    Raises:
+        BusyError: Another process writes the groups.
+        OSError: They cannot be written.
+    """
+    make_private_folder(_file(home).parent)
+    with locked(_file(home).with_suffix(".lock"), _LOCK_TIMEOUT_S) as held:
+        if not held:
+            raise BusyError("another process changes the groups; try again")
+        groups = load_groups(home)
+        if not groups and _file(home).exists() and _file(home).read_bytes().strip() not in (b"{}", b""):
+            set_aside(_file(home))
+        groups.pop(name, None)
+        if keys:
+            groups[name] = tuple(dict.fromkeys(keys))
+        write_atomic(_file(home), json.dumps(dict(sorted(groups.items())), indent=1).encode())
+
+
+def _file(home: Path) -> Path:
+    return home / "projects" / "groups.json"

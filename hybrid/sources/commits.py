@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hybrid.base.digest import sha256_hex
-from hybrid.project.git_folder import folders_of
+from hybrid.project.find import folders_of
 from hybrid.redact import redact
 from hybrid.sources.git import GitFailedError, GitUnavailableError, read_output
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hybrid.base.home import expanded
-from hybrid.project.git_folder import folders_of, parse_config, read_small
+from hybrid.project.find import folders_of, parse_config, read_small
 from hybrid.sources.reading import join
 
 if TYPE_CHECKING:

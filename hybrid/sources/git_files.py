@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.atomic import read_regular
 from hybrid.base.home import expanded
-from hybrid.project.git_folder import config_entries, folders_of, parse_config, read_small, real_path
+from hybrid.project.find import config_entries, folders_of, parse_config, read_small, real_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

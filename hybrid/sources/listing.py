@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Literal, cast
 from msgspec import Struct
 
 from hybrid.config import read_layer
-from hybrid.project.git_folder import is_bare_repository, open_git_folder
+from hybrid.project.find import is_bare_repository, open_git_folder
 from hybrid.sources.git import NO_TREE, GitUnavailableError, has_more_files, list_files
 from hybrid.sources.git_files import ignore_files, tracked_files
 from hybrid.sources.patterns import FolderRules, load_patterns, parse_patterns, unknown_folders
@@ -32,7 +32,7 @@ from hybrid.sources.reading import join
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from hybrid.project.git_folder import GitFolder
+    from hybrid.project.find import GitFolder
     from hybrid.sources.patterns import ListingOptions
 
 

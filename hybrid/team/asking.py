@@ -236,6 +236,9 @@ def restricted(kinds: Sequence[str], path: str) -> Only:
     return Only(tuple(kinds), beginning_of(path))
 
 
+# --- connecting -------------------------------------------------------------------------------------------
+
+
 TOKEN = "MILVUS_TOKEN"
 """The environment variable with `user:password` or the key of the store; it stands in no file of hybrid."""
 OPEN_S = 20.0

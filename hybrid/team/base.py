@@ -164,6 +164,9 @@ def _table(arrays: Arrays, name: str) -> Strings:
     return Strings(arrays[f"{name}_text"], arrays[f"{name}_at"])
 
 
+# --- bases ------------------------------------------------------------------------------------------------
+
+
 NAME = "base.safetensors"
 """Name of the file in the folder of the overlay."""
 

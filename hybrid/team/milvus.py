@@ -160,7 +160,6 @@ _PAGE = 10_000
 _LOOK_AGAIN_S = 0.2
 _BUSY = frozenset({3, 4, 8, 9})
 _NOT_READY = frozenset({1, 100, 101, 103})
-_NO_TABLE = 100
 _OF_FILES = 'kind in ["file", "text"]'
 _OF_TEXTS = 'kind == "text"'
 

@@ -270,6 +270,9 @@ def floats_of(file: StoredFile, dim: int) -> NDArray[np.float32]:
     return vectors.data.astype(np.float32) * vectors.scale[:, np.newaxis]
 
 
+# --- the interface ----------------------------------------------------------------------------------------
+
+
 class StoreKey(Struct, frozen=True):
     """What everything in a store was made by; what was made by something else is never read.
 

@@ -27,8 +27,7 @@ from hybrid.index.manifest import lenders
 from hybrid.index.plan import BuildTask, BuildTools, Part, Recipe, Summary, silent
 from hybrid.knowledge.record_files import record_paths
 from hybrid.models.registry import LazyEmbedder, gone_models
-from hybrid.project.find import marks_of, refusal
-from hybrid.project.places import register
+from hybrid.project.find import marks_of, refusal, register
 from hybrid.project.registry import is_forgotten
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.sources.files import SOURCE_VERSION, FileSource, FileTypes
@@ -79,7 +78,7 @@ def targets_of(paths: Collection[str], root: Path, folder: Path) -> list[str] | 
         settings, git's index or a link is among them.
     """
     relative = {path for given in paths for path in _relative(given, str(root))}
-    if len(relative) > _MAX_PATHS or any(_decides_on_others(path) for path in relative):
+    if len(relative) > _MAX_PATHS or any(map(_decides_on_others, relative)):
         return None
     relative = {path for path in relative if ".git" not in path.split("/")}
     targets = sorted(path for path in relative if relative.isdisjoint(folders_above(path)))

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.base.errors import HybridError
-from hybrid.ipc.control import daemon_status, stop
-from hybrid.ipc.endpoint import connect, read_endpoint
-from hybrid.ipc.start import start_command
+from hybrid.ipc.start import daemon_status, start_command, stop
+from hybrid.ipc.wire import connect, read_endpoint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.ipc.endpoint import endpoint_path, read_endpoint
+from hybrid.ipc.wire import endpoint_path, read_endpoint
 from tests.clients.desk import ANSWER, OTHER_ANSWER, OTHER_QUESTION, QUESTION
 from tests.clients.seat import troubles
 from tests.clients.talking import write_json

@@ -171,7 +171,7 @@ def _after_a_prompt(event: str, home: Path) -> set[str]:
 # --- tools of agents ----------------------------------------------------------------------------------------
 
 
-FOR_TOOLS = ("hybrid.operations", "hybrid.mcp_server", "hybrid.daemon.performing", "hybrid.daemon.tool_sessions", "mcp")
+FOR_TOOLS = ("hybrid.operations", "hybrid.mcp_server", "hybrid.daemon.performing", "mcp")
 """Beginnings of the modules that only somebody who asks through a tool needs."""
 
 
@@ -197,9 +197,8 @@ def test_the_relay_imports_little_of_ours_and_nothing_of_others() -> None:
         "hybrid.base",
         "hybrid.base.home",
         "hybrid.ipc",
-        "hybrid.ipc.endpoint",
-        "hybrid.ipc.start",
         "hybrid.ipc.wire",
+        "hybrid.ipc.start",
         "hybrid.mcp_server",
         "hybrid.mcp_server.relay",
     } == set(ast.literal_eval(done.stdout))
@@ -236,8 +235,8 @@ def test_a_service_that_answers_hooks_imports_nothing_for_tools(tmp_path: Path) 
         "from pathlib import Path\n"
         "home, root, found = sys.argv[1:]\n"
         "def look():\n"
-        "    from hybrid.ipc.control import daemon_status, stop\n"
-        "    from hybrid.ipc.endpoint import connect, read_endpoint\n"
+        "    from hybrid.ipc.start import daemon_status, stop\n"
+        "    from hybrid.ipc.wire import connect, read_endpoint\n"
         "    while not daemon_status(home)['running']:\n"
         "        time.sleep(0.02)\n"
         "    event = json.dumps({'prompt': 'How does the payment client retry?', 'cwd': root, 'session_id': 's1'})\n"

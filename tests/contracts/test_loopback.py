@@ -92,18 +92,14 @@ class Server(NamedTuple):
         return [f"{name}: {value}" for name, value in self.key.items()]
 
 
-class _Answers:
-    def answer(self, path: str, values: Mapping[str, list[str]]) -> dict[str, str]:
-        return {"answer": SECRET, "path": path}
-
-    def asked(self) -> None:
-        pass
+def _answer(path: str, values: Mapping[str, list[str]]) -> dict[str, str]:
+    return {"answer": SECRET, "path": path}
 
 
 @contextlib.contextmanager
 def _service(home: Path) -> Generator[Server]:
     clock = Clock()
-    interface = HttpInterface(home, 0, _Answers(), clock)
+    interface = HttpInterface(home, 0, _answer, clock)
     try:
         key = {"Authorization": f"Bearer {token_of(home)}"}
         yield Server(interface.port, "/context", key, clock)
@@ -250,7 +246,7 @@ def test_a_byte_now_and_then_gains_no_time(server: Server, begin: str) -> None:
 def test_the_service_wants_a_head_in_its_own_time(tmp_path: Path) -> None:
     """It has a thread for each connection, so a head gets less time than an answer."""
     clock = Clock()  # It stands still: nothing takes long but for a head that may take no time.
-    interface = HttpInterface(tmp_path, 0, _Answers(), clock, head_s=0.0)
+    interface = HttpInterface(tmp_path, 0, _answer, clock, head_s=0.0)
     try:
         with _dripping(Server(interface.port, "/context", {}, clock), DRIPS["head"]) as held:
             assert {b""} == {_rest(sock) for sock in held}

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hybrid.ipc.endpoint import connect, read_endpoint
 from hybrid.ipc.start import start_command
-from hybrid.ipc.wire import WireError
+from hybrid.ipc.wire import WireError, connect, read_endpoint
 from tests.support.agent import Agent, is_alive, until
 from tests.support.builders import Shop, git_project, new_shop
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from hybrid import __version__
-from hybrid.ipc.endpoint import read_endpoint
 from hybrid.ipc.start import kept_environment, start_command
+from hybrid.ipc.wire import read_endpoint
 from tests.support.agent import Agent, is_alive, kill, until
 from tests.support.builders import CHECKOUT
 

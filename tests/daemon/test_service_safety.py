@@ -17,11 +17,9 @@ import pytest
 
 from hybrid import __version__
 from hybrid.daemon.freshness import Freshness
-from hybrid.daemon.lifecycle import end_service
-from hybrid.daemon.server import Listener
-from hybrid.ipc.endpoint import connect, is_newer, read_endpoint, run_folder
+from hybrid.daemon.server import Listener, end_service
 from hybrid.ipc.start import kept_environment, start_command
-from hybrid.ipc.wire import Connection, WireError, packed
+from hybrid.ipc.wire import Connection, WireError, connect, is_newer, packed, read_endpoint, run_folder
 from hybrid.workspace import open_workspace
 from tests.support.agent import Agent, is_alive, kill, until
 from tests.support.builders import CHECKOUT, Shop, hear_interrupts, new_shop

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.dashboard.app import in_browser
-from hybrid.ipc.control import daemon_status
+from hybrid.ipc.start import daemon_status
 from tests.support.agent import Agent, until
 from tests.support.builders import Shop, command_environment, new_shop
 from tests.support.pages import Served

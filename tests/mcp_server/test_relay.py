@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid import __version__
-from hybrid.ipc.endpoint import read_endpoint
 from hybrid.ipc.start import entry_script, start_command
+from hybrid.ipc.wire import read_endpoint
 from hybrid.mcp_server.relay import NAME, failure_path
 from tests.support.agent import kill, until
 from tests.support.builders import hear_interrupts, python_process

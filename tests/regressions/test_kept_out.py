@@ -15,8 +15,7 @@ import pytest
 from hybrid.daemon import performing, server
 from hybrid.daemon.performing import Performer
 from hybrid.daemon.server import Listener, Server
-from hybrid.ipc.endpoint import Greeting, connect, read_endpoint
-from hybrid.ipc.wire import WireError
+from hybrid.ipc.wire import Greeting, WireError, connect, read_endpoint
 from hybrid.mcp_server import session
 from tests.support.agent import until
 
@@ -99,7 +98,7 @@ def test_tools_leave_connections_to_hooks(monkeypatch: pytest.MonkeyPatch) -> No
         raise ValueError
 
     nothing = cast("Any", None)
-    performer = Performer(environ_of, nothing, nothing, nothing)
+    performer = Performer(environ_of, nothing, nothing)
     question = json.dumps({"cwd": "/"}).encode()
     first = threading.Thread(target=performer.answer, args=["search", question])
     first.start()

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid.daemon.lifecycle import end_service
-from hybrid.ipc.control import daemon_status, stop
-from hybrid.ipc.start import start_command
+from hybrid.daemon.server import end_service
+from hybrid.ipc.start import daemon_status, start_command, stop
 from tests.support.builders import command_environment
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from jsonschema import validate
 from mcp.client.session import ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from hybrid.ipc.endpoint import read_endpoint
 from hybrid.ipc.start import start_command
+from hybrid.ipc.wire import read_endpoint
 from hybrid.mcp_server.relay import NAME
 from tests.support.agent import is_alive, kill, until
 from tests.support.builders import command_environment

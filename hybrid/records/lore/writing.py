@@ -26,7 +26,7 @@ from msgspec.structs import asdict, replace
 
 from hybrid.base.atomic import read_regular
 from hybrid.base.text import one_line
-from hybrid.project.git_folder import folders_of, read_small
+from hybrid.project.find import folders_of, read_small
 from hybrid.records.lore import json_records, patterns
 from hybrid.records.lore.json_records import DecisionDraft, GitState, HandoffDraft
 from hybrid.records.lore.patterns import AntiPatternDraft, PatternDraft

@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     """Run it."""
     from hybrid.base.errors import ProjectError
     from hybrid.evaluation.trees import settings_in_force
-    from hybrid.project.places import hybrid_home
+    from hybrid.project.find import hybrid_home
     from hybrid_lab.chunks.report import coverage_form, evaluate_chunks
 
     for folder in args.folders:

@@ -20,8 +20,8 @@ from msgspec import Struct
 from hybrid.base.atomic import locked
 from hybrid.base.errors import HybridError
 from hybrid.evaluation.timing import sum_up, timed
-from hybrid.ipc.control import stop
-from hybrid.ipc.endpoint import endpoint_path, run_folder
+from hybrid.ipc.start import stop
+from hybrid.ipc.wire import endpoint_path, run_folder
 from hybrid.knowledge.stores import RecordStores
 from hybrid.project.trust import accept
 from hybrid.records.memory.types import Owner

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from hybrid.evaluation.timing import BARE, Runner, machine, runner, sum_up, time_ms
 from hybrid.models.registry import load_embedder
-from hybrid.project.places import hybrid_home
+from hybrid.project.find import hybrid_home
 from hybrid_lab.speed.build import (
     Tree,
     build_figures,

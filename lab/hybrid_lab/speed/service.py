@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from hybrid.evaluation.timing import alternate, sum_up, time_ms
-from hybrid.project.places import hybrid_home
+from hybrid.project.find import hybrid_home
 from hybrid_lab.service_process import ServiceProcess
 from hybrid_lab.speed.build import generate_tree, workspace_of_tree
 from hybrid_lab.speed.search import open_folder

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.base.errors import HybridError
 from hybrid.evaluation.timing import sum_up, time_each, time_ms
-from hybrid.ipc.control import stop
-from hybrid.ipc.endpoint import read_endpoint
-from hybrid.ipc.start import start_command
+from hybrid.ipc.start import start_command, stop
+from hybrid.ipc.wire import read_endpoint
 from hybrid.mcp_server.relay import NAME
 from hybrid_lab.service_process import ServiceProcess
 

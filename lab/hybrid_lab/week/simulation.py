@@ -24,11 +24,10 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from hybrid.evaluation.timing import sum_up
-from hybrid.ipc.control import daemon_status, stop
-from hybrid.ipc.endpoint import read_endpoint
 from hybrid.ipc.spool import Spool
-from hybrid.ipc.start import start_command, starting_mark
-from hybrid.project.places import hybrid_home
+from hybrid.ipc.start import daemon_status, start_command, starting_mark, stop
+from hybrid.ipc.wire import read_endpoint
+from hybrid.project.find import hybrid_home
 from hybrid_lab.memory.replay import make_repository
 from hybrid_lab.week.counting import Done, count_memory
 from hybrid_lab.week.events import USES_OF_A_PROMPT, make_sessions, project_names

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.project.git_folder import is_true, name_of_origin, normalise_origin, parse_config
+from hybrid.project.find import is_true, name_of_origin, normalise_origin, parse_config
 from tests.support.cases import cases
 from tests.support.examples import examples
 

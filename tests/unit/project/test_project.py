@@ -12,8 +12,7 @@ import tomli
 
 from hybrid.base.errors import ProjectError
 from hybrid.base.home import home_path
-from hybrid.project.find import find_project, refusal
-from hybrid.project.places import create_folder, open_tree_state, register
+from hybrid.project.find import create_folder, find_project, open_tree_state, refusal, register
 from hybrid.project.registry import forget, load_registry, path_key, registry_path
 
 needs_links = pytest.mark.skipif(sys.platform == "win32", reason="needs the rights to make links")
