@@ -71,15 +71,15 @@ class Listener:
     """
 
     def __init__(self, home: Path, environ: Mapping[str, str], *, is_tcp: bool = False, name: str = SERVICE) -> None:
-        self._home = home
         self._name = name
+        self._file = Path(endpoint_path(str(home), name))
         self._token = ""
         self._path: Path | None = None
         self._announcement = b""
         self._code = _code_stamp()
         # Newer versions of Windows have such sockets too, but no rights of files that would guard them.
         is_tcp = is_tcp or sys.platform == "win32" or not hasattr(socket, "AF_UNIX")
-        self.socket = self._bound(environ, is_tcp=is_tcp)
+        self.socket = self._bound(home, environ, is_tcp=is_tcp)
         try:
             self.socket.listen(_BACKLOG)
             self.socket.setblocking(False)
@@ -92,9 +92,8 @@ class Listener:
         """Return whether socket and file stand as they were made, and the version that runs is the one installed."""
         if _code_stamp() != self._code:
             return False
-        path = Path(endpoint_path(str(self._home), self._name))
         try:
-            return path.read_bytes() == self._announcement and (self._path is None or self._path.is_socket())
+            return self._file.read_bytes() == self._announcement and (self._path is None or self._path.is_socket())
         except OSError as error:
             # With too many files open nobody can look: that passes, and ending would end all sessions.
             return error.errno in (errno.EMFILE, errno.ENFILE)
@@ -132,23 +131,22 @@ class Listener:
 
     def close(self) -> None:
         """Stop listening, and remove the socket and, unless another service wrote it, the file `run/daemon`."""
-        path = Path(endpoint_path(str(self._home), self._name))
         with contextlib.suppress(OSError):
-            if path.read_bytes() == self._announcement:
-                path.unlink()
+            if self._file.read_bytes() == self._announcement:
+                self._file.unlink()
         self.socket.close()
         if self._path is not None:
             with contextlib.suppress(OSError):
                 self._path.unlink()
 
-    def _bound(self, environ: Mapping[str, str], *, is_tcp: bool) -> socket.socket:
+    def _bound(self, home: Path, environ: Mapping[str, str], *, is_tcp: bool) -> socket.socket:
         if not is_tcp:
             beginning = "" if self._name == SERVICE else f"{self._name}-"
-            for left in Path(run_folder(str(self._home))).glob(f"{beginning}[0-9a-f]*.sock"):
+            for left in self._file.parent.glob(f"{beginning}[0-9a-f]*.sock"):
                 # Of those that were killed: of one name there is no other one beside us.
                 with contextlib.suppress(OSError):
                     left.unlink()
-            for folder in _folders(self._home, environ):
+            for folder in _folders(home, environ):
                 path = folder / f"{beginning}{os.getpid():x}.sock"
                 with contextlib.suppress(OSError):
                     if len(os.fsencode(path)) <= _PATH_BYTES and _is_private(folder):
@@ -173,10 +171,9 @@ class Listener:
         if self._token:
             where["token"] = self._token
         data = pairs({"pid": str(os.getpid()), "protocol": str(PROTOCOL), "version": hybrid.__version__, **where})
-        path = Path(endpoint_path(str(self._home), self._name))
         # A file that is replaced keeps its rights, and those may have let others write it.
-        path.unlink(missing_ok=True)
-        write_atomic(path, data, durable=False)
+        self._file.unlink(missing_ok=True)
+        write_atomic(self._file, data, durable=False)
         return data
 
 

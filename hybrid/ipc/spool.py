@@ -128,15 +128,10 @@ class Spool:
             if not self._make_room(kept, on_drop):
                 return False
             temporary = self._path(f".{key}.{os.getpid()}.{time.monotonic_ns()}.tmp")
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-            descriptor = os.open(temporary, flags, 0o600)
             try:
-                try:
-                    view = memoryview(data)
-                    while view:
-                        view = view[os.write(descriptor, view) :]
-                finally:
-                    os.close(descriptor)
+                # A file that is made anew follows no link.
+                with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as out:
+                    out.write(data)
                 os.replace(temporary, self._path(kept.name))  # noqa: PTH105
             except OSError:
                 os.unlink(temporary)  # noqa: PTH108
@@ -229,12 +224,7 @@ class Spool:
         Raises:
             OSError: The folder cannot be made, or others can look into it.
         """
-        try:
-            os.mkdir(self.folder, 0o700)  # noqa: PTH102
-        except FileNotFoundError:
-            os.makedirs(self.folder, 0o700, exist_ok=True)  # noqa: PTH103
-        except FileExistsError:
-            pass
+        os.makedirs(self.folder, 0o700, exist_ok=True)  # noqa: PTH103
         status = os.lstat(self.folder)
         if not (stat.S_ISDIR(status.st_mode) and is_own(status)):
             raise OSError(f"{self.folder} is not a folder of ours alone")

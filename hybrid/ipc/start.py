@@ -73,24 +73,18 @@ def kept_environment(environ: Mapping[str, str], home: str) -> dict[str, str]:
     return kept | {"HYBRID_HOME": home, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
-def start_service(home: str, environ: Mapping[str, str], *, cwd: str = "") -> bool:
+def start_service(home: str, environ: Mapping[str, str], *, cwd: str = "") -> None:
     """Start a service unless one was started moments ago; it may find that another one is there, and goes.
 
     Args:
         home: `$HYBRID_HOME`.
         environ: Environment of the caller.
         cwd: A directory of the project to look after first.
-
-    Returns:
-        Whether a process was started.
     """
-    if not sys.executable or not _may_start(home):
-        return False
-    command = start_command("daemon", "run", "--marked", *(["--project", cwd] if cwd else []))
-    with contextlib.suppress(OSError, ValueError):
-        start_detached(command, kept_environment(environ, home))
-        return True
-    return False
+    if sys.executable and _may_start(home):
+        command = start_command("daemon", "run", "--marked", *(["--project", cwd] if cwd else []))
+        with contextlib.suppress(OSError, ValueError):
+            start_detached(command, kept_environment(environ, home))
 
 
 def starting_mark(home: str) -> str:
@@ -209,15 +203,10 @@ def ask(home: str, operation: str, *parts: bytes, timeout_s: float = _ASK_S) -> 
     return None
 
 
-def daemon_status(home: str, *, timeout_s: float = _ASK_S) -> dict[str, Any]:
-    """Return the `daemon` part of the status: `running`, `pid`, `uptime_s`, `rss_bytes`, and what the service adds.
-
-    Args:
-        home: `$HYBRID_HOME`.
-        timeout_s: Seconds for each step.
-    """
+def daemon_status(home: str) -> dict[str, Any]:
+    """Return the `daemon` part of the status: `running`, `pid`, `uptime_s`, `rss_bytes`, and what the service adds."""
     absent = {"running": False, "pid": None, "uptime_s": None, "rss_bytes": None}
-    answer = ask(home, "status", timeout_s=timeout_s)
+    answer = ask(home, "status")
     return absent if answer is None else absent | answer | {"running": True}
 
 

@@ -49,21 +49,19 @@ class Connection:
     Args:
         connect: Opens the store; takes as long as it takes.
         wait_s: Seconds that the first search waits for it; None waits until it is open or fails.
+
+    Attributes:
+        problem: Why the store is not asked now; empty when it answers, or was not asked yet.
     """
 
     def __init__(self, connect: Callable[[], TeamStore], *, wait_s: float | None) -> None:
         self._connect = connect
         self._wait_s = wait_s
         self._store: TeamStore | None = None
-        self._problem = ""
+        self.problem = ""
         self._down_until_s = 0.0
         self._is_opening = False
         self._changed = threading.Condition()
-
-    @property
-    def problem(self) -> str:
-        """Why the store is not asked now; empty when it answers, or was not asked yet."""
-        return self._problem
 
     def store(self) -> TeamStore | None:
         """Return the open store; None when it is down, or not open within the time to wait."""
@@ -83,7 +81,7 @@ class Connection:
         except Exception as error:  # noqa: BLE001 - whatever it is, the store is down, and searches go on without it
             store, problem = None, str(error)
         with self._changed:
-            self._store, self._problem, self._is_opening = store, problem, False
+            self._store, self.problem, self._is_opening = store, problem, False
             self._down_until_s = time.monotonic() + _RETRY_S
             self._changed.notify_all()
 
@@ -91,7 +89,7 @@ class Connection:
         """Count the store as down: it is connected with anew after some seconds, in a thread."""
         with self._changed:
             store, self._store = self._store, None
-            self._problem, self._down_until_s = str(error), time.monotonic() + _RETRY_S
+            self.problem, self._down_until_s = str(error), time.monotonic() + _RETRY_S
         if store is not None:
             with contextlib.suppress(Exception):
                 store.close()

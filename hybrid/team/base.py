@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import shutil
-import sys
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -115,12 +114,17 @@ class BaseFigures:
 
     Raises on opening:
         ValueError: Arrays are missing, or do not fit each other.
+
+    Attributes:
+        terms: All terms.
+        stems: The words of all file names.
+        background_key: The key of the background that its chunks were compared with; empty for none.
     """
 
     def __init__(self, arrays: Arrays) -> None:
         try:
-            self._table = _table(arrays, "term")
-            self._stems = _table(arrays, "stem_word")
+            self.terms = _table(arrays, "term")
+            self.stems = _table(arrays, "stem_word")
             self._counts: NDArray[np.uint32] = arrays["term_counts"]
             self.n_chunks, self.n_files = map(int, arrays["n_chunks_files"])
             self.lengths = tuple(arrays["lengths"].tolist())
@@ -128,15 +132,12 @@ class BaseFigures:
             self.mean_file_vector: NDArray[np.float32] = arrays["mean_file_vector"]
         except KeyError as error:
             raise ValueError(f"array {error} is missing") from error
-        if self._counts.shape != (len(COUNTED), len(self._table)) or len(self.lengths) != 3:
+        if self._counts.shape != (len(COUNTED), len(self.terms)) or len(self.lengths) != 3:
             raise ValueError("the figures of the team's index do not fit each other")
+        self.background_key = arrays.metadata.get("background", "")
         self._arrays = arrays
-        self._places: Memo[str, int | None] = Memo(self._table.find)
-
-    @property
-    def background_key(self) -> str:
-        """The key of the background that its chunks were compared with; empty for none."""
-        return self._arrays.metadata.get("background", "")
+        self._places: Memo[str, int | None] = Memo(self.terms.find)
+        self._nothing = np.zeros(len(COUNTED), np.uint32)
 
     def background(self, name: str) -> NDArray[Any] | None:
         """An array of the background, or None: `background_top`, `background_df`, `background_together`."""
@@ -146,18 +147,6 @@ class BaseFigures:
         """How much holds a term, in the order of `COUNTED`."""
         place = self._places[term]
         return self._nothing if place is None else self._counts[:, place]
-
-    @cached_property
-    def _nothing(self) -> NDArray[np.uint32]:
-        return np.zeros(len(COUNTED), np.uint32)
-
-    def terms_with(self, prefix: str, longest: int) -> list[str]:
-        """The terms with a prefix and at most `longest` letters."""
-        return self._table.beginning_with(prefix, longest)
-
-    def stems_with(self, prefix: str) -> list[str]:
-        """The words of file names with a prefix."""
-        return self._stems.beginning_with(prefix, sys.maxsize)
 
 
 def _table(arrays: Arrays, name: str) -> Strings:

@@ -8,6 +8,7 @@ the background's largest values the larger one counts. Files that the overlay re
 
 from __future__ import annotations
 
+import sys
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -187,7 +188,7 @@ class _Terms(SegmentTerms):
         return int(self._base.counts(term)[3]) + self._overlay.remark_frequency(term)
 
     def beginning_with(self, prefix: str, longest: int) -> list[str]:
-        found = [*self._base.terms_with(prefix, longest), *self._overlay.beginning_with(prefix, longest)]
+        found = [*self._base.terms.beginning_with(prefix, longest), *self._overlay.beginning_with(prefix, longest)]
         return list(dict.fromkeys(found))
 
     def is_held(self, term: str) -> bool:
@@ -202,7 +203,7 @@ class _Names(SegmentNames):
         self._base = base
 
     def stems(self, prefix: str) -> Sequence[str]:
-        return list(dict.fromkeys([*self._base.stems_with(prefix), *super().stems(prefix)]))
+        return list(dict.fromkeys([*self._base.stems.beginning_with(prefix, sys.maxsize), *super().stems(prefix)]))
 
 
 class _Gate(SegmentGate):

@@ -192,15 +192,9 @@ EVERYTHING = BuildRequest()
 """A look at everything, in which unchanged files are not read."""
 
 
-def reindex(
-    workspace: Workspace,
-    request: BuildRequest = EVERYTHING,
-    *,
-    progress: Progress = silent,
-    embedder: Embedder | None = None,
-) -> Summary:
+def reindex(workspace: Workspace, request: BuildRequest = EVERYTHING, *, progress: Progress = silent) -> Summary:
     """Bring the index up to date, and return the summary alone; see `bring_up_to_date`."""
-    return bring_up_to_date(workspace, request, progress=progress, embedder=embedder).summary
+    return bring_up_to_date(workspace, request, progress=progress).summary
 
 
 def bring_up_to_date(

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import date
 
-    from hybrid.project.find import Project
     from hybrid.records.lessons.importing import ImportReport
     from hybrid.workspace import Workspace
 
@@ -127,7 +126,7 @@ def workspaces_of(here: Workspace, keys: Collection[str] | None, environ: Mappin
     return sorted(found, key=lambda one: (one.require_project().name, str(one.require_project().root)))
 
 
-def enforce_quota(home: Path, *, quota_bytes: int, keep: str) -> list[str]:
+def enforce_quota(home: Path, *, quota_bytes: int, keep: str) -> None:
     """Delete the indexes of the least recently written projects until the rest fit; those being built now are kept.
 
     One of them without lessons in `$HYBRID_HOME` and without accepted trees leaves the registry too.
@@ -136,13 +135,9 @@ def enforce_quota(home: Path, *, quota_bytes: int, keep: str) -> list[str]:
         home: `$HYBRID_HOME`.
         quota_bytes: Bytes that all indexes of files may take together.
         keep: Key of the project that must stay.
-
-    Returns:
-        Names of the projects whose indexes were deleted; the key of one without a name.
     """
     projects = indexed_projects(home)
     total = sum(project.size_bytes for project in projects)
-    gone: list[str] = []
     for project in reversed(projects):
         if total <= quota_bytes:
             break
@@ -158,8 +153,6 @@ def enforce_quota(home: Path, *, quota_bytes: int, keep: str) -> list[str]:
                 # Under the lock too: a build that begins after it gives the project its name again.
                 registry.forget(project.key, home)
         total -= project.size_bytes
-        gone.append(project.name or project.key)
-    return gone
 
 
 def delete_index(folder: Path) -> None:
@@ -275,14 +268,10 @@ def accept_tree(workspace: Workspace, *, today: date, stamp: str) -> Accepted:
         moved = _move_own(workspace, today, stamp)
     except (HybridError, OSError) as error:
         problem = f"{own_file(project, workspace.home)} was not taken over: {error}"
-    settings = _waiting(project, workspace.home) if is_new else dict[str, object]()
-    return Accepted(is_new, tree_records(project, workspace.home), moved, problem, settings)
-
-
-def _waiting(project: Project, home: Path) -> Mapping[str, object]:
-    """Return the settings in the tree's file that do not count until the tree is accepted; empty without a file."""
-    folder = project.root / ".hybrid"
-    return load(home=home, project_folder=folder, environ={}).waiting if project.has_folder else {}
+    waited: Mapping[str, object] = {}
+    if is_new and project.has_folder:
+        waited = load(home=workspace.home, project_folder=project.root / ".hybrid", environ={}).waiting
+    return Accepted(is_new, tree_records(project, workspace.home), moved, problem, waited)
 
 
 def _move_own(workspace: Workspace, today: date, stamp: str) -> Moved | None:

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from hybrid.index.segment import Segment
     from hybrid.team.pushing import Pushed
     from hybrid.team.store import TeamStore
-    from hybrid.types import Embedder
     from hybrid.workspace import Workspace
 
 
@@ -75,18 +74,15 @@ def _whole_index(workspace: Workspace) -> Generator[Catalog]:
 # --- in the team's store ----------------------------------------------------------------------------------
 
 
-def open_team_store(workspace: Workspace, *, makes: bool, embedder: Embedder | None = None) -> TeamStore:
+def open_team_store(workspace: Workspace, *, makes: bool) -> TeamStore:
     """Connect to the store of the settings, for the model and the recipe of this workspace; see `connect`."""
     from hybrid.team.asking import connect
 
-    info = (embedder or LazyEmbedder(workspace.config.model.name, workspace.home)).info
-    settings = workspace.config.index
-    return connect(settings, key_of(info, recipe_of(settings)), makes=makes)
+    embedder, settings = LazyEmbedder(workspace.config.model.name, workspace.home), workspace.config.index
+    return connect(settings, key_of(embedder.info, recipe_of(settings)), makes=makes)
 
 
-def push_here(
-    workspace: Workspace, store: TeamStore, *, keep: int, progress: Progress, embedder: Embedder | None = None
-) -> tuple[str, Pushed]:
+def push_here(workspace: Workspace, store: TeamStore, *, keep: int, progress: Progress) -> tuple[str, Pushed]:
     """Bring the index of the working tree up to date and push it as the generation of its commit.
 
     Only what the commit holds is pushed: no file that git does not know, and nothing while a file differs. The files'
@@ -106,7 +102,7 @@ def push_here(
 
     workspace = whole_tree(workspace)
     repository = repository_of(workspace)
-    embedder = embedder or LazyEmbedder(workspace.config.model.name, workspace.home)
+    embedder = LazyEmbedder(workspace.config.model.name, workspace.home)
     commit = _clean_commit(workspace)
     bring_up_to_date(workspace, BuildRequest(wait_s=_WAIT_S), progress=progress, embedder=embedder)
     with _whole_index(workspace) as catalog:

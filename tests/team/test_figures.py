@@ -72,6 +72,6 @@ def test_terms_and_stems_are_found_by_prefix(figures: BaseFigures) -> None:
     """Prefixes find terms up to a length, and words of file names."""
     term = query_tokens("zebra")[0]
 
-    assert [term] == figures.terms_with(term[:4], len(term))
-    assert [] == figures.terms_with(term[:4], len(term) - 1)
-    assert "client" in figures.stems_with("cl")
+    assert [term] == figures.terms.beginning_with(term[:4], len(term))
+    assert [] == figures.terms.beginning_with(term[:4], len(term) - 1)
+    assert "client" in figures.stems.beginning_with("cl", 99)
