@@ -10,6 +10,7 @@ import contextlib
 import os
 import threading
 from array import array
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -169,11 +170,7 @@ class LogIndex:
             limit: So many at most.
         """
         with self._lock:
-            chosen: list[tuple[_Part, int]] = []
-            for place in self._places(wanted, before):
-                chosen.append(place)
-                if len(chosen) > limit:
-                    break
+            chosen = list(islice(self._places(wanted, before), limit + 1))
             return _events(chosen[:limit]), len(chosen) > limit
 
     def newer(self, wanted: LogFilter, after: str, *, limit: int) -> list[dict[str, Any]]:
@@ -186,16 +183,8 @@ class LogIndex:
         """
         with self._lock:
             end = self._place_of(after)
-            chosen: list[tuple[_Part, int]] = []
-            for part, line in self._places(wanted, ""):
-                if end is not None and (part is end[0] and line <= end[1]):
-                    break
-                if end is not None and self._parts.index(part) > self._parts.index(end[0]):
-                    break
-                chosen.append((part, line))
-                if len(chosen) == limit:
-                    break
-            return _events(chosen)
+            newer = takewhile(lambda place: end is None or self._age(place) < self._age(end), self._places(wanted, ""))
+            return _events(list(islice(newer, limit)))
 
     def newest_id(self) -> str:
         """Return the id of the newest line, wanted or not; empty without any."""
@@ -248,6 +237,10 @@ class LogIndex:
                 if session is not None and part.sessions[line] != session:
                     continue
                 yield part, line
+
+    def _age(self, place: tuple[_Part, int]) -> tuple[int, int]:
+        """Return the sort key of a place, the newest first."""
+        return self._parts.index(place[0]), -place[1]
 
     def _projects_of(self, wanted: LogFilter) -> frozenset[int]:
         """Return the numbers of the project's key, and of directories in it."""
