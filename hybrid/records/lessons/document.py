@@ -137,6 +137,8 @@ def _end(lines: Sequence[str], begin: int, mark: str, length: int) -> int | None
     return None
 
 
+# --- entries and fields -------------------------------------------------------------------------------------
+
 # Groups: before the id, the id, between id and title, the stars of the older form with what follows them, the title.
 _HEADING = re.compile(
     r"(\ufeff? {0,3}#{2,6}[ \t]*\[)([LlSs][0-9]{3,9})(\][ \t]*)"
@@ -348,6 +350,8 @@ def _without_bar(text: str) -> str:
     return value[:-1].rstrip(" \t\r") if value.endswith("|") else value
 
 
+# --- the document -------------------------------------------------------------------------------------------
+
 _TITLES: dict[Level, str] = {"project": "Project Level", "system": "System Level"}
 
 _HELP = """\
@@ -523,6 +527,8 @@ def _problems_of(entries: Sequence[LessonEntry]) -> list[tuple[int, str]]:
             problems.append((entry.heading, f"lesson {entry.id} has no content; write it below as `> text`"))
     return problems
 
+
+# --- changes of lines ---------------------------------------------------------------------------------------
 
 _SECTION = re.compile(r"\ufeff? {0,3}#{1,3}[ \t]+active[ \t]+lessons[ \t#:]*", re.IGNORECASE)
 _NEW_SECTION = "## Active Lessons"
@@ -744,6 +750,8 @@ def _inserted(lines: Sequence[str], at: int, new: Sequence[str], eol: str) -> li
         block.append(eol)
     return [*before, *block, *after]
 
+
+# --- the lessons of a document ------------------------------------------------------------------------------
 
 _COUNT = re.compile(r"[0-9]+")
 _VELOCITY = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")

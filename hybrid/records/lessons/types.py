@@ -197,6 +197,8 @@ def stars_form(uses: int, velocity: float) -> str:
     return f"[{'*' * stars_of_uses(uses):-<5}|{'*' * stars_of_velocity(velocity):-<5}]"
 
 
+# --- texts as they are stored -------------------------------------------------------------------------------
+
 TITLE_CHARS = 200
 CONTENT_CHARS = 4_000
 TRIGGER_CHARS = 60
@@ -316,6 +318,8 @@ def _one_of(what: str, text: str, known: tuple[str, ...]) -> str:
         raise LessonsError(f"{text!r} is no {what} of a lesson; there are {', '.join(known)}")
     return value
 
+
+# --- lessons as they are printed ----------------------------------------------------------------------------
 
 STAR = "⭐"
 

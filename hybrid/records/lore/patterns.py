@@ -257,6 +257,8 @@ def _kind(event: Any) -> str:
     return type(event).__name__.removesuffix("Event")
 
 
+# --- what can be read of any text ---------------------------------------------------------------------------
+
 _MAX_PIECES = 25_000
 _MAX_BROKEN = 500
 """The most broken parts of a file, after which the rest is not read: a piece takes up to a tenth of a millisecond."""
@@ -338,6 +340,8 @@ def _cut(lines: Sequence[str]) -> tuple[list[_Piece], list[_BrokenPart]]:
             pieces[-1].lines.append(line)
     return pieces, stray
 
+
+# --- changes of a text --------------------------------------------------------------------------------------
 
 _DEFAULT_INDENT = 4
 
@@ -446,6 +450,8 @@ def _range(text: str, span: _Span) -> tuple[int, int]:
 def _offset(starts: Sequence[int], line: int, column: int) -> int:
     return min(starts[min(line, len(starts) - 1)] + column, starts[-1])
 
+
+# --- records of the file ------------------------------------------------------------------------------------
 
 MAX_BYTES = 5_000_000
 DEFAULT_CONFIDENCE = 0.5

@@ -221,6 +221,8 @@ def _link_between(path: Path, folder: Path) -> Path | None:
     return next((parent for parent in reversed(between) if parent.is_symlink()), None)
 
 
+# --- what is read -------------------------------------------------------------------------------------------
+
 _MOST_MAKERS = 32
 
 

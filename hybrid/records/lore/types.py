@@ -276,6 +276,8 @@ def seconds_of(text: str) -> float:
         return float("-inf")
 
 
+# --- records as they are searched and shown -----------------------------------------------------------------
+
 UNATTRIBUTED_MARK = " [unattributed]"
 _MAX_DEPTH = 4
 """The most levels of lists and mappings in a record from which texts are taken."""
@@ -284,6 +286,7 @@ _FURTHER = {"Next": 3, "Blocker": 2, "Question": 2}
 _FURTHER_CHARS = 200
 _HANDOFF_CHARS = 1_400
 """The most characters of a handoff with its further lines; a larger one would fill the budget of lore alone."""
+_AUTHOR_CHARS = 40
 _MARGIN_CHARS = 3
 """Characters that the frame adds to each line: a line end and two spaces."""
 
@@ -327,9 +330,6 @@ def learned_record(value: Pattern | AntiPattern) -> Record:
         created_at=value.created_at,
         project=value.project,
     )
-
-
-_AUTHOR_CHARS = 40
 
 
 def decision_record(decision: Decision, project: str, hide: Callable[[str], str] = redact) -> Record:
@@ -475,6 +475,8 @@ def changed_texts(value: Any, text: Callable[[str], str], key: Callable[[str], s
         return [changed_texts(one, text, key) for one in cast("list[object]", value)]
     return {key(name): changed_texts(one, text, key) for name, one in value.items()} if is_mapping(value) else value
 
+
+# --- which records a project is given -----------------------------------------------------------------------
 
 Attribution = Literal["this", "other", "none"]
 

@@ -297,6 +297,8 @@ def _active(store: LoreStore, identity: str) -> list[Decision]:
     return [one for one in store.read().decisions if one.id == identity and one.is_active]
 
 
+# --- what a repository looks like ---------------------------------------------------------------------------
+
 _MAX_LOG_BYTES = 8_000_000
 _N_COMMITS = 5
 _BRANCH = "ref: refs/heads/"
@@ -358,6 +360,8 @@ def _log_lines(path: Path) -> list[str]:
         return []
     return data.decode("utf-8", "replace").splitlines() if len(data) <= _MAX_LOG_BYTES else []
 
+
+# --- records of another folder ------------------------------------------------------------------------------
 
 KINDS = ("pattern", "anti-pattern", "decision", "handoff")
 

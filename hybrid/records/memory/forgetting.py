@@ -259,6 +259,8 @@ def _used_bytes(db: sqlite3.Connection) -> int:
     return (pages - free) * size
 
 
+# --- masking ------------------------------------------------------------------------------------------------
+
 _TEXTS = {
     "sessions": "user_prompt",
     "pending_events": "payload",

@@ -90,6 +90,8 @@ _KIND_NAMES: dict[type, str] = {
     SessionSummary: "summary",
 }
 _Found = TypeVar("_Found", bound=AnyRow)
+_AT_ONCE = 200
+"""Rows that are read or stored in one transaction."""
 
 
 def export_lines(database: Database, wanted: RowFilter) -> Iterator[str]:
@@ -176,7 +178,8 @@ def _record_of(row: AnyRow) -> dict[str, Any]:
     return record | counts | when | {"digest": row.digest}
 
 
-_AT_ONCE = 200
+# --- storing ------------------------------------------------------------------------------------------------
+
 _MAX_PROBLEMS = 100
 _T = TypeVar("_T")
 
@@ -302,6 +305,8 @@ def _session_of(db: sqlite3.Connection, row: UserPrompt | Observation | SessionS
     db.execute("UPDATE sessions SET prompt_counter = max(prompt_counter, ?) WHERE id = ?", (row.prompt_number, *found))
     return found[0]
 
+
+# --- reading lines ------------------------------------------------------------------------------------------
 
 Numbered = tuple[int, AnyRow | Problem]
 """Number of a line or row of the source, and the row or the problem that was read there."""
@@ -440,6 +445,8 @@ def _whole(value: object, name: str) -> int:
         raise ValueError(f"{name} is not a whole number of at least 0")
     return value
 
+
+# --- claude-mem ---------------------------------------------------------------------------------------------
 
 _TABLES = ("sdk_sessions", "observations", "session_summaries", "user_prompts")
 _CLIENTS_SESSION = ("claude_session_id", "content_session_id")

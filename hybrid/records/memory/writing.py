@@ -287,6 +287,8 @@ def complete_session(db: sqlite3.Connection, session_id: str, now_ms: int) -> No
     )
 
 
+# --- repeats ------------------------------------------------------------------------------------------------
+
 REPEAT_WINDOW_MS = 3_600_000
 NEWEST_ROWS = 20
 MIN_OVERLAP = 0.8
@@ -355,6 +357,8 @@ def _telling(title: str) -> tuple[list[str], list[str]]:
     """Return the numbers and codes of a title, and its words of outcome, both in their order."""
     return _NUMBER.findall(title), [word for word in _WORD.findall(title.lower()) if word in _TELLING]
 
+
+# --- batches of tool uses -----------------------------------------------------------------------------------
 
 MAX_BATCH_EVENTS = 30
 """The most uses in a batch, however close they follow. Chosen by hand."""
