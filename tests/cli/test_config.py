@@ -12,6 +12,7 @@ from hybrid.base.errors import ConfigError
 from hybrid.config import CONSTANTS, KEYS, parse_text, unknown_variables
 from tests.support.agent import Agent
 from tests.support.builders import new_shop
+from tests.support.cases import read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,24 +63,7 @@ def test_settings_of_the_user_lie_in_the_home(own_shop: Shop) -> None:
 def test_wrong_keys_and_values_are_refused(shop: Shop) -> None:
     """An unknown key, a wrong type and a value out of range end with code 2 and what is right; nothing is written."""
     before = (shop.root / ".hybrid" / "config.toml").read_text()
-    expected = {
-        ("get", "hooks.bugdet"): "unknown setting hooks.bugdet; `hybrid config` lists all",
-        ("set", "hooks.bugdet", "1"): "unknown setting hooks.bugdet; `hybrid config` lists all",
-        (
-            "get",
-            "hooks.on_need",
-        ): "hooks.on_need was removed: an agent that did not ask is given nothing; leave the setting out",
-        (
-            "set",
-            "gate.chat",
-            "1",
-        ): "gate.chat was removed: the value that served best is built in; leave the setting out",
-        ("set", "hooks.budget", "many"): "hooks.budget = 'many': must be a whole number",
-        ("set", "hooks.threshold", "1.5"): "hooks.threshold = 1.5: must lie in 0 to 1",
-        ("set", "hooks.gate_threshold", "x"): "hooks.gate_threshold = 'x': must be a number or \"auto\"",
-        ("set", "hooks.budget"): "`hybrid config set` needs a SECTION.KEY and a VALUE",
-        ("get",): "`hybrid config get` needs a SECTION.KEY; `hybrid config` lists all",
-    }
+    expected = {tuple(case.text.split()): case.expected for case in read("settings/refused.txt")}
 
     said = {arguments: shop.error("config", *arguments) for arguments in expected}
 

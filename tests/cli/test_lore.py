@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from hybrid.project.find import find_project
 from hybrid.project.trust import accept
+from tests.support.cases import Case, cases
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -200,21 +200,8 @@ def test_lore_of_a_tree_that_nobody_accepted_is_left_out(new_project: Shop) -> N
     assert ["Use JSONL"] == [one["name"] for one in new_project.json("lore", "list", "--quiet")["records"]]
 
 
-@pytest.mark.parametrize(
-    ("args", "expected"),
-    [
-        (("show", ""), 1),
-        (("show", "dec-1"), 1),
-        (("search", "nothing"), 1),
-        (("retract", "dec-1", "--reason", "x"), 2),
-        (("supersede", "dec-1", "dec-2"), 2),
-        (("decide", " ", "--why", "x"), 2),
-        (("decide", "x"), 2),
-        (("pattern", "add", "x", "--solution", "y", "--confidence", "0"), 2),
-        (("frobnicate",), 2),
-    ],
-)
-def test_exit_codes(new_project: Shop, args: tuple[str, ...], expected: int) -> None:
+@cases("lore/exit_codes.txt")
+def test_exit_codes(new_project: Shop, case: Case) -> None:
     """1 when nothing is found, 2 for a mistake; nothing is written."""
-    assert expected == new_project.run("lore", *args).returncode
+    assert case.json() == new_project.run("lore", *shlex.split(case.text)).returncode
     assert not (new_project.home / "lore").exists()

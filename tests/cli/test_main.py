@@ -11,6 +11,7 @@ import pytest
 from hybrid import __version__
 from hybrid.cli.main import COMMANDS
 from tests.support.builders import CHECKOUT, hybrid_command
+from tests.support.cases import Case, cases
 
 if TYPE_CHECKING:
     from tests.support.builders import Shop
@@ -167,26 +168,10 @@ def test_debug_shows_where_an_error_happened(new_project: Shop) -> None:
     assert "hybrid: no index was built here yet: run `hybrid reindex`" == new_project.error("search", "x")
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("lore", "pattern", "frob", "x", "--solution", "y"), "'frob' stands where the word add must stand"),
-        (("mark", "good"), "`hybrid mark good` needs a decision: `hybrid mark --last good`, or an ID"),
-        (("mark", "--last", "abc", "good"), "leave out --last or 'abc'"),
-        (("hook", "install", "--client", "emacs"), "hybrid: 'emacs' is no client; hybrid knows claude, "),
-        (("reindex", "--wait", "-5"), "-5 must lie in 0 to 1,000,000 seconds"),
-        (("reindex", "--wait", "soon"), "'soon' is not a number of seconds"),
-        (
-            ("log", "--limit"),
-            "hybrid log: error: argument -n/--limit: expected one argument; `hybrid log --help` shows how",
-        ),
-        (("lessons", "frob"), "hybrid lessons: error: argument ACTION: invalid choice: 'frob'"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
-)
-def test_wrong_arguments_are_told_in_one_line(shop: Shop, words: tuple[str, ...], told: str) -> None:
+@cases("cli/wrong_arguments.txt")
+def test_wrong_arguments_are_told_in_one_line(shop: Shop, case: Case) -> None:
     """The line says what is wrong and what to write."""
-    assert told in shop.error(*words)
+    assert str(case.expected) in shop.error(*case.text.split())
 
 
 @pytest.mark.parametrize(

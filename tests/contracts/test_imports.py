@@ -121,8 +121,6 @@ def test_a_first_prompt_imports_nothing_that_writes_records_or_builds(tmp_path: 
         "hybrid.index.catalog",
         "hybrid.index.workers",
         "hybrid.records.lessons.writing",
-        "hybrid.records.lessons.writing",
-        "hybrid.records.lessons.writing",
         "hybrid.records.lore.patterns",
         "hybrid.records.memory.writing",
         "hybrid.records.memory.forgetting",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.support.builders import CHECKOUT, new_shop
+from tests.support.cases import read
 from tests.support.memories import fill_memory
 from tests.support.records import write_records
 
@@ -36,29 +38,7 @@ CLIENTS = {
     "qwen-0.24.4": "qwen",
 }
 
-COMMANDS: dict[str, tuple[str, ...]] = {
-    "config": ("config", "show"),
-    "context": ("context", "How does the payment client retry a charge?"),
-    "context-json": ("context", "How does the payment client retry a charge?", "--json"),
-    "context-silent": ("context", "thanks, looks good", "--json"),
-    "doctor-json": ("doctor", "--json"),
-    "lessons": ("lessons", "list"),
-    "lessons-json": ("lessons", "list", "--json"),
-    "lore": ("lore", "list"),
-    "lore-json": ("lore", "list", "--json"),
-    "memory": ("memory", "recent"),
-    "memory-json": ("memory", "recent", "--json"),
-    "memory-search": ("memory", "search", "retry attempts", "--json"),
-    "projects": ("projects", "list", "--json"),
-    "reindex": ("reindex", "--json"),
-    "models": ("models", "list"),
-    "search": ("search", "wait before a retry"),
-    "search-explain": ("search", "wait before a retry", "--explain"),
-    "search-json": ("search", "wait before a retry", "--json"),
-    "search-records": ("search", "audit journal", "--kind", "lore"),
-    "status": ("status",),
-    "status-json": ("status", "--json"),
-}
+COMMANDS = {case.text: tuple(shlex.split(str(case.expected))) for case in read("golden/commands.txt")}
 AFTER_HOOKS: dict[str, tuple[str, ...]] = {
     "explain": ("explain",),
     "explain-json": ("explain", "--json"),

@@ -11,6 +11,7 @@ from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import Extracted
 from tests.support.browsing import Browser
 from tests.support.builders import PAYMENTS, command_environment
+from tests.support.cases import read
 from tests.support.memories import FIRST_MS, fill_memory, shop_owner
 from tests.support.records import shop_with_records
 
@@ -30,51 +31,10 @@ HOSTILE = f"{SCRIPT} {CONTROL} {SECRET} \"'><img src=x onerror=alert(1)>"
 
 
 def event_line(number: int, project: str, **changes: Any) -> dict[str, Any]:
-    """A line of the event log: an injection of one file and one lesson."""
-    item = {
-        "key": "src/payments/client.py:1:20:abcd1234",
-        "kind": "code",
-        "id": None,
-        "path": "src/payments/client.py",
-        "start_line": 1,
-        "end_line": 20,
-        "name": "PaymentClient",
-        "form": "full",
-        "why": None,
-        "cosine": 0.51,
-        "cosine_rank": 1,
-        "bm25": 8.25,
-        "bm25_rank": 2,
-        "rrf": 0.0325,
-        "relevance": 0.9,
-        "evidence": {"best_words": 0.91, "test": -0.5},
-    }
-    return {
-        "id": f"{number:06x}{number & 0xFFFF:04x}",
-        "at": "2026-02-14T10:31:05.123+00:00",
-        "client": "claude",
-        "session": f"s{number % 7}",
-        "event": "UserPromptSubmit",
-        "project": project,
-        "reason": "injected",
-        "latency_ms": 41.5,
-        "bytes": 900,
-        "score": 0.52,
-        "threshold": 0.31,
-        "threshold_source": "auto",
-        "top_cosine": 0.44,
-        "bar": "tasks",
-        "parts": {"cosine": 0.44, "chat": -0.05},
-        "gate_kind": "files",
-        "kinds": {
-            "lessons": {"is_open": False, "score": 0.1, "threshold": 0.24, "bar": "tasks", "threshold_source": "auto"}
-        },
-        "prompt": "How does the payment client retry?",
-        "prompt_digest": "0123456789abcdef",
-        "prompt_chars": 34,
-        "items": [item],
-        **changes,
-    }
+    """A line of the event log: an injection of one file."""
+    (case,) = read("events/injected.txt")
+    of_event = {"id": f"{number:06x}{number & 0xFFFF:04x}", "session": f"s{number % 7}", "project": project}
+    return case.given() | of_event | changes
 
 
 def write_log(shop: Shop, lines: Sequence[dict[str, Any]]) -> None:

@@ -10,6 +10,7 @@ from hybrid.answer.turn import Decision
 from hybrid.prompting.query import make_query
 from hybrid.search.gate.threshold import Verdict
 from hybrid.search.searcher import Searched
+from tests.support.cases import Case, cases
 
 
 @pytest.mark.parametrize(
@@ -43,25 +44,13 @@ def test_the_gate_in_the_log_is_json() -> None:
     assert expected | {"parts": {"cosine": None, "names": 0.1}} == json.loads(line)
 
 
-@pytest.mark.parametrize(
-    ("score", "threshold", "expected"),
-    [
-        (0.2, 0.29, "semantic=0.20 < gate=0.29"),
-        (0.2871, 0.2899, "semantic=0.2871 < gate=0.2899"),
-        (0.25, 0.25, "semantic=0.2500 <= gate=0.2500"),
-        (-0.004, 0.02, "semantic=0.00 < gate=0.02"),
-        (-0.2, -0.004, "semantic=-0.20 < gate=0.00"),
-        (0.2, None, "semantic=0.20, gate=unknown"),
-        (None, 0.21, "gate: nothing to compare"),
-        (None, None, "gate: nothing to compare"),
-    ],
-    ids=["far", "near", "same", "zero-score", "zero-bar", "no-bar", "no-score", "neither"],
-)
-def test_the_debug_line_says_what_was_compared(score: float | None, threshold: float | None, expected: str) -> None:
+@cases("gate/debug_lines.txt")
+def test_the_debug_line_says_what_was_compared(case: Case) -> None:
     """Two digits, four where two read the same; never −0; and no comparison where there was none."""
+    score, threshold = case.given()
     said = Verdict(False, None, threshold, "auto", score=score, bar="tasks")
 
-    assert f"hybrid: skipped ({expected})" == Decision("gate", verdict=said).debug_line
+    assert f"hybrid: skipped ({case.expected})" == Decision("gate", verdict=said).debug_line
 
 
 @pytest.mark.parametrize(

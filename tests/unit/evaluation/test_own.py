@@ -23,30 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-@pytest.mark.parametrize(
-    ("comment", "name", "expected"),
-    [
-        ('"""Lower the anchor to the sea floor.\n\nMore about chains.\n"""', "drop_anchor", "Lower the anchor to the sea floor"),
-        ("// HeatOven warms the oven for bread. It waits.", "HeatOven", "warms the oven for bread"),
-        ("/**\n * Heats up the oven slowly.\n * @param degrees Celsius\n */", "heat", "Heats up the oven slowly"),
-        ("/// <summary>\n/// Warms the whole <see cref=\"T:Bakery.Oven\"/> at night.\n/// </summary>", "Heat", "Warms the whole Oven at night"),
-        ("# Weigh flour, salt etc. before the dough is made.", "weigh", "Weigh flour, salt etc. before the dough is made"),
-        ("-- | Folds the dough twice, see 'knead'.", "fold", "Folds the dough twice, see 'knead'"),
-        ("/* \\brief Opens the door of the oven\n * and keeps it open. */", "open", "Opens the door of the oven and keeps it open"),
-        ('"""Wraps :class:`~bakery.Oven` so that ``heat()`` never fails."""', "heat", "Wraps bakery.Oven so that never fails"),
-        ("// retry calls the [baker](https://x.y/z) again later", "retry", "calls the baker again later"),
-        ("// Retries are counted for each baker", "retry", "Retries are counted for each baker"),
-        ("; 酵母を加えて生地を二時間ほど寝かせる。次へ", "rest", "酵母を加えて生地を二時間ほど寝かせる"),
-    ],
-    ids=[
-        "docstring", "name first", "tags end it", "cref", "short form", "haskell", "brief", "role and call", "link", "other word",
-        "unspaced",
-    ],
-)  # fmt: skip
-def test_a_comment_becomes_its_first_sentence(comment: str, name: str, expected: str) -> None:
+@cases("evaluation/first_sentences.txt")
+def test_a_comment_becomes_its_first_sentence(case: Case) -> None:
     """Without marks, markup, sections and the name it explains, where that is spelled as in code."""
+    name, *comment = case.text.split("\n")
 
-    assert expected == question_of(comment.split("\n"), name)
+    assert case.expected == question_of(comment, name)
 
 
 @cases("evaluation/asks_nothing.txt")

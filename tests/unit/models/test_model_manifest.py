@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from hybrid.base.errors import ModelError
 from hybrid.models.manifest import file_sha256, read_manifest
 from hybrid.types import EmbedderInfo
+from tests.support.cases import Case, cases
 
 MINIMAL = """
 name = "tiny"
@@ -42,26 +43,12 @@ def test_info_takes_over_the_gate(tmp_path: Path) -> None:
     assert EmbedderInfo("mine", 8, "ab" * 32, 5, 0.31, 0.02) == info
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        pytest.param('name = "tiny"', "", "name = None: must be text", id="missing"),
-        pytest.param("dim = 8", "dim = 0", "dim = 0: must be a whole number of at least 1", id="out of range"),
-        pytest.param("dim = 8", "dim = true", "dim = True", id="boolean for a number"),
-        pytest.param("weighted-bag", "magic", "engine = 'magic': must be one of", id="unknown engine"),
-        pytest.param('"MIT"', "3", "licence = 3: must be text", id="wrong type"),
-        pytest.param("dim = 8", "dim = 8\ngate = 1", "gate must be a table", id="no table"),
-        pytest.param('"made for a test"', '"x"\n[gate]\nthreshold = 2', "threshold = 2: must be a number", id="gate"),
-        pytest.param("dim = 8", 'dim = 8\nreplaces = "v0"', "replaces = 'v0': must be a list of texts", id="no list"),
-        pytest.param('"made for a test"', '"x"\n[files]\na = "12"', "files.a = '12': must be a SHA-256", id="digest"),
-        pytest.param('"made for a test"', '"x', "cannot be read", id="no TOML"),
-    ],
-)
-def test_a_wrong_field_is_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+@cases("models/wrong_fields.txt")
+def test_a_wrong_field_is_named(tmp_path: Path, case: Case) -> None:
     """The error names the file, the field and its value."""
-    folder = written(tmp_path, MINIMAL.replace(old, new))
+    folder = written(tmp_path, MINIMAL.replace(*case.given()))
 
-    with pytest.raises(ModelError, match=message) as caught:
+    with pytest.raises(ModelError, match=case.expected) as caught:
         read_manifest(folder)
     assert "manifest.toml" in str(caught.value)
 

@@ -14,6 +14,7 @@ from hybrid.base.errors import ProjectError
 from hybrid.base.home import home_path
 from hybrid.project.find import create_folder, find_project, open_tree_state, refusal, register
 from hybrid.project.registry import forget, load_registry, path_key, registry_path
+from tests.support.cases import cases
 
 needs_links = pytest.mark.skipif(sys.platform == "win32", reason="needs the rights to make links")
 
@@ -389,23 +390,13 @@ class TestRefusal:
 class TestPlaces:
     """Where files lie, and the folder in a tree."""
 
-    @pytest.mark.parametrize(
-        ("environ", "platform", "expected"),
-        [
-            pytest.param({"HYBRID_HOME": "/data/h", "HOME": "/u"}, "linux", "/data/h", id="HYBRID_HOME"),
-            pytest.param({"HYBRID_HOME": "~/h", "HOME": "/u"}, "linux", "/u/h", id="with a tilde"),
-            pytest.param({"HYBRID_HOME": " ", "HOME": "/u"}, "linux", "/u/.local/share/hybrid", id="blank"),
-            pytest.param({"XDG_DATA_HOME": "/x", "HOME": "/u"}, "linux", "/x/hybrid", id="XDG"),
-            pytest.param({"XDG_DATA_HOME": "x", "HOME": "/u"}, "linux", "/u/.local/share/hybrid", id="relative XDG"),
-            pytest.param({"HOME": "/u"}, "darwin", "/u/Library/Application Support/hybrid", id="macOS"),
-            pytest.param({"LOCALAPPDATA": "/l", "USERPROFILE": "/u"}, "win32", "/l/hybrid", id="Windows"),
-            pytest.param({"USERPROFILE": "/u"}, "win32", "/u/AppData/Local/hybrid", id="Windows without LOCALAPPDATA"),
-        ],
-    )
+    @cases("project/homes.txt")
     @pytest.mark.skipif(sys.platform == "win32", reason="the paths are those of POSIX")
-    def test_the_folder_of_hybrid_is_the_platforms_unless_set(self, environ, platform, expected):
+    def test_the_folder_of_hybrid_is_the_platforms_unless_set(self, case):
         """`HYBRID_HOME` decides, else user data lies where the platform has it."""
-        assert expected == home_path(environ, platform)
+        platform, _, environ = case.text.partition(" ")
+
+        assert case.expected == home_path(json.loads(environ), platform)
 
     def test_state_goes_into_a_tree_only_when_it_has_a_hybrid_folder(self, place, find, repository):
         """Otherwise it lies in `HYBRID_HOME`, for each working tree apart."""

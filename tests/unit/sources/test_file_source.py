@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from hybrid.types import Document, FileStamp, Found, Skipped
+from tests.support.cases import cases
 
 needs_links = pytest.mark.skipif(sys.platform == "win32", reason="needs the rights to make links")
 
@@ -248,27 +249,13 @@ class TestReadText:
 
         assert _read(source, "a.py").text == source.read_text("a.py")
 
-    @pytest.mark.parametrize(
-        "path",
-        [
-            pytest.param("../outside.py", id="above the project"),
-            pytest.param("sub/../../outside.py", id="above it through a folder"),
-            pytest.param("{}/outside.py", id="an absolute path"),
-            pytest.param("gone.py", id="gone"),
-            pytest.param("sub", id="a folder"),
-            pytest.param("", id="the project"),
-            pytest.param("a\0.py", id="no path at all"),
-            pytest.param(".git/config", id="git's own"),
-            pytest.param("sub/.env", id="a secret"),
-            pytest.param("large.py", id="too large"),
-        ],
-    )
-    def test_what_must_not_be_read_is_none(self, tmp_path, write, source_of, path):
+    @cases("sources/not_read.txt")
+    def test_what_must_not_be_read_is_none(self, tmp_path, write, source_of, case):
         """A path from an index is not trusted to lie in the project."""
         files = {"outside.py": "x", "p/.git/config": "x", "p/sub/.env": "x", "p/large.py": "x" * 1001}
         write(tmp_path, files)
 
-        assert source_of(tmp_path / "p", max_file_bytes=1000).read_text(path.format(tmp_path)) is None
+        assert source_of(tmp_path / "p", max_file_bytes=1000).read_text(case.text.format(tmp_path)) is None
 
 
 def test_rereading_a_span_imports_neither_patterns_nor_processes(tmp_path, write, run_python):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from hybrid.constants import RankingConfig
 from hybrid.search.ranking.evidence import ON_TOP, PIECES
+from tests.support.cases import Case, read
 from tests.support.examples import examples
 from tests.unit.search.ranking.projects import only, rank, snapshot_of, weights
 
@@ -41,14 +42,13 @@ def _section(word: str) -> str:
     return f"# {word}\n\n{f'{word} ' * 150}\n\n"
 
 
+def _read(case: Case) -> tuple[str, str, dict[str, str]]:
+    best, _, query = case.text.partition("\n")
+    return query, best, {path: text.replace("{FILLER}", FILLER) for path, text in case.json().items()}
+
+
 CASES: dict[str, tuple[str, str, dict[str, str]]] = {
-    # Piece: query, the file that should win, the project.
-    "best_words": ("heron", "a.txt", {"a.txt": "heron heron heron", "b.txt": f"heron {FILLER * 3}", "c.txt": FILLER}),
-    "best_sense": (
-        "heron stork",
-        "b.txt",
-        {"a.txt": f"heron stork {FILLER * 3}", "b.txt": "heron stork", "c.txt": FILLER},
-    ),
+    **{case.name: _read(case) for case in read("ranking/evidence.txt")},
     "sum_words": (
         "heron",
         "many.md",
@@ -59,52 +59,6 @@ CASES: dict[str, tuple[str, str, dict[str, str]]] = {
         "many.md",
         {"many.md": _section("heron") * 4, "single.md": _section("heron"), "c.md": FILLER * 9},
     ),
-    "file_words": ("heron", "birds/heron.txt", {"birds/heron.txt": "heron", "b.txt": "heron heron", "c.txt": FILLER}),
-    "file_sense": ("heron stork", "b.txt", {"a.txt": f"heron {FILLER * 3}", "b.txt": "heron stork", "c.txt": FILLER}),
-    "file_name": ("where is the heron", "heron.txt", {"heron.txt": "bird", "heron_nest.txt": "heron", "c.txt": FILLER}),
-    "path": (
-        "see src/heron.txt please",
-        "src/heron.txt",
-        {"src/heron.txt": "bird", "other/heron.txt": "heron", "c.txt": FILLER},
-    ),
-    "reported_path": (
-        "the stork stays away at night\n```\nopen(src/heron.txt)\n```",
-        "src/heron.txt",
-        {"src/heron.txt": "bird", "other/heron.txt": "stork", "c.txt": FILLER},
-    ),
-    "path_words": ("heron nest", "nest/heron.txt", {"nest/heron.txt": "bird", "heron.txt": "nest", "c.txt": FILLER}),
-    "defines": (
-        "call find_heron() twice",
-        "a.py",
-        {"a.py": "def find_heron():\n    pass\n", "b.py": "find_heron()\n" * 5, "c.txt": FILLER},
-    ),
-    "definition_fit": (
-        "find a heron",
-        "a.py",
-        {
-            "a.py": "def find_heron():\n    pass\n",
-            "b.py": "def find_heron_in_nest_of_other_birds():\n    pass\n",
-            "c.txt": FILLER,
-        },
-    ),
-    "definition_words": (
-        "heron stork",
-        "a.py",
-        {
-            "a.py": "def heron():\n    pass\n\n\ndef stork():\n    pass\n",
-            "b.py": "def heron():\n    stork = 1\n    return stork\n",
-            "c.txt": FILLER,
-        },
-    ),
-    "remarks": (
-        "heron stork",
-        "a.py",
-        {
-            "a.py": "x = 1\n# The heron and the stork.\ny = 2\n",
-            "b.py": "heron = stork = 1\n# Heron.\n",
-            "c.txt": FILLER,
-        },
-    ),
     "opening": (
         "heron stork",
         "a.py",
@@ -114,18 +68,8 @@ CASES: dict[str, tuple[str, str, dict[str, str]]] = {
             "c.txt": FILLER,
         },
     ),
-    "feedback": (
-        "heron",
-        "a.txt",
-        {
-            "a.txt": "heron nest reed",
-            "b.txt": "nest reed",
-            "c.txt": f"heron {FILLER}",
-            "d.txt": FILLER,
-            "e.txt": "nest reed",
-        },
-    ),
 }
+"""Piece → query, the file that should win, the project."""
 ROLES: dict[str, tuple[str, str]] = {
     "test": ("tests/heron.txt", "a test of the heron"),
     "example": ("examples/heron.txt", "an example of the heron"),
