@@ -30,7 +30,7 @@ from hybrid.records.memory.types import (
 from hybrid.render.marks import neutralise, neutralise_line
 from hybrid.render.numbers import amount
 from hybrid.search.ranking.memory import Parts, Present, parts_of
-from hybrid.sources.memory import path_at
+from hybrid.sources.records import path_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -150,7 +150,7 @@ def search(
         row_of,
     )
     from hybrid.knowledge.small_talk import talk_among
-    from hybrid.sources.memory import project_glob
+    from hybrid.sources.records import project_glob
 
     wanted, present, limit = request.wanted, request.present, request.limit
     try:

@@ -10,9 +10,21 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from hybrid.chunking.grammars import grammar_of, is_repetitive, masked, parse_source, without_wrappers
+from hybrid.chunking.grammars import (
+    Trivia,
+    grammar_of,
+    head_of,
+    is_repetitive,
+    join_scope,
+    last_line,
+    line_at,
+    masked,
+    parse_source,
+    statement_borders,
+    trivia_of,
+    without_wrappers,
+)
 from hybrid.chunking.names import OF_PARENT, Named, names_of
-from hybrid.chunking.nodes import Trivia, head_of, join_scope, last_line, line_at, statement_borders, trivia_of
 from hybrid.types import Definition, LineSpan
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ from hybrid.evaluation.timing import BARE, Runner, time_ms, timed
 from hybrid.evaluation.trees import WHOLE, IndexScope, Tree, TreeOpener, repositories
 from hybrid.index.reading_history import known_at
 from hybrid.prompting.query import make_query
-from hybrid.sources.commits import ancestors, cleaned, newest, read_commits
-from hybrid.sources.git import GitUnavailableError
+from hybrid.sources.git import GitUnavailableError, ancestors, cleaned, newest, read_commits
 from hybrid.upkeep.indexing import file_source
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from hybrid.index.history import History
     from hybrid.index.plan import Summary
     from hybrid.search.searcher import Searcher
-    from hybrid.sources.commits import CommitLog
+    from hybrid.sources.git import CommitLog
     from hybrid.workspace import Workspace
 
 RANKED = 50

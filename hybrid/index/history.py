@@ -57,7 +57,7 @@ class History:
 
     Attributes:
         tip: Id of the newest commit that was read.
-        boundary: As `sources.commits.boundary` gave it.
+        boundary: As `sources.git.boundary` gave it.
     """
 
     def __init__(self, arrays: Arrays | Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> None:

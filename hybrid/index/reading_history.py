@@ -17,8 +17,7 @@ from hybrid.base.arrays import encode_arrays, string_table, unpack_strings
 from hybrid.base.atomic import write_atomic
 from hybrid.base.tokens import term_counts
 from hybrid.index.history import NAME, RULES, History, open_history, spans
-from hybrid.sources.commits import MOST_COMMITS, CommitLog, boundary, newest, read_commits, read_newer
-from hybrid.sources.git import GitUnavailableError
+from hybrid.sources.git import MOST_COMMITS, CommitLog, GitUnavailableError, boundary, newest, read_commits, read_newer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

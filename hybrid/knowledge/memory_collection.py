@@ -20,12 +20,12 @@ from hybrid.knowledge.collections import NAMES_GONE, Collection, record_entry, r
 from hybrid.knowledge.small_talk import talk_among
 from hybrid.prompting.content import content_words
 from hybrid.records.memory.types import Observation, SessionSummary, name_of, record_of, title_of
-from hybrid.search.gate.terms import terms_of
+from hybrid.search.gate.meant import word_match
+from hybrid.search.gate.pieces import terms_of
 from hybrid.search.gate.threshold import Verdict
 from hybrid.search.ranking.memory import Parts, Present, asked_concepts, parts_of, spread
-from hybrid.search.ranking.word_match import word_match
 from hybrid.search.searcher import Searcher
-from hybrid.sources.memory import path_of, project_glob
+from hybrid.sources.records import path_of, project_glob
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -26,8 +26,7 @@ from hybrid.models.registry import LazyEmbedder, embedder_key, gone_models
 from hybrid.records.memory.types import RowFilter, record_of, row_name
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.search.searcher import Searcher, open_collection
-from hybrid.sources.memory import MEMORY_VERSION, MemorySource, rows_at
-from hybrid.sources.records import record_text
+from hybrid.sources.records import MEMORY_VERSION, MemorySource, record_text, rows_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable

@@ -21,8 +21,7 @@ from hybrid.knowledge.stores import RecordStores
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import record_of as record_of_row
 from hybrid.records.types import LessonsError
-from hybrid.sources.memory import row_at
-from hybrid.sources.records import RecordSource
+from hybrid.sources.records import RecordSource, row_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence

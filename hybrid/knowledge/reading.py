@@ -16,16 +16,16 @@ from hybrid.base.atomic import write_atomic
 from hybrid.base.errors import HybridError
 from hybrid.models.registry import LazyEmbedder
 from hybrid.redact import redact
-from hybrid.search.gate.background import load_background
-from hybrid.search.gate.identity import background_key
-from hybrid.search.gate.meant import RecordEvidence, pieces_of_background
-from hybrid.search.gate.reader import (
-    VERSION,
+from hybrid.search.gate.background import (
+    READER_VERSION,
     Reading,
     RecordReader,
+    load_background,
     load_read_background,
     read_records,
 )
+from hybrid.search.gate.identity import background_key
+from hybrid.search.gate.meant import RecordEvidence, pieces_of_background
 from hybrid.sources.records import record_text
 from hybrid.types import EmbedInput
 
@@ -154,7 +154,7 @@ def _background(workspace: Workspace, searcher: Searcher, part: NDArray[np.float
 
 def _key(searcher: Searcher, embedder: Embedder, config: Config) -> str:
     """Return what a reading follows from beside the records: the reader, the background, and the part's weight."""
-    return f"{VERSION} {embedder.info.key} {searcher.backend.background.key} {config.gate.reader:g}"
+    return f"{READER_VERSION} {embedder.info.key} {searcher.backend.background.key} {config.gate.reader:g}"
 
 
 def _known(folder: Path, embedder: Embedder) -> dict[bytes, NDArray[np.float32]]:

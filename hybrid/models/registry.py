@@ -1,4 +1,4 @@
-"""Finds an embedding model by its name and makes its embedder; the engine and the commands ask here.
+"""Finds an embedding model by its name, makes its embedder and reads its probe; the engine and the commands ask here.
 
 A name is `hashing` or `hashing-DIM`, a model of the shipped folder `models/` (by short name or hub id), a folder
 (absolute, or beginning with `.` or `~`), or a model on the hub. The name of a model that shipped once stands for the
@@ -7,6 +7,7 @@ one that replaced it. Loads no numpy until an embedder is made.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from functools import cache, cached_property
@@ -18,8 +19,16 @@ from msgspec.structs import replace
 
 from hybrid.base.errors import ModelError
 from hybrid.base.resources import shipped
-from hybrid.models.folders import downloaded, fetch, folder_sha256, is_repository, read_facts
-from hybrid.models.manifest import MANIFEST_NAME, ModelManifest, read_manifest
+from hybrid.models.folders import (
+    MANIFEST_NAME,
+    ModelManifest,
+    downloaded,
+    fetch,
+    folder_sha256,
+    is_repository,
+    read_facts,
+    read_manifest,
+)
 from hybrid.types import EmbedderInfo
 
 if TYPE_CHECKING:
@@ -28,7 +37,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from hybrid.models.manifest import Engine
+    from hybrid.models.folders import Engine
     from hybrid.types import Embedder, EmbedInput
 
 
@@ -102,19 +111,18 @@ def load_embedder(
     stated = located.manifest or facts
     prefixes = {"query_prefix": stated.query_prefix, "document_prefix": stated.document_prefix}
     if facts.engine == "weighted-bag":
-        from hybrid.models.bag_model import read_bag_model
-        from hybrid.models.static import StaticEmbedder
+        from hybrid.models.bag_model import StaticEmbedder, read_bag_model
 
         return StaticEmbedder(read_bag_model(facts.place), info, **prefixes)
     if facts.engine == "static-embedding":
-        from hybrid.models.token_table import TokenTableEmbedder
+        from hybrid.models.foreign import TokenTableEmbedder
 
         return TokenTableEmbedder(facts.place, info, **prefixes)
     if facts.engine == "sentence-encoder":
         from hybrid.models.sentence_encoder import SentenceEncoder
 
         return SentenceEncoder(facts.place, info, **prefixes)
-    from hybrid.models.transformer import SentenceTransformerEmbedder
+    from hybrid.models.foreign import SentenceTransformerEmbedder
 
     return SentenceTransformerEmbedder(folder, info, similarity=facts.similarity, **prefixes)
 
@@ -352,3 +360,53 @@ class LazyEmbedder:
     def truncated(self, inputs: Sequence[EmbedInput]) -> NDArray[np.bool_]:
         """As `Embedder.truncated`."""
         return self._loaded.truncated(inputs)
+
+
+# --- the probe: weights of a logistic regression "is this text about code", beside the files of a model ------
+#
+# `lab/hybrid_lab/training/gate_probe.py` makes it. It changes no vector, so it is no part of a model's identity; a
+# model without one is used all the same.
+
+_PROBE = "probe.safetensors"
+
+
+class Probe(Struct, frozen=True):
+    """Weights of the logit: weight · x + bias, where x is a query's unit vector times its null factor, shape (dim,)."""
+
+    weight: NDArray[np.float32]
+    bias: float
+
+
+def read_probe(model: EmbedderInfo) -> Probe | None:
+    """Return the probe of a model, or None when it has none.
+
+    Raises:
+        ModelError: The probe is damaged, or was made for another model.
+    """
+    from hybrid.base.arrays import read_arrays  # Brings numpy, which a digest does not need.
+
+    path = _probe_path(model.name)
+    if path is None:
+        return None
+    try:
+        arrays = read_arrays(path)
+        probe = Probe(arrays["weight"], float(arrays["bias"][0]))
+    except (OSError, ValueError, KeyError, IndexError) as error:
+        raise ModelError(f"{path} cannot be read: {error}; reinstall hybrid") from error
+    made_for = arrays.metadata.get("model", model.key)
+    is_same_name = made_for.startswith(f"{model.name}@")  # A folder given by its path has a name and digest of its own.
+    if probe.weight.shape != (model.dim,) or (is_same_name and made_for != model.key):
+        raise ModelError(f"{path} was made for another model than {model.key}; reinstall hybrid, or remove it")
+    return probe
+
+
+def probe_digest(name: str) -> str:
+    """Return the SHA-256 in hex of a model's probe; empty when the model has none."""
+    path = _probe_path(name)
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path else ""
+
+
+def _probe_path(name: str) -> Path | None:
+    folder = model_folder(name)
+    path = folder / _PROBE if folder else None
+    return path if path and path.is_file() else None

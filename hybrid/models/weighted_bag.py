@@ -1,7 +1,7 @@
 """The module class that sentence-transformers loads for a weighted-bag folder; only this module imports torch.
 
-`modules.json` names it. hybrid itself embeds with `static`, which shares everything up to the table with this module.
-It computes vectors; it is not made for training.
+`modules.json` names it. hybrid itself embeds with `bag_model`, whose arithmetic this module shares up to the table. It
+computes vectors; it is not made for training.
 """
 
 # torch and sentence-transformers come with an extra: a type check without it must pass too.

@@ -35,8 +35,7 @@ from hybrid.redact import redact
 from hybrid.render.frame import Entry, render_entry
 from hybrid.render.marks import harmless, harmless_line
 from hybrid.render.numbers import amount
-from hybrid.sources.memory import path_of
-from hybrid.sources.records import record_id
+from hybrid.sources.records import path_of, record_id
 from hybrid.types import FILE_KINDS, Hit, HookEvent
 
 if TYPE_CHECKING:

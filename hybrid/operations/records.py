@@ -25,8 +25,7 @@ from hybrid.records.lessons.types import AI, Draft, index_line, shown
 from hybrid.records.lore.json_records import DecisionDraft
 from hybrid.records.lore.writing import head_commit, new_writer
 from hybrid.records.memory.types import Observation, Owner, iso, kind_of, name_of, record_of, title_of, type_of
-from hybrid.sources.memory import path_at
-from hybrid.sources.records import RecordSource, record_text
+from hybrid.sources.records import RecordSource, path_at, record_text
 
 if TYPE_CHECKING:
     from hybrid.operations.asking import Asking

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from hybrid.index.history import History
     from hybrid.index.manifest import Place
     from hybrid.prompting.query import Query
-    from hybrid.search.gate.reader import RecordReader
+    from hybrid.search.gate.background import RecordReader
     from hybrid.search.gate.threshold import Verdict
     from hybrid.search.gate.verdict import Gate, PromptPieces
     from hybrid.search.ranking.ranker import RankedChunk

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from hybrid.config import IndexConfig
     from hybrid.index.catalog import Catalog
     from hybrid.index.manifest import Place
-    from hybrid.index.plan import Lending, Progress, Recipe
+    from hybrid.index.plan import Lending, Progress
     from hybrid.team.store import StoreKey
     from hybrid.types import Embedder, EmbedderInfo
     from hybrid.workspace import Workspace

@@ -15,7 +15,7 @@ from hybrid.index.catalog import Catalog
 from hybrid.index.plan import silent
 from hybrid.knowledge.memory_views import MemoryIndex, changed_part, places_of_store
 from hybrid.knowledge.reading import NAME as READING
-from hybrid.sources.memory import MemorySource
+from hybrid.sources.records import MemorySource
 
 if TYPE_CHECKING:
     from hybrid.index.manifest import Place

@@ -21,9 +21,8 @@ from hybrid.index.catalog import Catalog
 from hybrid.index.manifest import FORMAT_VERSION, read_manifest
 from hybrid.knowledge.record_files import record_paths
 from hybrid.models.registry import LazyEmbedder
-from hybrid.sources.commits import newest
 from hybrid.sources.files import FileReader
-from hybrid.sources.git import GitUnavailableError, read_output
+from hybrid.sources.git import GitUnavailableError, newest, read_output
 from hybrid.upkeep.indexing import (
     BuildRequest,
     bring_up_to_date,

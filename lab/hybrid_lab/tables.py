@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import Struct
 
 from hybrid.base.errors import HybridError
-from hybrid.chunking.prose import prose_chunks
+from hybrid.chunking.chunker import prose_chunks
 from hybrid.models.registry import load_embedder
 from hybrid.types import ChunkLimits, EmbedInput, Skipped
 from hybrid.upkeep.indexing import file_source

@@ -11,7 +11,7 @@ from hybrid.search.gate.identity import background_key
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hybrid.models.probe import Probe
+    from hybrid.models.registry import Probe
     from hybrid.types import Embedder
 
 _MADE: dict[str, dict[str, NDArray[Any]]] = {}

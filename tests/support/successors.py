@@ -9,7 +9,7 @@ import tomli
 from msgspec.structs import replace
 
 from hybrid.models.bag_model import read_bag_model, write_bag_model
-from hybrid.models.manifest import file_sha256
+from hybrid.models.folders import file_sha256
 from tests.support.builders import CHECKOUT
 
 if TYPE_CHECKING:

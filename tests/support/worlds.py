@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.models.probe import Probe
+    from hybrid.models.registry import Probe
 
 DIM = 4
 N_GENERIC = 16_000

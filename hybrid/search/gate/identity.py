@@ -6,7 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from hybrid.base.resources import shipped
-from hybrid.models.probe import probe_digest
+from hybrid.models.registry import probe_digest
 
 if TYPE_CHECKING:
     from hybrid.constants import GateConfig

@@ -14,7 +14,7 @@ such sums, and its records are judged as files are.
 
 from __future__ import annotations
 
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -366,3 +366,40 @@ def _divided(rows: NDArray[Any], lengths: NDArray[np.float32]) -> NDArray[np.flo
     """Return each row divided by its length; zeros for a row whose length is below `_LEAST_LENGTH`."""
     factors = np.divide(1, lengths, out=np.zeros_like(lengths), where=lengths > _LEAST_LENGTH)
     return rows * factors[:, np.newaxis]
+
+
+def word_match(words: Sequence[str], texts: Sequence[Sequence[str]], embedder: Embedder) -> list[float]:
+    """Return the match of each of a few texts, which are ordered by it, as a share of the best text's, in [0, 1].
+
+    It is `words` of the evidence, as `WordNearness` has it for whole collections: late interaction, as in Khattab and
+    Zaharia, SIGIR 2020, with static vectors.
+
+    Args:
+        words: Words of the query that tell something.
+        texts: The terms of each text.
+        embedder: The embedder of the collection.
+
+    Returns:
+        A value for each text; all 0 when nothing is near, or for a model whose lengths say nothing.
+    """
+    nothing = [0.0] * len(texts)
+    asked = list(dict.fromkeys(words))
+    terms = list(dict.fromkeys(term for text in texts for term in text))
+    if not asked or not terms:
+        return nothing
+    vectors, lengths = embedder.embed_queries(asked)
+    if lengths is None:
+        return nothing
+    cosines: NDArray[np.float32] = vectors @ np.swapaxes(embedder.embed_queries(terms)[0], 0, 1)
+    cosines[cosines <= LEAST_COSINE] = 0
+    number = {term: place for place, term in enumerate(terms)}
+    ends = [0, *accumulate(len(text) for text in texts)]
+    places = np.array([number[term] for text in texts for term in text], np.int64)
+    near = cosines[:, places]
+    best: list[NDArray[np.float32]] = [
+        near[:, begin:end].max(axis=1) if end > begin else np.zeros(len(asked), np.float32)
+        for begin, end in pairwise(ends)
+    ]
+    scores = np.array([float(lengths @ column) for column in best])
+    top = float(scores.max())
+    return (scores / top).tolist() if top > 0 else nothing

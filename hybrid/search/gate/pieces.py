@@ -1,17 +1,88 @@
-"""The pieces of a prompt that the gate scores: its content, and the English terms of one in another language.
+"""The pieces of a prompt that the gate scores, and the terms of a piece that tell a project from others.
 
-Code, documentation and most models speak English. Of a request in another language the English terms carry what it is
-about (`el rate limit con el token bucket`), so they are a piece of their own.
+A prompt is scored by its content, and one in another language by its English terms too: code, documentation and most
+models speak English, so that these carry what it is about (`el rate limit con el token bucket`). Terms are looked up
+here and in code at large: `models/background/terms.tsv` holds in how many documents of public code each occurs;
+`lab/hybrid_lab/training/gate_terms.py` counted them.
 """
 
 from __future__ import annotations
 
 import re
+from functools import cache
+from typing import TYPE_CHECKING
 
-from hybrid.base.tokens import tokens_of_word
+from msgspec import Struct
+
+from hybrid.base.resources import shipped
+from hybrid.base.tokens import query_tokens, tokens_of_word
 from hybrid.prompting import symbols
 from hybrid.prompting.content import MAX_PIECES, is_english, pieces
-from hybrid.search.gate.terms import generic_terms
+from hybrid.search.gate.identity import TERMS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+_TERMS = 128
+"""Terms, or words as they were typed, of a piece that are looked at: the cost of a pasted text is bounded. Chosen by
+hand."""
+_LAST_NAME = re.compile(r"[A-Za-z_]\w+")
+
+
+class PieceTerms(Struct, frozen=True):
+    """The terms of one piece, each once.
+
+    Attributes:
+        words: Terms of the words of the piece, as the lexical leg counts them, at most 128.
+        names: For each identifier of the piece, the term that stands for it as a whole.
+    """
+
+    words: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+class GenericTerms(Struct, frozen=True):
+    """Term → number of documents of code at large that hold it, out of `n_documents`; rare terms are not listed."""
+
+    n_documents: int
+    counts: Mapping[str, int]
+
+
+def terms_of(piece: str) -> PieceTerms:
+    """Return the terms of a piece; numbers and words beyond ASCII are no words here: the generic counts know none."""
+    words = dict.fromkeys(term for term in query_tokens(piece)[:_TERMS] if term.isascii() and not term.isdigit())
+    names = dict.fromkeys(whole for name in symbols.identifiers(piece) if (whole := _whole(name)))
+    return PieceTerms(tuple(words), tuple(names))
+
+
+def word_groups(piece: str) -> tuple[str, ...]:
+    """Return the words of a piece as typed; words with the same terms are joined, those without a term left out."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for word in piece.split()[:_TERMS]:
+        if terms := query_tokens(word):
+            groups.setdefault(tuple(terms), []).append(word)
+    return tuple(" ".join(group) for group in groups.values())
+
+
+def _whole(name: str) -> str:
+    """Return the term of an identifier's last part as a whole: `Client.retry_once` → retry_once; empty without one."""
+    parts: list[str] = _LAST_NAME.findall(name)
+    found = tokens_of_word(parts[-1]) if parts else ()
+    return found[0] if found else ""
+
+
+def generic_terms() -> GenericTerms:
+    """Return the shipped counts of terms in code at large, read once."""
+    return _read(shipped(*TERMS))
+
+
+@cache
+def _read(path: Path) -> GenericTerms:
+    _, _, n_documents, *rows = path.read_text(encoding="utf-8").split()  # "# documents", then terms and counts.
+    return GenericTerms(int(n_documents), dict(zip(rows[::2], map(int, rows[1::2]), strict=True)))
+
 
 _MIN_TERMS = 2
 _WORD = re.compile(r"[A-Za-z]\w{2,}")

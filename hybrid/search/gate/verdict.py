@@ -25,8 +25,7 @@ from hybrid.search.gate.background import load_background
 from hybrid.search.gate.calibration import SILENT, Calibration, calibrate
 from hybrid.search.gate.identity import EARLIER_SEGMENTS, SEGMENTS_VERSION, annotation_key, background_key
 from hybrid.search.gate.meant import RecordEvidence, meant_pieces
-from hybrid.search.gate.pieces import gate_pieces
-from hybrid.search.gate.terms import generic_terms, terms_of, word_groups
+from hybrid.search.gate.pieces import gate_pieces, generic_terms, terms_of, word_groups
 from hybrid.search.gate.threshold import Verdict
 
 if TYPE_CHECKING:
@@ -38,10 +37,9 @@ if TYPE_CHECKING:
     from hybrid.constants import GateConfig
     from hybrid.index.backend import BackgroundFigures, Closest, SearchBackend
     from hybrid.index.lexical import Wanted
-    from hybrid.search.gate.background import Background
+    from hybrid.search.gate.background import Background, RecordReader
     from hybrid.search.gate.meant import MeantPieces
-    from hybrid.search.gate.reader import RecordReader
-    from hybrid.search.gate.terms import PieceTerms
+    from hybrid.search.gate.pieces import PieceTerms
     from hybrid.types import Embedder
 
 

@@ -12,11 +12,18 @@ from msgspec.structs import asdict
 from hybrid.index.backend import EVERYTHING
 from hybrid.index.sorting import distinct
 from hybrid.search.ranking.asked import most_telling, take_apart
-from hybrid.search.ranking.changes import ChangesOfFiles
 from hybrid.search.ranking.corpus import Corpus, candidates
-from hybrid.search.ranking.evidence import DECIMALS, Measured, weigh, yielded
+from hybrid.search.ranking.evidence import (
+    DECIMALS,
+    ChangesOfFiles,
+    Measured,
+    fit_of_names,
+    score_names,
+    shares,
+    weigh,
+    yielded,
+)
 from hybrid.search.ranking.fields import WordScores
-from hybrid.search.ranking.names import fit_of_names, score_names, shares
 from hybrid.search.ranking.places import score_places
 from hybrid.search.ranking.scale import above, best_by_key, best_of, by_best
 

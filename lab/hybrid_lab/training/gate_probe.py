@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hybrid.base.arrays import write_arrays
-from hybrid.models.bag_model import read_bag_model
-from hybrid.models.manifest import read_manifest
-from hybrid.models.static import StaticEmbedder
+from hybrid.models.bag_model import StaticEmbedder, read_bag_model
+from hybrid.models.folders import read_manifest
 from hybrid.prompting.content import MAX_PIECES, content_words
 from hybrid.search.gate.background import Prompt
 from hybrid.search.gate.pieces import gate_pieces

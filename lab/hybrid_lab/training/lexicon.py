@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from hybrid.base.tokens import FUNCTION_WORDS, stem
 from hybrid.prompting.lexicon import ENGLISH, Lexicon, fold
-from hybrid.search.gate.terms import generic_terms
+from hybrid.search.gate.pieces import generic_terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence

@@ -23,7 +23,7 @@ import torch
 
 from hybrid.base.atomic import write_atomic
 from hybrid.models.bag_model import BagModel, Limits, WordTokenizer, write_bag_model
-from hybrid.models.manifest import MANIFEST_NAME, file_sha256
+from hybrid.models.folders import MANIFEST_NAME, file_sha256
 from hybrid_lab.training.contrastive import Material, Settings, Table, Trained, held_out_mrr, train
 from hybrid_lab.training.gate_probe import read_prompts
 from hybrid_lab.training.pairs import (

@@ -16,7 +16,7 @@ import numpy as np
 import tomlkit
 
 from hybrid.base.arrays import encode_arrays, read_arrays
-from hybrid.models.manifest import MANIFEST_NAME, file_sha256
+from hybrid.models.folders import MANIFEST_NAME, file_sha256
 from hybrid.models.sentence_encoder import CONFIG, VOCABULARY, WEIGHTS
 
 if TYPE_CHECKING:

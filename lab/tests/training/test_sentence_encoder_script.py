@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hybrid.base.arrays import encode_arrays
-from hybrid.models.manifest import read_manifest
+from hybrid.models.folders import read_manifest
 from hybrid.models.registry import load_embedder
 from hybrid_lab.training.sentence_encoder import convert, stamp
 

@@ -37,7 +37,7 @@ BOUNDED = (
 UNREAD = {
     "hybrid.base.patterns: re.compile(pattern, flags)",  # What others give it is read where they do.
     "hybrid.chunking.names: re.split(separators, text)",
-    "hybrid.chunking.prose: re.compile(block, re.IGNORECASE)",
+    "hybrid.chunking.chunker: re.compile(block, re.IGNORECASE)",
     "hybrid.cli.colours: re.sub(place, lambda found, to=target: linked(found.group(), to), line, count=1)",
     "hybrid.cli.lessons_reading: re.compile('|'.join(forms), re.MULTILINE)",
     "hybrid.prompting.typed: compiled(value)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.chunking.prose import headings_of, prose_chunks
+from hybrid.chunking.chunker import headings_of, prose_chunks
 from hybrid.types import ChunkLimits
 from tests.support.cases import cases
 from tests.support.examples import examples

@@ -16,8 +16,7 @@ from hybrid.base.tokens import term_counts
 from hybrid.index import reading_history
 from hybrid.index.history import NAME, History, Together, open_history
 from hybrid.index.reading_history import update_history
-from hybrid.sources.commits import read_commits
-from hybrid.sources.git import GitUnavailableError
+from hybrid.sources.git import GitUnavailableError, read_commits
 from tests.support.builders import CHECKOUT
 from tests.support.repositories import Repository
 
@@ -370,7 +369,7 @@ def test_a_log_beyond_all_bounds_keeps_its_newest(repository: Repository, monkey
         repository.touch(f"Retry {number} times", "a.py", "b.py")
     every = subjects(repository)
     monkeypatch.setattr("hybrid.sources.git._COUNT_BYTES", 64)
-    monkeypatch.setattr("hybrid.sources.commits._MOST_BYTES", 1000)
+    monkeypatch.setattr("hybrid.sources.git._MOST_BYTES", 1000)
     some = subjects(repository)
 
     assert 0 < len(some) < 20

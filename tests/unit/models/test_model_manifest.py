@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from hybrid.base.errors import ModelError
-from hybrid.models.manifest import file_sha256, read_manifest
+from hybrid.models.folders import file_sha256, read_manifest
 from hybrid.types import EmbedderInfo
 from tests.support.cases import Case, cases
 

@@ -11,8 +11,7 @@ from hybrid.base.arrays import encode_arrays
 from hybrid.base.errors import ModelError
 from hybrid.base.resources import shipped
 from hybrid.models.hashing import hashing_info
-from hybrid.models.probe import probe_digest, read_probe
-from hybrid.models.registry import load_embedder
+from hybrid.models.registry import load_embedder, probe_digest, read_probe
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,9 +7,8 @@ import pytest
 
 from hybrid.base.arrays import read_arrays
 from hybrid.base.resources import shipped
-from hybrid.models.manifest import read_manifest
-from hybrid.models.probe import read_probe
-from hybrid.models.registry import load_embedder
+from hybrid.models.folders import read_manifest
+from hybrid.models.registry import load_embedder, read_probe
 from hybrid.search.gate.parts import code_logit, null_factor
 from hybrid.types import Embedder, EmbedInput
 

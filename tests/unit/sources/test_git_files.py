@@ -6,8 +6,7 @@ import struct
 
 import pytest
 
-from hybrid.sources.git_files import ignore_files, tracked_files
-from hybrid.sources.listing import Lister
+from hybrid.sources.listing import Lister, ignore_files, tracked_files
 from hybrid.sources.patterns import ListingOptions
 
 

@@ -16,8 +16,7 @@ from hybrid.prompting.content import MAX_PIECES
 from hybrid.prompting.rules import prompt_verdict
 from hybrid.search.gate.background import FOLDER, Background, load_background, shipped_prompts
 from hybrid.search.gate.identity import background_key
-from hybrid.search.gate.pieces import gate_pieces
-from hybrid.search.gate.terms import generic_terms, terms_of
+from hybrid.search.gate.pieces import gate_pieces, generic_terms, terms_of
 from tests.support.backgrounds import EMBED
 
 if TYPE_CHECKING:

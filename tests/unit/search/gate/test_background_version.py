@@ -7,8 +7,7 @@ from hybrid.prompting.content import MAX_PIECES
 from hybrid.search.gate import parts
 from hybrid.search.gate.background import searched_pieces, shipped_prompts
 from hybrid.search.gate.identity import VERSION
-from hybrid.search.gate.pieces import gate_pieces
-from hybrid.search.gate.terms import terms_of
+from hybrid.search.gate.pieces import gate_pieces, terms_of
 
 KNOWN = {"1": "c5177f110e5703d9"}
 """Version → digest of everything that a background is made of besides the model."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from hybrid.models.probe import Probe
+from hybrid.models.registry import Probe
 from hybrid.search.gate.calibration import SILENT, background_scores, calibrate
 from tests.support.worlds import (
     DIM,

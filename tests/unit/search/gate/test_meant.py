@@ -15,7 +15,7 @@ from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.search.gate.background import load_background
 from hybrid.search.gate.calibration import background_scores
 from hybrid.search.gate.meant import LEAST_COSINE, RecordEvidence, meant_pieces, pieces_of_background
-from hybrid.search.gate.terms import terms_of, word_groups
+from hybrid.search.gate.pieces import terms_of, word_groups
 from hybrid.search.gate.verdict import Gate, open_gate
 from tests.support.builders import ListSource, build_index, open_index, place_in
 from tests.support.worlds import SETTINGS, Weighing

@@ -10,7 +10,7 @@ from hybrid.index.backend import Filter
 from hybrid.index.history import History
 from hybrid.index.reading_history import assemble
 from hybrid.search.ranking.ranker import Ranker
-from hybrid.sources.commits import Commit, CommitLog
+from hybrid.sources.git import Commit, CommitLog
 from tests.unit.search.ranking.projects import only, paths, rank, snapshot_of, weights
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.search.ranking.morphology import abbreviates, are_kin, kin_among, may_abbreviate, may_have_kin
+from hybrid.search.ranking.corpus import abbreviates, are_kin, kin_among, may_abbreviate, may_have_kin
 from tests.support.cases import Case, cases
 
 _TERMS = st.text(alphabet="abcd", min_size=1, max_size=12)

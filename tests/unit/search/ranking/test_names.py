@@ -11,7 +11,7 @@ from hybrid.base.tokens import part_terms
 from hybrid.prompting.query import make_query
 from hybrid.search.ranking.asked import take_apart
 from hybrid.search.ranking.corpus import Corpus
-from hybrid.search.ranking.names import fit_of_names, named_files, path_words, score_names, shares
+from hybrid.search.ranking.evidence import fit_of_names, named_files, score_names, shares, words_of_paths
 from hybrid.types import Chunk, Chunked, Definition
 from tests.support.builders import build_index, open_index, place_in, recipe
 from tests.support.cases import Case, cases
@@ -196,7 +196,7 @@ def test_words_of_paths(tmp_path: Path) -> None:
     share = {"http": 0.5, "pool": 0.125, "server": 0.25, "never": 0.125}
 
     assert {"http/server/http_pool.py": 0.875, "http/client.py": 0.5, "docs/a.md": 0.0} == by_path(
-        corpus, path_words(corpus, share, every_file(corpus))
+        corpus, words_of_paths(corpus, share, every_file(corpus))
     )
 
 
@@ -210,7 +210,7 @@ def test_names_of_files_after_edits(tmp_path: Path) -> None:
         corpus, named_files(corpus, ["pool"], every_file(corpus))
     )
     assert {"pool.py": 0.0, "new/pool.py": 0.5, "server.py": 0.0} == by_path(
-        corpus, path_words(corpus, {"new": 0.5}, every_file(corpus))
+        corpus, words_of_paths(corpus, {"new": 0.5}, every_file(corpus))
     )
 
 
