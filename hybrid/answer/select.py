@@ -17,7 +17,7 @@ from hybrid.answer.turn import Withheld
 from hybrid.knowledge.collections import FLOOR
 from hybrid.render.frame import HEADING_CHARS, Entry, Footer, frame_bytes, render_entry, render_frame
 from hybrid.render.telling import without_lines
-from hybrid.search.floor import passing
+from hybrid.search.fusion import passing
 from hybrid.search.gate.threshold import Verdict, compare, fixed_threshold
 from hybrid.session.lines_read import standing, telling_in
 from hybrid.types import FORMS, Hit, Item

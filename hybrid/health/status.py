@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from hybrid.index.backend import SearchBackend
     from hybrid.index.snapshot import Snapshot
-    from hybrid.search.gate.calibration import Calibration
+    from hybrid.search.gate.background import Calibration
     from hybrid.workspace import Workspace
 
 

@@ -73,17 +73,13 @@ class Leg(ABC):
     Attributes:
         rows: The ranked rows, best first; ties by digest, then path and line; shape (n_ranked,).
         scores: The raw score of each of `rows`, a cosine or a bm25, shape (n_ranked,).
+        top: The highest raw score of any row, whatever the filter of the ranking; None when no row has one.
     """
 
-    def __init__(self, rows: NDArray[np.int64], scores: NDArray[np.float64]) -> None:
+    def __init__(self, rows: NDArray[np.int64], scores: NDArray[np.float64], top: float | None) -> None:
         self.rows = rows
         self.scores = scores
-
-    @property
-    @abstractmethod
-    def top(self) -> float | None:
-        """The highest raw score of any row, whatever the filter of the ranking; None when no row has one."""
-        ...
+        self.top = top
 
     @abstractmethod
     def raw(self, row: int) -> float | None:

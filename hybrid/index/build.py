@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from hybrid.index.analysis import ChunkRecord, Looked
     from hybrid.index.catalog import DocumentRow, KnownDocument
-    from hybrid.index.commit import Sealed, Sealer
+    from hybrid.index.commit import Sealed
     from hybrid.index.drafting import SegmentDraft
     from hybrid.index.manifest import Place
     from hybrid.index.plan import BuildTools, Lending, Part
@@ -72,7 +72,6 @@ class DocumentUpdate:
     def __init__(self, catalog: Catalog, folder: Path, tools: BuildTools, summary: Summary) -> None:
         self._catalog = catalog
         self._folder = folder
-        self._sealer: Sealer | None = None
         self._tools = tools
         self._embedder = tools.embedder
         self._how = tools.how
@@ -88,7 +87,7 @@ class DocumentUpdate:
         """What this run changed: path → its row, None for a document that is gone or skipped now."""
         self.draft: SegmentDraft | None = None
         """The documents that this run has read, for the next segment, but for those in `sealed`; None without any."""
-        self.sealed: Sequence[Sealed] = ()
+        self.sealed: list[Sealed] = []
         """The segments that this run has written, since one draft would have become too large."""
         self.share = 0.0
         """The part of the whole build that is done when all files are read."""
@@ -221,14 +220,12 @@ class DocumentUpdate:
         """Write the draft as a segment when it is large enough, so that memory does not grow with the tree."""
         if self.draft is None:
             return
-        if self._sealer is None:
-            from hybrid.index.commit import Sealer  # Brings numpy, as the draft does.
+        from hybrid.index.commit import MOST_CHUNKS, seal  # Brings numpy, as the draft does.
 
-            self._sealer = Sealer(self._catalog, self._folder, self._tools)
-        if self._sealer.is_enough(self.draft):
+        if self.draft.n_chunks >= MOST_CHUNKS:
             self._flush(is_last=True)
-            self._sealer.seal(self.draft)
-            self.sealed, self.draft = self._sealer.sealed, None
+            self.sealed.append(seal(self._catalog, self._folder, self._tools, self.draft, len(self.sealed) + 1))
+            self.draft = None
 
     def _draft(self) -> SegmentDraft:
         if self.draft is None:

@@ -88,10 +88,6 @@ class Columns:
     @property
     def n_live_files(self) -> int:
         """See `FieldTable.n_live_files`."""
-        return self._n_live_files
-
-    @cached_property
-    def _n_live_files(self) -> int:
         return int(self.file_is_live.sum())
 
     @cached_property
@@ -285,19 +281,10 @@ class ScannedLeg(DenseLeg):
     """
 
     def __init__(self, rows: NDArray[np.int64], scores: NDArray[np.float64], columns: Columns) -> None:
-        super().__init__(rows, scores[rows])
+        top = float(np.fmax.reduce(scores)) if len(scores) else math.nan  # NaN only when all are.
+        super().__init__(rows, scores[rows], None if math.isnan(top) else top)
         self._all = scores
         self._columns = columns
-
-    @property
-    def top(self) -> float | None:
-        """See `Leg.top`."""
-        return self._top
-
-    @cached_property
-    def _top(self) -> float | None:
-        top = float(np.fmax.reduce(self._all)) if len(self._all) else math.nan  # NaN only when all are.
-        return None if math.isnan(top) else top
 
     def raw(self, row: int) -> float | None:
         """See `Leg.raw`."""
@@ -350,13 +337,9 @@ class WordLeg(Leg):
     """
 
     def __init__(self, rows: NDArray[np.int64], okapi: Okapi) -> None:
-        super().__init__(rows, okapi.scores[np.searchsorted(okapi.rows, rows)])
+        top = float(okapi.scores.max()) if len(okapi.scores) else None
+        super().__init__(rows, okapi.scores[np.searchsorted(okapi.rows, rows)], top)
         self._okapi = okapi
-
-    @property
-    def top(self) -> float | None:
-        """See `Leg.top`."""
-        return float(self._okapi.scores.max()) if len(self._okapi.scores) else None
 
     def raw(self, row: int) -> float | None:
         """See `Leg.raw`."""
@@ -391,21 +374,15 @@ class SiftedLeg(DenseLeg):
         query: NDArray[np.float32],
         columns: Columns,
     ) -> None:
-        super().__init__(rows, cosines[np.searchsorted(compared, rows)].astype(np.float64))
+        super().__init__(rows, cosines[np.searchsorted(compared, rows)].astype(np.float64), float(cosines.max()))
         self._is_compared = np.zeros(columns.n_rows, np.bool_)
         self._is_compared[compared] = True
         self._compared, self._cosines_of_compared = compared, cosines
         self._nearest = nearest
-        self._top = float(cosines.max())
         self._least = least
         self._cosine_of = cosine_of
         self._query = query
         self._columns = columns
-
-    @property
-    def top(self) -> float | None:
-        """See `Leg.top`."""
-        return self._top
 
     def raw(self, row: int) -> float | None:
         """See `Leg.raw`."""
@@ -424,14 +401,10 @@ class SiftedLeg(DenseLeg):
     def _of_compared(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         return self._cosines_of_compared[np.searchsorted(self._compared, rows)]
 
-    @cached_property
-    def _chunk_figures(self) -> CosineFigures:
-        return CosineFigures(float(self._columns.mean_vector @ self._query), max(self._top, 0.0))
-
     @property
     def chunks(self) -> CosineFigures:
         """See `DenseLeg.chunks`."""
-        return self._chunk_figures
+        return CosineFigures(float(self._columns.mean_vector @ self._query), max(self.top or 0.0, 0.0))
 
     @cached_property
     def _file_figures(self) -> CosineFigures:

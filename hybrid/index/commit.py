@@ -51,27 +51,13 @@ class Sealed(Struct, frozen=True):
     entry: SegmentEntry
 
 
-class Sealer:
-    """Writes what a build has read so far as a segment, when it is enough for one.
+def seal(catalog: Catalog, folder: Path, tools: BuildTools, draft: SegmentDraft, number: int) -> Sealed:
+    """Write what a build has read so far, whose vectors are all made, as its segment of a number, from 1.
 
     A killed build leaves such files behind; the next one writes over them, or removes them when it ends.
     """
-
-    def __init__(self, catalog: Catalog, folder: Path, tools: BuildTools) -> None:
-        self._catalog = catalog
-        self._folder = folder
-        self._tools = tools
-        self._generation = last_generation(folder) + 1
-        self.sealed: list[Sealed] = []
-
-    def is_enough(self, draft: SegmentDraft) -> bool:
-        """Return whether a draft is as large as a segment should become."""
-        return draft.n_chunks >= MOST_CHUNKS
-
-    def seal(self, draft: SegmentDraft) -> None:
-        """Write a draft, whose vectors are all made, as a segment."""
-        name = f"segment-{self._generation:08d}-{len(self.sealed) + 1:03d}.safetensors"
-        self.sealed.append(Sealed(draft.rows, _write(self._catalog, self._folder / name, self._tools, draft)))
+    target = folder / f"segment-{last_generation(folder) + 1:08d}-{number:03d}.safetensors"
+    return Sealed(draft.rows, _write(catalog, target, tools, draft))
 
 
 class Changes(Struct, frozen=True):

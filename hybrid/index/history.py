@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hybrid.base.arrays import Strings, read_arrays, unpack_strings
+from hybrid.base.memo import Memo
 from hybrid.base.tokens import TOKENS_VERSION
 from hybrid.redact import REDACT_VERSION
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.base.arrays import Arrays
+from hybrid.base.arrays import Arrays
 
 NAME = "history.safetensors"
 """Name of the file in the folder of a tree's index."""
@@ -70,6 +71,7 @@ class History:
         self.arrays = {name: arrays[name] for name in _NAMES}
         self.tip, self.boundary = metadata.get("tip", ""), metadata.get("boundary", "")
         _check(self.arrays)
+        self._tables = Memo(lambda name: Strings(self.arrays[f"{name}_text"], self.arrays[f"{name}_at"]))
 
     @property
     def n_commits(self) -> int:
@@ -109,29 +111,14 @@ class History:
     def _n_told(self) -> int:
         return int((self.arrays["path_length"] > 0).sum())
 
-    @cached_property
-    def _terms(self) -> Strings:
-        return self._strings("term")
-
-    @cached_property
-    def _old(self) -> Strings:
-        return self._strings("old")
-
-    @cached_property
-    def _paths(self) -> Strings:
-        return self._strings("path")
-
-    def _strings(self, name: str) -> Strings:
-        return Strings(self.arrays[f"{name}_text"], self.arrays[f"{name}_at"])
-
     def renamed(self, path: str) -> str:
         """Return the name that a path has now by the moves that git saw, be it there or not; empty without a move."""
-        number = self._old.find(path)
-        return "" if number is None else self._strings("now")[number]
+        number = self._tables["old"].find(path)
+        return "" if number is None else self._tables["now"][number]
 
     def was_deleted(self, path: str) -> bool:
         """Return whether commits that are kept touched a path, and the last commit that touched it took it away."""
-        number = self._paths.find(path)
+        number = self._tables["path"].find(path)
         return number is not None and not self.arrays["path_is_there"][number]
 
     def scores(self, terms: Mapping[str, float]) -> NDArray[np.float32]:
@@ -141,7 +128,9 @@ class History:
             terms: Term → how much the query says it.
         """
         starts, paths, weights = (self.arrays[name] for name in ("term_path_start", "term_path", "term_weight"))
-        found = [(said, number) for term, said in terms.items() if (number := self._terms.find(term)) is not None]
+        found = [
+            (said, number) for term, said in terms.items() if (number := self._tables["term"].find(term)) is not None
+        ]
         slices = [slice(int(starts[number]), int(starts[number + 1])) for _, number in found]
         if not any(span.stop > span.start for span in slices):
             return np.zeros(self.n_paths, np.float32)

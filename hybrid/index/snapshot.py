@@ -216,12 +216,7 @@ class Snapshot:
     def _cosines(self, query: NDArray[np.float32], rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         """The cosine of a query to each of some rows; NaN for one without a vector or that cannot be found."""
         found = np.full(len(rows), np.nan, np.float32)
-        numbers = np.searchsorted(self._starts, rows, side="right") - 1
-        for number, segment in enumerate(self.segments):
-            mine = np.flatnonzero(numbers == number)
-            if not len(mine):
-                continue
-            local = rows[mine] - int(self._starts[number])
+        for segment, mine, local in self._segments_of(rows):
             of_rows = cosines(segment, query, local)
             has_vector = of_rows != NO_VECTOR
             is_there = has_vector if segment.is_live is None else has_vector & segment.is_live[local]
@@ -269,20 +264,14 @@ class Snapshot:
     def vectors(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         """See `SearchBackend.vectors`."""
         found = np.zeros((len(rows), self.manifest.dim), np.float32)
-        numbers = np.searchsorted(self._starts, rows, side="right") - 1
-        for number, segment in enumerate(self.segments):
-            mine = numbers == number
-            local = rows[mine] - int(self._starts[number])
+        for segment, mine, local in self._segments_of(rows):
             found[mine] = segment.vector[local] * segment.vector_scale[local, np.newaxis]
         return found
 
     def products(self, vector: NDArray[np.float32], rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         """See `SearchBackend.products`."""
         found = np.zeros(len(rows), np.float32)
-        numbers = np.searchsorted(self._starts, rows, side="right") - 1
-        for number, segment in enumerate(self.segments):
-            mine = np.flatnonzero(numbers == number)
-            local = rows[mine] - int(self._starts[number])
+        for segment, mine, local in self._segments_of(rows):
             found[mine] = products(segment.vector, local, vector) * segment.vector_scale[local]
         return found
 
@@ -325,6 +314,16 @@ class Snapshot:
         """The segment that holds a row, and the number of the row in it."""
         number = int(np.searchsorted(self._starts, row, side="right")) - 1
         return self.segments[number], row - int(self._starts[number])
+
+    def _segments_of(
+        self, rows: NDArray[np.integer[Any]]
+    ) -> Iterator[tuple[Segment, NDArray[np.intp], NDArray[np.integer[Any]]]]:
+        """Yield each segment that holds some of the rows, with their places among them and their numbers in it."""
+        numbers = np.searchsorted(self._starts, rows, side="right") - 1
+        for number, segment in enumerate(self.segments):
+            mine = np.flatnonzero(numbers == number)
+            if len(mine):
+                yield segment, mine, rows[mine] - int(self._starts[number])
 
     def _best(
         self,

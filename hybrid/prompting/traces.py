@@ -1,6 +1,6 @@
 """Finds the places in code that a prompt points at: frames of stack traces, lines of compilers, links.
 
-`query` calls it. It reads text only; `hybrid.search.ranking.places` finds out whether a place is in the project.
+`query` calls it. It reads text only; `hybrid.search.ranking.corpus` finds out whether a place is in the project.
 """
 
 from __future__ import annotations

@@ -34,13 +34,9 @@ class KnownLeg(Leg):
     """A leg made of the ranked rows and the score of every row that has one."""
 
     def __init__(self, rows: Sequence[int], scores: Mapping[int, float]) -> None:
-        super().__init__(np.array(rows, np.int64), np.array([scores[row] for row in rows], np.float64))
+        found = np.array([scores[row] for row in rows], np.float64)
+        super().__init__(np.array(rows, np.int64), found, max(scores.values(), default=None))
         self._all = scores
-
-    @property
-    def top(self) -> float | None:
-        """See `Leg.top`."""
-        return max(self._all.values(), default=None)
 
     def raw(self, row: int) -> float | None:
         """See `Leg.raw`."""

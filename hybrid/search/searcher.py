@@ -25,8 +25,7 @@ from hybrid.index.manifest import read_manifest
 from hybrid.index.snapshot import open_snapshot
 from hybrid.models.registry import embedder_info, embedder_of_key, load_embedder
 from hybrid.prompting.query import narrowed, said_in_english
-from hybrid.search.floor import relevance
-from hybrid.search.fusion import Fused, fuse, one_of
+from hybrid.search.fusion import Fused, fuse, one_of, relevance
 from hybrid.search.gate.verdict import open_gate
 from hybrid.search.ranking.asked import most_telling, take_apart
 from hybrid.search.ranking.ranker import Legs, Ranker

@@ -112,7 +112,7 @@ def test_a_killed_embedding_goes_on(tmp_path: Path) -> None:
 
 _SLOW = """
 import time
-from hybrid.models.hashing import HashingEmbedder
+from hybrid.models.registry import HashingEmbedder
 embed = HashingEmbedder.embed_documents
 HashingEmbedder.embed_documents = lambda self, inputs: (time.sleep(1), embed(self, inputs))[1]
 from hybrid.__main__ import main

@@ -19,7 +19,7 @@ from hybrid.index.backend import Filter
 from hybrid.index.manifest import read_manifest
 from hybrid.index.roles import bit
 from hybrid.index.snapshot import open_segment, open_snapshot
-from hybrid.models.hashing import HashingEmbedder
+from hybrid.models.registry import HashingEmbedder
 from hybrid.prompting.query import make_query
 from hybrid.search.searcher import Searcher
 from tests.support.builders import ListSource, build_index, definitions_of, open_index, place_in

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hybrid.base.tokens import query_tokens, tokens
 from hybrid.index import lexical
 from hybrid.index.backend import Filter
-from hybrid.models.hashing import HashingEmbedder
+from hybrid.models.registry import HashingEmbedder
 from hybrid.prompting.query import make_query
 from hybrid.search.reference import NonNegativeOkapi, ReferenceLexical
 from hybrid.search.searcher import Searcher

@@ -27,7 +27,7 @@ from hybrid.index.build import build
 from hybrid.index.manifest import Place
 from hybrid.index.plan import BuildTask, BuildTools, Recipe, Summary
 from hybrid.index.snapshot import Snapshot, open_snapshot
-from hybrid.models.hashing import HashingEmbedder
+from hybrid.models.registry import HashingEmbedder
 from hybrid.project.registry import path_key
 from hybrid.types import ChunkLimits, Definition, Document, FileStamp, Found, Hit, Skipped
 from tests.support.cases import project

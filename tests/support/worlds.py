@@ -17,9 +17,8 @@ from hybrid.index.manifest import FORMAT_VERSION, Manifest
 from hybrid.index.segment import Segment
 from hybrid.index.snapshot import Snapshot
 from hybrid.index.vectors import StoredVectors
-from hybrid.models.hashing import HashingEmbedder
-from hybrid.search.gate.background import Background
-from hybrid.search.gate.calibration import segment_arrays
+from hybrid.models.registry import HashingEmbedder
+from hybrid.search.gate.background import Background, segment_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.index.catalog import Catalog
-from hybrid.models.hashing import HashingEmbedder
+from hybrid.models.registry import HashingEmbedder
 from hybrid.team.pushing import Tree
 from hybrid.team.store import StoreKey, TeamStore
 from tests.support.builders import PAYMENTS, ListSource, build_index, place_in

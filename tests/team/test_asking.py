@@ -9,7 +9,7 @@ import pytest
 
 from hybrid.base.errors import StoreDownError
 from hybrid.base.tokens import query_tokens
-from hybrid.models.hashing import HashingEmbedder
+from hybrid.models.registry import HashingEmbedder
 from hybrid.team import asking
 from hybrid.team.asking import Connection, TeamIndex, beginning_of
 from hybrid.team.base import figures_of, read_base, write_base

@@ -9,7 +9,7 @@ from hybrid.base.arrays import parse_arrays
 from hybrid.base.tokens import query_tokens
 from hybrid.index.catalog import Catalog
 from hybrid.index.snapshot import Snapshot
-from hybrid.models.hashing import HashingEmbedder
+from hybrid.models.registry import HashingEmbedder
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.team.base import BaseFigures, figures_of
 from hybrid.team.joined import JoinedSnapshot

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from hybrid.base.errors import IndexMismatchError, StoreDownError, StoreNotReadyError
 from hybrid.base.tokens import query_tokens
-from hybrid.models.hashing import HashingEmbedder
+from hybrid.models.registry import HashingEmbedder
 from hybrid.team.pushing import clean, push, stored_file
 from hybrid.team.store import Generation, Only, StoredText, file_id
 from tests.support.builders import PAYMENTS

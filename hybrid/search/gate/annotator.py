@@ -59,8 +59,8 @@ class GateAnnotator:
         _ = self._background
 
     def annotate(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Return the arrays to add to a segment: those of `calibration`, and for records those of `meant` too."""
-        from hybrid.search.gate.calibration import segment_arrays
+        """Return the arrays to add to a segment: those of `background`, and for records those of `meant` too."""
+        from hybrid.search.gate.background import segment_arrays
 
         found = segment_arrays(arrays, self._background)
         if self._records is None or self._pieces is None:

@@ -8,7 +8,7 @@ that it hangs on most is left out: a name that the whole project is about, or on
 record near, while a record that is meant stays near without that word.
 
 A vector is the sum of those of its words, so no piece is embedded again. `annotator` keeps in a segment of records the
-largest evidence of each background piece; `calibration` and `verdict` read it. A model whose lengths say nothing has no
+largest evidence of each background piece; `background` and `verdict` read it. A model whose lengths say nothing has no
 such sums, and its records are judged as files are.
 """
 
@@ -309,10 +309,10 @@ class RecordEvidence:
 def record_arrays(
     arrays: Mapping[str, NDArray[Any]], pieces: MeantPieces, embedder: Embedder, settings: GateConfig
 ) -> dict[str, NDArray[Any]]:
-    """Return the arrays that a segment of records gets besides those of `calibration`.
+    """Return the arrays that a segment of records gets besides those of `background`.
 
     Args:
-        arrays: Arrays of the segment, with those of `calibration`.
+        arrays: Arrays of the segment, with those of `background`.
         pieces: The calibration pieces of the background.
         embedder: The embedder of the segment's model.
         settings: Weights of the parts.

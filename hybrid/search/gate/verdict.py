@@ -21,8 +21,7 @@ from hybrid.base.tokens import query_tokens
 from hybrid.index.lexical import LargestSums
 from hybrid.prompting.content import content_words
 from hybrid.search.gate import parts
-from hybrid.search.gate.background import load_background
-from hybrid.search.gate.calibration import SILENT, Calibration, calibrate
+from hybrid.search.gate.background import SILENT, Calibration, calibrate, load_background
 from hybrid.search.gate.identity import EARLIER_SEGMENTS, SEGMENTS_VERSION, annotation_key, background_key
 from hybrid.search.gate.meant import RecordEvidence, meant_pieces
 from hybrid.search.gate.pieces import gate_pieces, generic_terms, terms_of, word_groups

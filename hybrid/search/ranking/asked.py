@@ -11,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hybrid.base.tokens import FUNCTION_WORDS, part_terms, query_tokens
-from hybrid.search.ranking.roles import spoken_of, versions_said
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,6 +26,23 @@ MAX_TERMS = 48
 _LOOKED_UP = 128
 """Terms, those said most, among which the `MAX_TERMS` most telling are chosen: each is looked up in every segment.
 Chosen by hand."""
+_SPOKEN_OF = {
+    "test": r"tests?|testing|tested|specs?|fixtures?|mock(?:s|ed|ing)?|assert\w*|pytest|unittest|coverage",
+    "example": r"examples?|samples?|demos?|tutorials?|how ?to|snippets?|benchmark\w*|playground|usage",
+    "generated": r"generated?|generator|codegen|build output|dist|bundle[ds]?",
+    "vendored": r"vendor\w*|third[ -]party|upstream|bundled|dependenc\w+",
+    "legacy": r"compat\w*|legacy|deprecat\w+|old(?:er)?|backward\w*",
+    "interface": r"headers?|declar\w+|prototypes?|typedefs?|structs?|enums?|macros?|constants?|stubs?|interfaces?"
+    r"|types?|typings?|\w+\.(?:h|hpp|hh|pyi)|d\.ts",
+    "facade": r"(?:re-?)?export(?:s|ed|ing)?|barrel|index|prelude|imports?|imported|public api|entry ?points?|__init__",
+    "aside": r"changelogs?|changed|history|releases?|released|licen[cs]\w*|copyright|authors?|contributors?"
+    r"|maintainers?|since|introduced|upgrad\w+|versions?|translat\w+|locales?",
+}
+"""Role of a file, as in `hybrid.index.roles.ROLES` → the words that speak of it; `facade` is none of these."""
+_PATTERNS = {role: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for role, words in _SPOKEN_OF.items()}
+_MOST_VERSIONS = 9
+"""Version numbers of a query that count; a pasted text may hold any number of them. Chosen by hand."""
+_VERSION_SAID = re.compile(r"(?<![^\W_])v(?:er|ersion)?[ .]?(\d{1,9})(?!\d)", re.IGNORECASE)
 
 
 class QueryTerms(Struct, frozen=True):
@@ -114,3 +130,13 @@ def _symbols(query: Query) -> dict[str, float]:
 def _owners(query: Query) -> dict[str, str]:
     parts = (_JOINT.split(name) for name in query.identifiers)
     return {of_name[-1]: of_name[-2] for of_name in parts if len(of_name) > 1 and of_name[-1] and of_name[-2]}
+
+
+def spoken_of(text: str) -> frozenset[str]:
+    """Return the roles of files that a text speaks of, such as `test`, by its words."""
+    return frozenset(role for role, pattern in _PATTERNS.items() if pattern.search(text))
+
+
+def versions_said(text: str) -> frozenset[int]:
+    """Return the numbers of the first nine versions that a text names: `v3` → 3."""
+    return frozenset(int(number) for number in _VERSION_SAID.findall(text)[:_MOST_VERSIONS])

@@ -15,9 +15,8 @@ from msgspec import Struct
 
 from hybrid.base.memo import Memo
 from hybrid.base.tokens import folded, part_terms
-from hybrid.index.roles import bit
+from hybrid.index.roles import ROLES, bit
 from hybrid.search.ranking.corpus import abbreviates, are_kin
-from hybrid.search.ranking.roles import other_version, playing
 from hybrid.search.ranking.scale import above, best_by_key, decaying_sum
 
 if TYPE_CHECKING:
@@ -28,9 +27,8 @@ if TYPE_CHECKING:
     from hybrid.index.backend import ChunkView, Definitions, DenseLeg, FieldTable, NamesWithWords
     from hybrid.index.history import History
     from hybrid.search.ranking.asked import QueryTerms
-    from hybrid.search.ranking.corpus import Candidates, Corpus, PathMarks, Version
+    from hybrid.search.ranking.corpus import Candidates, Corpus, PathMarks, PlaceScores, Version
     from hybrid.search.ranking.fields import FileWords
-    from hybrid.search.ranking.places import PlaceScores
 
 
 # --- names: of definitions, by spelling and by their words, and of files --------------------------------------
@@ -257,6 +255,34 @@ class EarlierChanges(Struct, frozen=True):
         return found
 
 
+# --- roles of files, which speak against it: a test is not asked for unless the query speaks of tests -----------
+
+
+def playing(roles: NDArray[np.uint8], role: str, spoken: frozenset[str] = frozenset()) -> NDArray[np.float32]:
+    """Return 1 for each file of a role that the query does not speak of, else 0.
+
+    Args:
+        roles: Bits of `hybrid.index.roles.ROLES` of each file.
+        role: The role, one of `ROLES`.
+        spoken: Roles that the query speaks of: 0 for all files of the role if it is one of these. Examples often lie
+            among the tests, so that of these two roles, a file that has both is spared for either.
+    """
+    kin = _AMONG_ONE_ANOTHER if role in _AMONG_ONE_ANOTHER else {role}
+    spared = np.uint8(sum(_BITS[one] for one in kin & spoken))
+    return ((roles & _BITS[role] > 0) & (roles & spared == 0)).astype(np.float32)
+
+
+def other_version(corpus: Corpus, files: NDArray[np.int32], said: frozenset[int]) -> NDArray[np.float32]:
+    """Return 1 for each file in a folder of another version than the query means, those in `said`, else the newest."""
+    versions = corpus.versions
+    if not versions:
+        return np.zeros(len(files), np.float32)
+    folders = [versions.get(file, ()) for file in files.tolist()]
+    if said:
+        return np.array([bool(of) and all(number not in said for _, number, _ in of) for of in folders], np.float32)
+    return np.array([any(number < newest for _, number, newest in of) for of in folders], np.float32)
+
+
 # --- the pieces ----------------------------------------------------------------------------------------------
 
 DECIMALS = 4
@@ -269,6 +295,8 @@ _MOST_DEFINED = 16
 """Definitions of one name at most; a name with more, as `get`, does not tell that two files hold the same."""
 _BESIDE = np.uint8(sum(bit(role) for role in ("test", "example", "generated", "vendored", "aside")))
 """Roles of files that nothing stands for, unless it plays them too."""
+_BITS = {role: np.uint8(bit(role)) for role in ROLES}
+_AMONG_ONE_ANOTHER = frozenset({"test", "example"})
 
 
 class Measured(Struct, frozen=True):

@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 from hybrid.index.backend import EVERYTHING
 from hybrid.index.sorting import distinct
 from hybrid.search.ranking.asked import most_telling, take_apart
-from hybrid.search.ranking.corpus import Corpus, candidates
+from hybrid.search.ranking.corpus import Corpus, candidates, score_places
 from hybrid.search.ranking.evidence import (
     DECIMALS,
     ChangesOfFiles,
@@ -24,7 +24,6 @@ from hybrid.search.ranking.evidence import (
     yielded,
 )
 from hybrid.search.ranking.fields import WordScores
-from hybrid.search.ranking.places import score_places
 from hybrid.search.ranking.scale import above, best_by_key, best_of, by_best
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.config import Loaded
-    from hybrid.search.gate.calibration import Calibration
+    from hybrid.search.gate.background import Calibration
     from hybrid.search.gate.threshold import Verdict
     from hybrid.search.searcher import Searcher
     from hybrid.types import Embedder, EmbedderInfo

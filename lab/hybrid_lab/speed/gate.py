@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.evaluation.timing import sum_up, time_each, time_ms
 from hybrid.search.gate.annotator import GateAnnotator
-from hybrid.search.gate.background import load_background
-from hybrid.search.gate.calibration import calibrate, segment_arrays
+from hybrid.search.gate.background import calibrate, load_background, segment_arrays
 from hybrid.search.gate.verdict import Gate
 from hybrid_lab.speed.search import open_folder
 from hybrid_lab.synthetic import Words, write_snapshot

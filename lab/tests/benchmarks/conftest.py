@@ -12,7 +12,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from hybrid.config import load
 from hybrid.index.snapshot import open_snapshot
-from hybrid.models.hashing import HashingEmbedder
+from hybrid.models.registry import HashingEmbedder
 from hybrid_lab.synthetic import Words, write_snapshot
 
 if TYPE_CHECKING:

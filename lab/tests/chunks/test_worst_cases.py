@@ -10,7 +10,7 @@ from hybrid.chunking import grammars
 from hybrid.chunking.chunker import chunk_document, headings_of, prose_chunks
 from hybrid.chunking.definitions import parse
 from hybrid.chunking.grammars import masked
-from hybrid.models.hashing import HashingEmbedder
+from hybrid.models.registry import HashingEmbedder
 from hybrid.types import ChunkLimits, Document
 from hybrid_lab.speed.worst import indexing_s, ordinary, shapes
 from tests.support.cases import Case, cases

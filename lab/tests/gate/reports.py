@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from hybrid.search.gate.calibration import Calibration
+from hybrid.search.gate.background import Calibration
 from hybrid_lab.gate.prompts import Asked, GateReport
 from hybrid_lab.judged_prompts import JudgedPrompt
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hybrid.base.errors import ConfigError
-from hybrid.search.gate.calibration import Calibration
+from hybrid.search.gate.background import Calibration
 from hybrid_lab.gate.prompts import IN_FORCE, Asked, GatePlan, GateReport, Variant, evaluate_gate, write_run
 from hybrid_lab.judged_prompts import JudgedPrompt, read_prompts
 from lab.tests.gate.reports import asked, report, wanted

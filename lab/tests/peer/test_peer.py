@@ -15,7 +15,7 @@ from hybrid.cli.main import run
 from hybrid.evaluation.qrels import QrelsError, read_queries, read_roots
 from hybrid.evaluation.timing import Runner
 from hybrid.evaluation.trees import settings_in_force
-from hybrid.models.hashing import HashingEmbedder
+from hybrid.models.registry import HashingEmbedder
 from hybrid.types import EmbedInput
 from hybrid_lab.peer.comparison import PEER_SCRIPT, WARM_UP, PeerError, PeerPlan, evaluate_peer
 from hybrid_lab.peer.figures import PeerReport

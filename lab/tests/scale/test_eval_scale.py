@@ -10,8 +10,7 @@ from hybrid.base.errors import HybridError
 from hybrid.cli.main import run
 from hybrid.evaluation.trees import build_index, settings_in_force, workspace_at
 from hybrid.index.snapshot import open_snapshot
-from hybrid.models.hashing import HashingEmbedder
-from hybrid.models.registry import load_embedder
+from hybrid.models.registry import HashingEmbedder, load_embedder
 from hybrid_lab.scale import corpus
 from hybrid_lab.scale.corpus import Base
 from hybrid_lab.scale.engines import FullText, Product, Spelled, measured, recall

@@ -7,7 +7,7 @@ import pytest
 from hybrid.base.tokens import query_tokens, term_counts
 from hybrid.config import load
 from hybrid.constants import SearchConfig
-from hybrid.models.hashing import HashingEmbedder
+from hybrid.models.registry import HashingEmbedder
 from hybrid_lab.speed.search import lexical_figures, open_folder, queries_of
 from hybrid_lab.synthetic import Shape, Words, word, write_snapshot, write_tree
 from tests.support.builders import terms_of

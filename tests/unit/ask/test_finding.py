@@ -9,8 +9,7 @@ from msgspec.structs import replace
 from hybrid.ask.search import KINDS_OF, SearchRequest, best_lore, find
 from hybrid.base.errors import HybridError, IndexMissingError
 from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
-from hybrid.models.hashing import HashingEmbedder
-from hybrid.models.registry import load_embedder
+from hybrid.models.registry import HashingEmbedder, load_embedder
 from hybrid.prompting.query import make_query
 from hybrid.sources.records import RecordSource, record_id
 from hybrid.types import DocumentKind

@@ -11,7 +11,7 @@ from hybrid.base.errors import BusyError, IndexCorruptError, IndexMismatchError,
 from hybrid.base.tokens import query_tokens
 from hybrid.index.catalog import Catalog
 from hybrid.index.manifest import read_manifest
-from hybrid.models.hashing import HashingEmbedder
+from hybrid.models.registry import HashingEmbedder
 from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in, recipe
 
 if TYPE_CHECKING:

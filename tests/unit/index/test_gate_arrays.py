@@ -13,7 +13,7 @@ import pytest
 from hybrid.index.backend import Filter
 from hybrid.index.manifest import NAME, read_manifest
 from hybrid.index.vectors import NO_VECTOR, scan
-from hybrid.models.hashing import HashingEmbedder
+from hybrid.models.registry import HashingEmbedder
 from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in, terms_of
 
 if TYPE_CHECKING:

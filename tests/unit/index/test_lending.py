@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from hybrid.index import commit
 from hybrid.index.build import take_over
 from hybrid.index.manifest import lenders, read_manifest, write_manifest
-from hybrid.models.hashing import HashingEmbedder
+from hybrid.models.registry import HashingEmbedder
 from tests.support.builders import PAYMENTS, open_index, place_in
 from tests.support.builders import build_index as build_alone
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -11,16 +11,14 @@ from hypothesis import strategies as st
 
 from hybrid.base.tokens import query_tokens
 from hybrid.index import commit
-from hybrid.index.commit import Sealer
 from hybrid.index.manifest import read_manifest
-from hybrid.models.hashing import HashingEmbedder
+from hybrid.models.registry import HashingEmbedder
 from tests.support.builders import ListSource, build_index, open_index, place_in
 from tests.support.examples import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hybrid.index.drafting import SegmentDraft
     from hybrid.index.manifest import Place
 
 N_FILES = 30
@@ -68,14 +66,14 @@ def test_a_build_that_ends_between_segments_goes_on(tmp_path: Path, n_written: i
     """What it wrote is in no manifest; the next build makes the same index, and leaves no file that nobody names."""
     place, source = place_in(tmp_path / "cut"), _source()
 
-    def seal(self: Sealer, draft: SegmentDraft) -> None:
-        if len(self.sealed) == n_written:
+    def seal(*how: Any) -> commit.Sealed:
+        if how[-1] > n_written:
             raise OSError("the disk is full")
-        real(self, draft)
+        return real(*how)
 
-    real = Sealer.seal
+    real = commit.seal
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Sealer, "seal", seal)
+        patch.setattr(commit, "seal", seal)
         with pytest.raises(OSError, match="full"):
             build_index(place, source)
 

@@ -18,7 +18,7 @@ from hybrid.index.manifest import FORMAT_VERSION, Manifest
 from hybrid.index.segment import Segment
 from hybrid.index.snapshot import Snapshot, open_snapshot
 from hybrid.index.vectors import distances, nearest, quantise, rotation, sign_words, signs_of_stored
-from hybrid.models.hashing import HashingEmbedder
+from hybrid.models.registry import HashingEmbedder
 from tests.support.builders import ListSource, build_index, default_config, place_in
 from tests.support.examples import examples
 

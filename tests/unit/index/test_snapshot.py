@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hybrid.base.tokens import query_tokens, term_counts
 from hybrid.index.analysis import NAME_FIELDS
 from hybrid.index.backend import Filter
-from hybrid.models.hashing import HashingEmbedder
+from hybrid.models.registry import HashingEmbedder
 from hybrid.types import Chunk, Chunked, Definition, LineSpan
 from tests.support.builders import ListSource, build_index, definitions_of, open_index, place_in, recipe, terms_of
 from tests.support.cases import Case, cases, read

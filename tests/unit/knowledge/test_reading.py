@@ -13,8 +13,7 @@ from hybrid.daemon.worker import BackgroundProcess
 from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
 from hybrid.knowledge.record_figures import records_status
 from hybrid.knowledge.record_files import reading_of
-from hybrid.models.hashing import HashingEmbedder
-from hybrid.models.registry import load_embedder
+from hybrid.models.registry import HashingEmbedder, load_embedder
 from tests.support.builders import CHECKOUT
 from tests.support.records import LESSONS, RECORD_FILES, Talk, new_talk
 from tests.support.successors import SHIPPED

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.models.hashing import HashingEmbedder, hashing_info
+from hybrid.models.registry import HashingEmbedder, hashing_info
 from hybrid.types import EmbedInput
 
 

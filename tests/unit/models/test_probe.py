@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from hybrid.base.arrays import encode_arrays
 from hybrid.base.errors import ModelError
 from hybrid.base.resources import shipped
-from hybrid.models.hashing import hashing_info
-from hybrid.models.registry import load_embedder, probe_digest, read_probe
+from hybrid.models.registry import hashing_info, load_embedder, probe_digest, read_probe
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.index.backend import Filter
-from hybrid.models.hashing import HashingEmbedder
+from hybrid.models.registry import HashingEmbedder
 from hybrid.prompting.query import make_query
-from hybrid.search.floor import relevance
+from hybrid.search.fusion import relevance
 from hybrid.search.ranking.evidence import ON_TOP, PIECES
 from hybrid.search.searcher import Searcher
 from tests.support.builders import PAYMENTS, ListSource, build_index, default_config, open_index, place_in

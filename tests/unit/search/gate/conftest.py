@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.models.hashing import HashingEmbedder
-from hybrid.models.registry import load_embedder
+from hybrid.models.registry import HashingEmbedder, load_embedder
 from hybrid.search.gate.background import Background, load_background
 
 if TYPE_CHECKING:

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hybrid.base.arrays import read_arrays
-from hybrid.models.hashing import HashingEmbedder
+from hybrid.models.registry import HashingEmbedder
 from hybrid.search.gate.annotator import GateAnnotator
-from hybrid.search.gate.background import FOLDER, load_background
-from hybrid.search.gate.calibration import calibrate, segment_arrays
+from hybrid.search.gate.background import FOLDER, calibrate, load_background, segment_arrays
 from hybrid.search.gate.identity import annotation_key, background_key
 from tests.support.builders import CHECKOUT, PAYMENTS, ListSource, build_index, open_index, place_in
 from tests.support.worlds import SETTINGS

@@ -10,7 +10,7 @@ import pytest
 
 from hybrid.base.arrays import encode_arrays, read_arrays
 from hybrid.base.resources import shipped
-from hybrid.models.hashing import HashingEmbedder
+from hybrid.models.registry import HashingEmbedder
 from hybrid.prompting.clean import clean
 from hybrid.prompting.content import MAX_PIECES
 from hybrid.prompting.rules import prompt_verdict

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from hybrid.models.registry import Probe
-from hybrid.search.gate.calibration import SILENT, background_scores, calibrate
+from hybrid.search.gate.background import SILENT, background_scores, calibrate
 from tests.support.worlds import (
     DIM,
     N_GENERIC,

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from hybrid.base.resources import shipped
-from hybrid.models.hashing import hashing_info
+from hybrid.models.registry import hashing_info
 from hybrid.search.gate.identity import PROMPTS, TERMS, annotation_key, background_key
 from tests.support.builders import CHECKOUT
 from tests.support.worlds import SETTINGS

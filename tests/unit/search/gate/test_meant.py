@@ -10,10 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from hybrid.index.lookup import record_block
-from hybrid.models.hashing import HashingEmbedder
+from hybrid.models.registry import HashingEmbedder
 from hybrid.search.gate.annotator import GateAnnotator
-from hybrid.search.gate.background import load_background
-from hybrid.search.gate.calibration import background_scores
+from hybrid.search.gate.background import background_scores, load_background
 from hybrid.search.gate.meant import LEAST_COSINE, RecordEvidence, meant_pieces, pieces_of_background
 from hybrid.search.gate.pieces import terms_of, word_groups
 from hybrid.search.gate.verdict import Gate, open_gate

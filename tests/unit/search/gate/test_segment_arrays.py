@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from hybrid.search.gate.calibration import NOTHING, closest_background
+from hybrid.search.gate.background import NOTHING, closest_background
 from tests.support.worlds import DIM, Held, Piece, TinyChunk, make_world, segment_file
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def test_the_size_of_a_block_changes_nothing(background: Background, monkeypatch
     """Chunks are compared in blocks, of which the last is smaller."""
     vectors, scales = _random_rows(50)
     whole = closest_background(vectors, scales, background)
-    monkeypatch.setattr("hybrid.search.gate.calibration._BLOCK_ROWS", 7)
+    monkeypatch.setattr("hybrid.search.gate.background._BLOCK_ROWS", 7)
 
     np.testing.assert_allclose(whole, closest_background(vectors, scales, background), atol=1e-6)
 

@@ -15,7 +15,7 @@ from tests.support.builders import PAYMENTS, git_project
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hybrid.search.gate.calibration import Calibration
+    from hybrid.search.gate.background import Calibration
     from hybrid.workspace import Workspace
 
 NOUNS = (

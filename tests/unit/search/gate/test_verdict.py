@@ -10,14 +10,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from hybrid.index.backend import Closest
-from hybrid.models.hashing import HashingEmbedder
-from hybrid.models.registry import Probe
+from hybrid.models.registry import HashingEmbedder, Probe
 from hybrid.prompting.clean import clean
 from hybrid.prompting.content import MAX_PIECES
 from hybrid.prompting.rules import prompt_verdict
 from hybrid.search.gate.annotator import GateAnnotator
-from hybrid.search.gate.background import load_background, shipped_prompts
-from hybrid.search.gate.calibration import SILENT, Calibration, background_scores
+from hybrid.search.gate.background import SILENT, Calibration, background_scores, load_background, shipped_prompts
 from hybrid.search.gate.pieces import gate_pieces, generic_terms
 from hybrid.search.gate.threshold import Verdict
 from hybrid.search.gate.verdict import Gate, PromptPieces

@@ -11,7 +11,7 @@ from hybrid.base.tokens import query_tokens
 from hybrid.chunking.chunker import chunk_document
 from hybrid.index.analysis import CHUNK_FIELDS, analysed, path_terms
 from hybrid.index.backend import EVERYTHING, Filter
-from hybrid.models.hashing import HashingEmbedder
+from hybrid.models.registry import HashingEmbedder
 from hybrid.prompting.query import make_query
 from hybrid.search.ranking.corpus import Candidates, Corpus, candidates
 from hybrid.search.ranking.ranker import Legs, Ranker

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hybrid.prompting.query import make_query
-from hybrid.search.ranking.places import score_places
+from hybrid.search.ranking.corpus import score_places
 from tests.support.cases import Case, cases
 from tests.unit.search.ranking.projects import by_place, corpus_of, numbers_in
 
