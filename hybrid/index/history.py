@@ -59,6 +59,8 @@ class History:
     Attributes:
         tip: Id of the newest commit that was read.
         boundary: As `sources.git.boundary` gave it.
+        n_commits: Number of commits that say something.
+        n_paths: Number of paths that these commits touched, those that are gone too.
     """
 
     def __init__(self, arrays: Arrays | Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> None:
@@ -70,18 +72,9 @@ class History:
         """
         self.arrays = {name: arrays[name] for name in _NAMES}
         self.tip, self.boundary = metadata.get("tip", ""), metadata.get("boundary", "")
+        self.n_commits, self.n_paths = len(self.arrays["commit_touched"]), len(self.arrays["path_is_there"])
         _check(self.arrays)
         self._tables = Memo(lambda name: Strings(self.arrays[f"{name}_text"], self.arrays[f"{name}_at"]))
-
-    @property
-    def n_commits(self) -> int:
-        """Number of commits that say something."""
-        return len(self.arrays["commit_touched"])
-
-    @property
-    def n_paths(self) -> int:
-        """Number of paths that these commits touched, those that are gone too."""
-        return len(self.arrays["path_is_there"])
 
     @cached_property
     def numbers(self) -> dict[str, int]:

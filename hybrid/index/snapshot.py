@@ -104,6 +104,7 @@ class Snapshot:
         n_compared: int = N_COMPARED,
     ) -> None:
         self.manifest = manifest
+        self.generation, self.dim = manifest.generation, manifest.dim
         self.segments = tuple(segments)
         self._k1 = k1
         self._b = b
@@ -113,16 +114,6 @@ class Snapshot:
         self.terms = SegmentTerms(self.fields)
         self.names = SegmentNames(self.fields)
         self.background = SegmentGate(manifest.background, self.fields.parts)
-
-    @property
-    def generation(self) -> int:
-        """The generation of the manifest."""
-        return self.manifest.generation
-
-    @property
-    def dim(self) -> int:
-        """Length of a vector."""
-        return self.manifest.dim
 
     @property
     def n_rows(self) -> int:

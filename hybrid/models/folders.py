@@ -18,6 +18,7 @@ import tomli
 from msgspec import Struct
 
 from hybrid.base.atomic import write_atomic
+from hybrid.base.digest import sha256_of_file
 from hybrid.base.errors import ModelError
 from hybrid.base.home import expanded
 from hybrid.types import EmbedderInfo
@@ -32,8 +33,6 @@ MANIFEST_NAME = "manifest.toml"
 
 Engine = Literal["weighted-bag", "static-embedding", "sentence-encoder", "sentence-transformers"]
 """The engine that runs a model: our own numpy code for all but the last, which needs torch."""
-
-_READ_BYTES = 1 << 20
 
 
 class ModelManifest(Struct, frozen=True):
@@ -105,7 +104,7 @@ class ModelManifest(Struct, frozen=True):
             path = folder / name
             if not path.is_file():
                 wrong.append(f"{name} is missing")
-            elif file_sha256(path) != expected:
+            elif sha256_of_file(path) != expected:
                 wrong.append(f"{name} differs")
         if wrong:
             remedy = f"fetch it again with `hybrid models use {self.name}`" if self.id else "install hybrid again"
@@ -129,19 +128,6 @@ def read_manifest(folder: Path) -> ModelManifest:
         return _parse(data)
     except (TypeError, ValueError) as error:
         raise ModelError(f"{path}: {error}") from error
-
-
-def file_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file in hex.
-
-    Raises:
-        OSError: The file cannot be read.
-    """
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(_READ_BYTES):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def _parse(data: dict[str, Any]) -> ModelManifest:
@@ -238,7 +224,7 @@ def folder_sha256(folder: Path, home: Path) -> str:
             stat = path.stat()
             key, stamp = str(path.resolve()), [stat.st_size, stat.st_mtime_ns]
             if known.get(key, [])[:2] != stamp:
-                known[key] = [*stamp, file_sha256(path)]
+                known[key] = [*stamp, sha256_of_file(path)]
                 is_new = True
             lines.append(f"{known[key][2]}  {path.relative_to(folder).as_posix()}")
     except OSError as error:

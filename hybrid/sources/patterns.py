@@ -143,17 +143,12 @@ class Patterns(Struct, frozen=True):
             name: Last part of the path.
             is_folder: True for a folder; False for a link to one.
         """
-        if self._surely_none(path, name):
+        if self.name_probe and self.path_probe and self.name_probe(name) is None and self.path_probe(path) is None:
             return None
         for rule in reversed(self.rules):
             if rule.matches(path, name, is_folder=is_folder):
                 return rule.ignores
         return None
-
-    def _surely_none(self, path: str, name: str) -> bool:
-        if self.name_probe is None or self.path_probe is None:
-            return False
-        return self.name_probe(name) is None and self.path_probe(path) is None
 
 
 def parse_patterns(lines: Iterable[str]) -> Patterns | None:
@@ -246,7 +241,7 @@ def _probe(expressions: Iterable[str]) -> Callable[[str], object] | None:
     """Return the search of one expression for all; None when it cannot be compiled. Names of groups are made unique."""
     joined = "|".join(f"(?:{_renamed(expression, number)})" for number, expression in enumerate(expressions))
     if not joined:
-        return _never
+        return lambda _: None
     try:
         return re.compile(joined).search
     except re.error:
@@ -257,10 +252,6 @@ def _renamed(expression: str, number: int) -> str:
     for begins in ("(?P<", "(?P="):
         expression = expression.replace(f"{begins}w", f"{begins}r{number}w")
     return expression.replace(f"(?P<{_FOLDER_GROUP}>", "(?:")
-
-
-def _never(_: str) -> None:
-    return None
 
 
 # --- Rules by folder -----------------------------------------------------------------------------------------------

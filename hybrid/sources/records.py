@@ -41,14 +41,12 @@ class RecordSource:
         records: In any order. Of several with one id each is a document, in the order given.
     """
 
+    skipped: Mapping[str, int] = MappingProxyType({})
+    """Empty: no record is left out."""
+
     def __init__(self, records: Sequence[Record]) -> None:
         self.by_path = _numbered(records)
         """Path of a document → record; the path is the record's id, for a second one with this id `ID~2`."""
-
-    @property
-    def skipped(self) -> Mapping[str, int]:
-        """An empty mapping: no record is left out."""
-        return MappingProxyType({})
 
     def scan(self) -> Iterator[Found]:
         """Yield every record, in order of path; its stamp is made of all that is indexed of it."""
@@ -143,15 +141,13 @@ class MemorySource:
         key: Only this project's rows; empty for those of all.
     """
 
+    skipped: Mapping[str, int] = MappingProxyType({})
+    """Empty: no row is left out."""
+
     def __init__(self, store: MemoryStore, key: str = "") -> None:
         self._store = store
         self._key = key
         self._read: dict[str, Row] = {}
-
-    @property
-    def skipped(self) -> Mapping[str, int]:
-        """An empty mapping: no row is left out."""
-        return MappingProxyType({})
 
     def scan(self) -> Iterator[Found]:
         """Yield every row, observations first."""

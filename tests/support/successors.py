@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import tomli
 from msgspec.structs import replace
 
+from hybrid.base.digest import sha256_of_file
 from hybrid.models.bag_model import read_bag_model, write_bag_model
-from hybrid.models.folders import file_sha256
 from tests.support.builders import CHECKOUT
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def write_successor(folder: Path) -> Path:
     shutil.copytree(shipped, place, ignore=shutil.ignore_patterns("probe.safetensors", "manifest.toml", "README.md"))
     model = read_bag_model(shipped)
     write_bag_model(place, replace(model, table=model.table[:, :_DIM].copy()))
-    digests = "\n".join(f'"{path.name}" = "{file_sha256(path)}"' for path in sorted(place.iterdir()))
+    digests = "\n".join(f'"{path.name}" = "{sha256_of_file(path)}"' for path in sorted(place.iterdir()))
     lines = [
         f'name = "{SUCCESSOR}"',
         f'replaces = ["{SHIPPED}"]',

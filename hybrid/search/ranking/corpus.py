@@ -130,6 +130,9 @@ class Corpus:
         n_rows: One more than the largest row.
         n_files: One more than the largest number of a file.
         n_live: Number of chunks that can be found.
+        kin: Term → its morphological relatives, the nearest in length first; at most eight. A term that only removed
+            chunks hold is nobody's relative.
+        abbreviations: Letter → the words of file names that begin with it and are spelled like an abbreviation.
         marks: File → what its path tells about its standing for another.
         passes_on: File → whether it only passes on what others define: it defines nothing but names as `__all__`.
     """
@@ -138,8 +141,9 @@ class Corpus:
         self.backend = backend
         self.fields = backend.fields
         self.n_rows, self.n_files, self.n_live = backend.n_rows, backend.fields.n_files, backend.n_chunks
-        self._kin: Memo[str, tuple[str, ...]] = Memo(self._find_kin)
-        self._abbreviations: Memo[str, tuple[str, ...]] = Memo(self._find_abbreviations)
+        self.kin: Memo[str, tuple[str, ...]] = Memo(self._find_kin)
+        stems = backend.names.stems
+        self.abbreviations = Memo(lambda letter: tuple(word for word in stems(letter) if may_abbreviate(word)))
         self.marks: Memo[int, PathMarks] = Memo(lambda file: marks_of(self.fields.path(file)))
         self._copies: Memo[tuple[str, tuple[int, ...]], bool] = Memo(self._find_copy)
         self.passes_on: Memo[int, bool] = Memo(self._find_passes_on)
@@ -180,13 +184,6 @@ class Corpus:
         names = (name for row in range(first, end) for name in self.backend.get(row).name.split(", "))
         return all(not name or name.startswith("__") for name in names)
 
-    def kin(self, term: str) -> tuple[str, ...]:
-        """The morphological relatives of a term, the nearest in length first; at most eight.
-
-        A term that only removed chunks hold is nobody's relative.
-        """
-        return self._kin[term]
-
     def _find_kin(self, term: str) -> tuple[str, ...]:
         if not may_have_kin(term, least=_KIN_LETTERS):
             return ()
@@ -194,13 +191,6 @@ class Corpus:
         others = terms.beginning_with(term[:_KIN_LETTERS], len(term) + LONGER)
         kin = kin_among(term, others, least=_KIN_LETTERS)
         return tuple(itertools.islice((other for other in kin if terms.is_held(other)), _MOST_KIN))
-
-    def abbreviations(self, letter: str) -> tuple[str, ...]:
-        """Return the words of file names that begin with this letter and are spelled like an abbreviation."""
-        return self._abbreviations[letter]
-
-    def _find_abbreviations(self, letter: str) -> tuple[str, ...]:
-        return tuple(word for word in self.backend.names.stems(letter) if may_abbreviate(word))
 
 
 class Candidates(Struct, frozen=True):

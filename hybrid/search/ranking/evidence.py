@@ -191,7 +191,7 @@ def _said_stems(corpus: Corpus, words: Sequence[str]) -> set[str]:
         for stem in corpus.backend.names.stems(word[:_KIN_LETTERS]):
             if stem == word or are_kin(word, stem, least=_KIN_LETTERS):
                 stems.add(stem)
-        stems.update(stem for stem in corpus.abbreviations(word[:1]) if abbreviates(stem, word))
+        stems.update(stem for stem in corpus.abbreviations[word[:1]] if abbreviates(stem, word))
     return stems
 
 

@@ -118,7 +118,7 @@ class WordScores:
         self._said = list(terms)
         self._counts = list(terms.values())
         widened = _widened(corpus, terms)
-        self._kin = [corpus.kin(term) if term in widened else () for term in terms]
+        self._kin = [corpus.kin[term] if term in widened else () for term in terms]
         self.idf = {term: idf(corpus.n_live, self._index.n_holding((term,))) for term in terms}
 
     def of_files(self, candidates: Candidates, depth: int) -> FileWords:

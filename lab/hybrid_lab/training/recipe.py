@@ -22,8 +22,9 @@ import tomlkit
 import torch
 
 from hybrid.base.atomic import write_atomic
+from hybrid.base.digest import sha256_of_file
 from hybrid.models.bag_model import BagModel, Limits, WordTokenizer, write_bag_model
-from hybrid.models.folders import MANIFEST_NAME, file_sha256
+from hybrid.models.folders import MANIFEST_NAME
 from hybrid_lab.training.contrastive import Material, Settings, Table, Trained, held_out_mrr, train
 from hybrid_lab.training.gate_probe import read_prompts
 from hybrid_lab.training.pairs import (
@@ -255,7 +256,7 @@ def write(target: Path, model: BagModel) -> None:
     manifest = tomlkit.parse(path.read_text(encoding="utf-8")) if path.exists() else tomlkit.document()
     files = tomlkit.table()
     for name in FILES:
-        files[name] = file_sha256(target / name)
+        files[name] = sha256_of_file(target / name)
     manifest["files"] = files
     path.write_text(tomlkit.dumps(manifest), encoding="utf-8", newline="\n")
 

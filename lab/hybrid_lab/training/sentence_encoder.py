@@ -16,7 +16,8 @@ import numpy as np
 import tomlkit
 
 from hybrid.base.arrays import encode_arrays, read_arrays
-from hybrid.models.folders import MANIFEST_NAME, file_sha256
+from hybrid.base.digest import sha256_of_file
+from hybrid.models.folders import MANIFEST_NAME
 from hybrid.models.sentence_encoder import CONFIG, VOCABULARY, WEIGHTS
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def stamp(target: Path) -> None:
     manifest = tomlkit.parse(path.read_text(encoding="utf-8"))
     files = tomlkit.table()
     for name in FILES:
-        files[name] = file_sha256(target / name)
+        files[name] = sha256_of_file(target / name)
     manifest["files"] = files
     path.write_text(tomlkit.dumps(manifest), encoding="utf-8", newline="\n")
 

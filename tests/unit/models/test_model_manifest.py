@@ -3,8 +3,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from hybrid.base.digest import sha256_of_file
 from hybrid.base.errors import ModelError
-from hybrid.models.folders import file_sha256, read_manifest
+from hybrid.models.folders import read_manifest
 from hybrid.types import EmbedderInfo
 from tests.support.cases import Case, cases
 
@@ -66,7 +67,7 @@ def test_verify_names_missing_and_changed_files(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"a\.txt differs, b\.txt is missing; install hybrid again"):
         read_manifest(folder).verify(folder)
 
-    written(tmp_path, f'{MINIMAL}[files]\n"a.txt" = "{file_sha256(tmp_path / "a.txt")}"\n')
+    written(tmp_path, f'{MINIMAL}[files]\n"a.txt" = "{sha256_of_file(tmp_path / "a.txt")}"\n')
     read_manifest(folder).verify(folder)
 
 
