@@ -143,7 +143,7 @@ class Corpus:
         self.n_rows, self.n_files, self.n_live = backend.n_rows, backend.fields.n_files, backend.n_chunks
         self.kin: Memo[str, tuple[str, ...]] = Memo(self._find_kin)
         stems = backend.names.stems
-        self.abbreviations = Memo(lambda letter: tuple(word for word in stems(letter) if may_abbreviate(word)))
+        self.abbreviations: Memo[str, tuple[str, ...]] = Memo(lambda a: tuple(filter(may_abbreviate, stems(a))))
         self.marks: Memo[int, PathMarks] = Memo(lambda file: marks_of(self.fields.path(file)))
         self._copies: Memo[tuple[str, tuple[int, ...]], bool] = Memo(self._find_copy)
         self.passes_on: Memo[int, bool] = Memo(self._find_passes_on)
