@@ -29,7 +29,7 @@ from hybrid.hooks.keeping import keep_event
 from hybrid.hooks.taking import Taker, environment, event_of_parts
 from hybrid.ipc.spool import is_key
 from hybrid.ipc.start import kept_environment
-from hybrid.knowledge.memory_intake import flush
+from hybrid.knowledge.memory_intake import flush, keep_small
 from hybrid.knowledge.open_kinds import LOAD_WAIT_S, OpenFiles, OpenKinds
 from hybrid.records.types import MemoryBusyError
 from hybrid.workspace import keep_hook_settings, open_workspace
@@ -394,21 +394,18 @@ class Service:
         if now_s < self._pruned_s + _PRUNE_EVERY_S:
             return
         self._pruned_s = now_s
-        from hybrid.knowledge.memory_intake import keep_small
-
         keep_small(workspace, kinds.stores.memory(workspace), time.time_ns() // 1_000_000)
 
     def _warm_up(self, project: str) -> None:
         """Load the searcher and open the first project; a failure is left to the first prompt."""
-        try:
+        # The first prompt meets what fails here too, and says so.
+        with contextlib.suppress(Exception):
             import_module("hybrid.search.searcher")  # Brings numpy: 120 ms that no prompt is to wait for.
             workspace = open_workspace(Path(project) if project else self._home, environ=self._own_environ())
             if project and workspace.project is not None:
                 self._freshness.begin(workspace, self._own_environ())
                 self._opened(workspace).embedder.embed_query("warm up")
                 self._records_ready(workspace, self._own_environ())
-        except Exception:  # noqa: BLE001 - the first prompt meets the same, and says so
-            pass
 
     def _opened(self, workspace: Workspace) -> Searcher:
         """Return the searcher of a project; waits until its model is loaded."""
