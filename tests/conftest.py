@@ -35,6 +35,14 @@ def new_project(tmp_path: Path) -> Shop:
 
 
 @pytest.fixture
+def begun(new_project: Shop) -> Shop:
+    """The payments project before its first index, with a folder of its own."""
+    (new_project.root / ".hybrid").mkdir()
+    new_project.home.mkdir(exist_ok=True)
+    return new_project
+
+
+@pytest.fixture
 def agent(tmp_path: Path) -> Iterator[Agent]:
     """An agent in the payments project, which is indexed; no service runs yet, and one that starts ends with the test."""
     found = Agent(new_shop(tmp_path))

@@ -351,15 +351,6 @@ def test_what_is_not_set_cannot_be_removed(new_project: Shop) -> None:
     assert not path.parent.exists()
 
 
-@pytest.fixture
-def begun(tmp_path: Path) -> Shop:
-    """The payments project before its first index, with a folder of its own."""
-    found = new_shop(tmp_path, is_indexed=False)
-    (found.root / ".hybrid").mkdir()
-    found.home.mkdir(exist_ok=True)
-    return found
-
-
 def test_options_may_stand_between_arguments(begun: Shop) -> None:
     """`config set --user KEY VALUE` was refused: the key was taken for an argument that is not known."""
     begun.out("config", "set", "--user", "hooks.budget", "80")

@@ -6,11 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.builders import new_shop
-
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.support.builders import Shop
 
 FITS = "How does the payment client retry?"
@@ -117,15 +113,6 @@ def test_a_time_needs_a_number_and_a_unit(new_project: Shop, text: str) -> None:
 
 
 PROMPT = "How does the payment client retry?"
-
-
-@pytest.fixture
-def begun(tmp_path: Path) -> Shop:
-    """The payments project before its first index, with a folder of its own."""
-    found = new_shop(tmp_path, is_indexed=False)
-    (found.root / ".hybrid").mkdir()
-    found.home.mkdir(exist_ok=True)
-    return found
 
 
 def test_session_with_a_long_name_is_paused(begun: Shop) -> None:

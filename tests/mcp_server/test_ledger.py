@@ -63,6 +63,15 @@ def test_what_a_hook_gave_a_tool_marks(agent: Agent) -> None:
     assert "attempts" in full["text"]
 
 
+def _known_to_one_and_two(agent: Agent) -> list[bool]:
+    """Whether the hit was given before, asked with each of two sessions in the variable of the client."""
+    known: list[bool] = []
+    for name in ("one", "two"):
+        with tools_of(agent.shop, CLAUDE_CODE_SESSION_ID=name) as tools:
+            known.append(_first(tools))
+    return known
+
+
 def test_a_session_whose_hook_answered_without_a_service_is_known_too(agent: Agent) -> None:
     """A service that has heard of no session reads in the log which one a hook answered lately."""
     _shown(agent)
@@ -78,12 +87,8 @@ def test_a_session_that_the_service_missed_is_told_apart_by_the_client(agent: Ag
     _shown(agent, "one")
     agent.wait_for_service()
     agent.prompt("thanks, go on please", session="two")
-    with tools_of(agent.shop, CLAUDE_CODE_SESSION_ID="one") as tools:
-        has_one = _first(tools)
-    with tools_of(agent.shop, CLAUDE_CODE_SESSION_ID="two") as tools:
-        has_two = _first(tools)
 
-    assert (True, False) == (has_one, has_two)
+    assert [True, False] == _known_to_one_and_two(agent)
 
 
 def test_what_a_tool_gave_a_hook_leaves_out(agent: Agent) -> None:
@@ -133,12 +138,8 @@ def test_two_sessions_in_one_tree_are_told_apart_by_the_client(agent: Agent) -> 
     """With several live sessions, the variable that the client sets says which one asks."""
     _shown(agent, "one")
     agent.prompt("thanks, go on please", session="two")
-    with tools_of(agent.shop, CLAUDE_CODE_SESSION_ID="one") as tools:
-        has_one = _first(tools)
-    with tools_of(agent.shop, CLAUDE_CODE_SESSION_ID="two") as tools:
-        has_two = _first(tools)
 
-    assert (True, False) == (has_one, has_two)
+    assert [True, False] == _known_to_one_and_two(agent)
 
 
 def test_after_a_compaction_everything_is_given_again(agent: Agent) -> None:
