@@ -307,7 +307,6 @@ class Measured(Struct, frozen=True):
         corpus: The collection that is searched.
         files: The candidates.
         roles: Bits of `hybrid.index.roles.ROLES` of each candidate.
-        words: Scores of all chunks by words.
         in_files: Scores of the candidates by words.
         names: Definitions of what the query names.
         defines: How sure the surest of these in each chunk in `files.rows` is, in [0, 1].
