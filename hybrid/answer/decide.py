@@ -1,19 +1,21 @@
 """Decides what one prompt gets: the pipeline from turn to text, without a side effect; `recording` notes it after.
 
-Every step that ends in silence says why in `Decision.reason`.
+`Turn` is what is known of an event, `Decision` what it gets: every step that ends in silence says why in its `reason`.
+A turn is made once, where an event comes in, and passed only within the service and `answer`; what lies below them is
+given the fields that it needs.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from hybrid.answer.select import Extent, Packer, Selection, gate_form, shown_withheld, verdict_of
-from hybrid.answer.turn import Decision, KindSearch
+from hybrid.answer.select import Packer, Selection, gate_form, shown_withheld, verdict_of
 from hybrid.base.digest import topic_id
 from hybrid.base.errors import (
     BusyError,
@@ -23,28 +25,165 @@ from hybrid.base.errors import (
     IndexUnavailableError,
     ModelError,
 )
+from hybrid.base.home import is_switched_off
 from hybrid.knowledge.collections import FileCollection, RecordCollection, SpanReader
 from hybrid.knowledge.lessons_intake import is_capturing, without_captures
-from hybrid.knowledge.record_files import record_paths
+from hybrid.knowledge.stores import record_paths
 from hybrid.models.registry import embedder_info, present_name
-from hybrid.prompting.clean import clean
+from hybrid.prompting.clean import CleanedPrompt, clean
 from hybrid.prompting.query import make_query, query_digest
 from hybrid.prompting.rules import looks_back, prompt_verdict, topic_of
 from hybrid.records.lessons.reranking import reranker
 from hybrid.redact import redact
 from hybrid.render.frame import Footer
+from hybrid.render.numbers import amount, compared, number
+from hybrid.search.gate.threshold import Verdict
 from hybrid.session.ledger import EMPTY, Ledger
+from hybrid.session.pauses import is_paused
+from hybrid.types import Item
+from hybrid.workspace import session_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from hybrid.answer.turn import Turn, Withheld
+    from hybrid.answer.select import Withheld
     from hybrid.feedback.reasons import ReasonName
     from hybrid.knowledge.collections import Collection
+    from hybrid.knowledge.memory_collection import MemoryCollection
+    from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.search.gate.verdict import PromptPieces
-    from hybrid.search.searcher import Judging, Searcher
-    from hybrid.types import Hit
+    from hybrid.search.searcher import Judging, Searched, Searcher
+    from hybrid.session.ledger import SessionKey
+    from hybrid.types import Hit, HookEvent
     from hybrid.workspace import Workspace
+
+
+class KindSearch(Struct, frozen=True):
+    """A search in one kind, and the verdict of its gate."""
+
+    kind: str
+    searched: Searched
+    verdict: Verdict
+
+
+class Decision(Struct, frozen=True):
+    """The answer to one event, and its reason.
+
+    Attributes:
+        reason: `injected`, or why not; `feedback.reasons` says what each means.
+        detail: More about it, for people: the prompt rule, the error.
+        text: What the agent gets; empty when silent.
+        query: What was searched with; empty when nothing was.
+        verdict: The verdict of the gate; None when the gate was not reached.
+        topic_id: Topic id of the results; empty without results.
+        items: Shown, best first.
+        withheld: Candidates that were not shown, with the reason.
+        searched: The search behind it, in the files when they have an index; None when there was none.
+        kinds: For every kind that was searched, the search and the verdict of the kind's gate.
+        problems: What went wrong with a kind that was left out, a sentence each.
+        is_report: True when a subagent's report was searched with, not a prompt.
+        notices: Lines for the user about what was learned from the prompt.
+        untold: Lines for the user about earlier events of the session, whose hooks could not show them.
+        is_unfinished: Something that the prompt asks for could not be written down yet.
+    """
+
+    reason: ReasonName
+    detail: str = ""
+    text: str = ""
+    query: str = ""
+    verdict: Verdict | None = None
+    topic_id: str = ""
+    items: tuple[Item, ...] = ()
+    withheld: tuple[Withheld, ...] = ()
+    searched: Searched | None = None
+    kinds: tuple[KindSearch, ...] = ()
+    problems: tuple[str, ...] = ()
+    is_report: bool = False
+    notices: tuple[str, ...] = ()
+    untold: tuple[str, ...] = ()
+    is_unfinished: bool = False
+
+    @property
+    def is_injected(self) -> bool:
+        """True when a text was found by a search; False for silence, a session's start or a reminder."""
+        return self.reason == "injected"
+
+    @property
+    def debug_line(self) -> str:
+        """One line that says what was done with the event and why, for a person who debugs a hook."""
+        if self.reason == "gate" and self.verdict:
+            return f"hybrid: skipped ({_missed(self.verdict)})"
+        if self.is_injected:
+            return f"hybrid: injected {amount(len(self.items), 'item')}, {len(self.text)} characters"
+        if self.text:
+            return f"hybrid: {self.reason}, {len(self.text)} characters"
+        return f"hybrid: skipped ({self.reason}{': ' + self.detail if self.detail else ''})"
+
+
+def _missed(verdict: Verdict) -> str:
+    """Return the score and the threshold that a closed gate compared, as text for `debug_line`."""
+    if verdict.score is None:
+        return "gate: nothing to compare"
+    if verdict.threshold is None:
+        return f"semantic={number(verdict.score)}, gate=unknown"
+    score, threshold = compared(verdict.score, verdict.threshold)
+    return f"semantic={score} {'<' if score != threshold else '<='} gate={threshold}"
+
+
+class Turn(Struct, frozen=True, dict=True, eq=False):
+    """An event that is answered, or that is taken in later without an answer.
+
+    Attributes:
+        workspace: The workspace of the event's directory, with the settings in force.
+        event: The event, of any client.
+        kinds: The open stores and indexes; the service passes those that it keeps open.
+        environ: Environment variables of the client.
+        until_s: Monotonic time at which the answer must be there; None for the configured deadline from now on.
+        at_ms: When the event came, milliseconds since 1970.
+        is_late: The event was kept because its hook ran out of time: its effects are wanted, and no text.
+    """
+
+    workspace: Workspace
+    event: HookEvent
+    kinds: OpenKinds
+    environ: Mapping[str, str] = os.environ
+    until_s: float | None = None
+    at_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
+    is_late: bool = False
+
+    @cached_property
+    def deadline_s(self) -> float:
+        """Monotonic time at which the answer must be there."""
+        if self.until_s is not None:
+            return self.until_s
+        return time.monotonic() + self.workspace.config.hooks.deadline_ms / 1000
+
+    @cached_property
+    def off(self) -> Decision | None:
+        """The decision `disabled` or `paused` where the owner switched hybrid off or paused it; None where it is on."""
+        if is_switched_off(self.environ):
+            return Decision("disabled", "HYBRID_DISABLE is set")
+        project, event = self.workspace.project, self.event
+        # A pause that began after a kept event came is not meant for it.
+        at_s = self.at_ms / 1000 if self.is_late else None
+        scope = is_paused(
+            self.workspace.home, project.key if project else None, event.client, event.session_id, at_s=at_s
+        )
+        return Decision("paused", scope) if scope else None
+
+    @cached_property
+    def cleaned(self) -> CleanedPrompt:
+        """The prompt of the event without the parts that must be neither searched nor stored."""
+        return clean(self.event.prompt)
+
+    @cached_property
+    def key(self) -> SessionKey:
+        """The key of the session's ledger."""
+        return session_key(self.workspace, self.event)
+
+
+# --- one prompt -------------------------------------------------------------------------------------------
+
 
 CONSIDERED = 30
 """Hits taken from a search in files or in the memory: what fits a budget is seldom more than ten."""
@@ -146,24 +285,23 @@ def _search(turn: Turn, lookup: _Lookup) -> Decision:
     rerank = reranker(config.lessons, os.environ, turn.deadline_s)
     collections += [RecordCollection(view, config, max_items=most_lessons, rerank=rerank) for view in views]
     ledger = workspace.ledgers.read(turn.key)
+    of_memory: MemoryCollection | None = None
     if memory is not None:
         from hybrid.knowledge.memory_collection import AskingSession, memory_collection  # Brings numpy.
         from hybrid.records.memory.types import session_of
 
         session = AskingSession(session_of(turn.event.session_id), int(ledger.starts.get("compact", 0.0) * 1000))
-        collections.append(memory_collection(workspace, memory, session=session))
-    problems = (*problems, *_stands_in(collections), *_model_before(collections, workspace))
+        of_memory = memory_collection(workspace, memory, session=session)
+        collections.append(of_memory)
+    # A sentence if an index other than the working tree's own answers.
+    borrowed = (one.searcher.stands_in for one in collections if one.kind == "files" and one.searcher.stands_in)
+    problems = (*problems, *borrowed, *_model_before(collections, workspace))
     if not collections:
         return missing or Decision("no_results")
-    decision = _Injection(turn, lookup, collections, ledger).decide()
+    decision = _Injection(turn, lookup, collections, ledger, of_memory).decide()
     if missing and decision.reason in NOTHING_FITS:
         return replace(missing, kinds=decision.kinds, problems=problems)
     return replace(decision, problems=problems)
-
-
-def _stands_in(collections: Sequence[Collection]) -> list[str]:
-    """Return a sentence if an index other than the working tree's own answers."""
-    return [one.searcher.stands_in for one in collections if one.kind == "files" and one.searcher.stands_in]
 
 
 def _model_before(collections: Sequence[Collection], workspace: Workspace) -> list[str]:
@@ -214,14 +352,21 @@ def span_reader(workspace: Workspace, searcher: Searcher | None = None) -> SpanR
 class _Injection:
     """Searches some collections for one text and decides what of their hits is given."""
 
-    def __init__(self, turn: Turn, lookup: _Lookup, collections: Sequence[Collection], ledger: Ledger) -> None:
+    def __init__(
+        self,
+        turn: Turn,
+        lookup: _Lookup,
+        collections: Sequence[Collection],
+        ledger: Ledger,
+        memory: MemoryCollection | None,
+    ) -> None:
         self._lookup = lookup
+        self._memory = memory
         self._workspace = turn.workspace
         self._now_s = turn.at_ms / 1000
         self._hooks = turn.workspace.config.hooks
         self._collections = collections
         self._query = make_query(lookup.text)
-        self._session = ledger
         self._ledger = ledger if self._hooks.dedup_enabled else EMPTY
         self._is_first = not ledger.last_topic_id
 
@@ -241,7 +386,8 @@ class _Injection:
             chosen.sort(key=lambda one: one.collection.kind != "memory")
         if self._lookup.is_back:  # A search for no topic finds anything but what happened last.
             chosen = [one for one in chosen if one.collection.kind != "memory"]
-        last = self._last_summaries(found)
+        # For a prompt about earlier sessions.
+        last = self._memory.last_summaries() if self._memory and self._lookup.is_back else []
         if not chosen and not self._lookup.is_back:
             return base
         for selection in chosen:
@@ -253,7 +399,7 @@ class _Injection:
             return base
         # The handoff comes with the first injection only: with it the same prompt would be another topic next time.
         topic = topic_id(keys or [hit.key for selection in chosen for hit in selection.hits])
-        base = replace(base, topic_id=topic, withheld=_all_withheld(chosen))
+        base = replace(base, topic_id=topic, withheld=shown_withheld(chosen))
         # What an open kind of records found was left out; of the files the gate said no.
         nothing = "no_results" if first.verdict.is_open or first.kind != "files" else "gate"
         if not topic:
@@ -267,7 +413,7 @@ class _Injection:
                 selection.drop_read(self._ledger)
         if not any(selection.hits for selection in chosen):
             reason = "same_topic" if is_same_topic else "all_seen"
-            return replace(base, reason=reason, withheld=_all_withheld(chosen))
+            return replace(base, reason=reason, withheld=shown_withheld(chosen))
         n_seen = sum(entry.reason == "seen" for selection in chosen for entry in selection.withheld)
         for selection in chosen:
             selection.recheck()
@@ -275,7 +421,7 @@ class _Injection:
         text = self._packer(chosen, n_seen).pack(chosen)
         items = tuple(item for selection in chosen for item in selection.items)
         reason = "injected" if items else "budget" if is_any_left else nothing
-        return replace(base, reason=reason, items=items, text=text, withheld=_all_withheld(chosen))
+        return replace(base, reason=reason, items=items, text=text, withheld=shown_withheld(chosen))
 
     @cached_property
     def _is_same_query(self) -> bool:
@@ -292,8 +438,10 @@ class _Injection:
             model = searcher.embedder.info.key
             if is_auto and searcher.gate and model not in asked:
                 asked[model] = searcher.gate.ask(self._query.text, searcher.english(self._query))
-            if is_auto and self._lookup.topic and collection.kind == "memory":
-                found.append(self._asked_for(collection))
+            if is_auto and self._lookup.topic and self._memory and collection is self._memory:
+                # For the earlier work that a prompt asks for, a floor decides in place of the gate.
+                searched = searcher.search(make_query(self._lookup.topic), top_k=CONSIDERED)
+                found.append(Selection(collection, searched, self._memory.asked_for(searched)))
                 continue
             searched = searcher.search(
                 self._query,
@@ -306,16 +454,8 @@ class _Injection:
                 self._show_code(found[-1])
         return found
 
-    def _asked_for(self, collection: Collection) -> Selection:
-        """Search the memory for the earlier work that a prompt asks for; a floor decides in place of the gate."""
-        from hybrid.knowledge.memory_collection import MemoryCollection  # Brings numpy.
-
-        assert isinstance(collection, MemoryCollection)
-        searched = collection.searcher.search(make_query(self._lookup.topic), top_k=CONSIDERED)
-        return Selection(collection, searched, collection.asked_for(searched))
-
     def _judging(self, collection: Collection, asked: PromptPieces | None) -> Judging:
-        from hybrid.search.searcher import Judging  # As in `_searched`.
+        from hybrid.search.searcher import Judging  # Brings numpy.
 
         names_fitting = collection.names_fitting if collection.code and collection.code.fitting else None
         return Judging(asked, stops_when_closed=collection.kind != "files", names_fitting=names_fitting)
@@ -338,15 +478,6 @@ class _Injection:
         for collection in self._collections:
             if collection.kind != "files":
                 collection.code = code
-
-    def _last_summaries(self, found: Sequence[Selection]) -> list[Hit]:
-        """Return the last summaries for a prompt about earlier sessions; empty for another one, or without a memory."""
-        memory = next((one.collection for one in found if one.collection.kind == "memory"), None)
-        if not self._lookup.is_back or memory is None:
-            return []
-        from hybrid.knowledge.memory_collection import MemoryCollection  # Brings numpy.
-
-        return memory.last_summaries() if isinstance(memory, MemoryCollection) else []
 
     def _handoff(self, found: Sequence[Selection], chosen: Sequence[Selection]) -> list[Selection]:
         """Add the latest handoff to the hits of the lore, if it is new enough and the session got no injection yet.
@@ -373,7 +504,7 @@ class _Injection:
         cites_lessons = any(one.collection.kind == "lessons" and one.hits for one in chosen)
         footer = Footer(given_earlier=n_seen, search_hint=hint, cites_lessons=cites_lessons)
         if self._lookup.is_report:
-            return Packer(self._hooks, self._ledger, footer, Extent(_REPORT_SHARE, {"lessons": _REPORT_HEADING}))
+            return Packer(self._hooks, self._ledger, footer, _REPORT_SHARE, {"lessons": _REPORT_HEADING})
         return Packer(self._hooks, self._ledger, footer)
 
 
@@ -393,10 +524,6 @@ def _shown(selection: Selection) -> KindSearch:
 
 def _margin(judged: KindSearch | Selection) -> float:
     return _LOWEST if judged.verdict.margin is None else judged.verdict.margin
-
-
-def _all_withheld(chosen: Sequence[Selection]) -> tuple[Withheld, ...]:
-    return tuple(entry for selection in chosen for entry in shown_withheld(selection))
 
 
 def explain_steps(decision: Decision) -> dict[str, Any]:

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.answer.decide import decide
-from hybrid.answer.turn import Decision
+from hybrid.answer.decide import Decision, decide
 from hybrid.base.errors import BusyError, HybridError
 from hybrid.ipc.spool import new_key
 from hybrid.ipc.turns import OPT_OUT, is_private_turn, note_turn
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from hybrid.answer.turn import Turn
+    from hybrid.answer.decide import Turn
     from hybrid.types import HookEvent
 
 _SPARE_S = 0.1

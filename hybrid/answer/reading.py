@@ -16,7 +16,7 @@ from hybrid.sources.files import FileReader
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from hybrid.answer.turn import Turn
+    from hybrid.answer.decide import Turn
     from hybrid.capture.shown import Shown
 
 _MOST_RANGES = 20_000

@@ -1,21 +1,18 @@
-"""Notes a decision after its text was written: ledger, event log, counters, hot topics; nothing here fails a hook."""
+"""Notes a decision after its text was written: ledger, event log, counters, hot topics; nothing here fails a hook.
+
+The event log keeps enough of it for `hybrid explain`, without prompts, secrets or texts.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from hybrid.answer.log_fields import (
-    english_part,
-    evidence_part,
-    gate_part,
-    item_part,
-    kinds_part,
-    passages_part,
-    prompt_part,
-    without_secrets,
-)
+from msgspec.structs import replace
+
+from hybrid.answer.decide import NOTHING_FITS
 from hybrid.answer.session_start import start_name
 from hybrid.base.errors import HybridError
 from hybrid.feedback.events import CITED
@@ -23,6 +20,7 @@ from hybrid.feedback.state import InjectedChunk, count_injection, is_hot_topics_
 from hybrid.knowledge.lessons_intake import note_given
 from hybrid.project.find import marks_of
 from hybrid.project.registry import is_forgotten
+from hybrid.prompting.lexicon import in_english
 from hybrid.prompting.query import query_digest
 from hybrid.redact import redact
 from hybrid.session.ledger import Given
@@ -31,12 +29,175 @@ from hybrid.sources.records import record_id
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hybrid.answer.turn import Decision, Turn
+    from hybrid.answer.decide import Decision, Turn
     from hybrid.feedback.reasons import ReasonName
     from hybrid.feedback.state import HookState
     from hybrid.knowledge.lessons_intake import TurnReport
-    from hybrid.types import HookEvent
+    from hybrid.prompting.clean import CleanedPrompt
+    from hybrid.search.gate.threshold import Verdict
+    from hybrid.types import Hit, HookEvent, Item
     from hybrid.workspace import Workspace
+
+
+_PROMPT_CHARS = 80
+"""Characters of a prompt in the log: enough to know one's own prompt again, too few for what was pasted into it."""
+
+_REDACTED_CHARS = 5_000
+"""Characters of a prompt that are searched for secrets before the cut, so that no secret is cut in half and missed."""
+
+_PROBLEM_CHARS = 300
+_HELD_BACK = 5
+_EXPLAINED = ("names_gone", "seen", "read", "budget", "stale", "topic")
+_OF_GATE = ("top_cosine", "threshold", "threshold_source", "score", "bar", "parts")
+
+
+def place_of(hit: Hit) -> dict[str, Any]:
+    """Return the place of a hit: `kind`, `name`; `id` for a record, `path`, `start_line`, `end_line` for a file."""
+    is_record = hit.is_record
+    return {
+        "kind": hit.kind,
+        "id": record_id(hit.path) if is_record else None,
+        "path": None if is_record else hit.path,
+        "start_line": None if is_record else hit.start_line,
+        "end_line": None if is_record else hit.end_line,
+        "name": hit.name or None,
+    }
+
+
+def without_secrets(hit: Hit) -> Hit:
+    """Return the hit with secrets taken out of its path; its other texts come without secrets from the index."""
+    return replace(hit, path=redact(hit.path))
+
+
+def prompt_part(cleaned: CleanedPrompt, decision: Decision, how: str) -> dict[str, Any]:
+    """Return the prompt as the log keeps it: without private spans, secrets replaced; nothing of one that opted out.
+
+    Args:
+        cleaned: The prompt.
+        decision: Its query is kept in place of the prompt when there was a search.
+        how: `text` keeps a digest and the first 80 characters, `hash` the digest, `none` nothing.
+
+    Returns:
+        `prompt`, `prompt_digest` (16 hex digits of SHA-256 of the cleaned prompt without secrets) and `prompt_chars`.
+    """
+    # A prompt that opted out is never searched with.
+    text = "" if how == "none" else decision.query or ("" if cleaned.is_opted_out else cleaned.text)
+    if not text:
+        return {"prompt": None, "prompt_digest": None, "prompt_chars": None}
+    safe = redact(text[:_REDACTED_CHARS])
+    return {
+        "prompt": safe[:_PROMPT_CHARS] if how == "text" else None,
+        "prompt_digest": query_digest(safe),
+        "prompt_chars": len(text),
+    }
+
+
+def english_part(decision: Decision, how: str) -> dict[str, Any]:
+    """Return `english`: the English words that a prompt in another language was searched for with, without secrets.
+
+    It is None for an English prompt, and if the log does not keep the text of prompts (`how`, as of `prompt_part`).
+    """
+    query = decision.searched.query if decision.searched else None
+    if query is None or not query.english or how != "text":
+        return {"english": None}
+    # Said in English, a secret has not the form by which it is known, and may be in pieces: then nothing is kept.
+    said = in_english(redact(query.text[:_REDACTED_CHARS]))
+    return {"english": None if redact(said) != said else " ".join(said.split())[:_PROMPT_CHARS] or None}
+
+
+def passages_part(decision: Decision) -> dict[str, Any]:
+    """Return `passages`: kind → number of the passages of a prompt that was searched for by its title, else None."""
+    query = decision.searched.query if decision.searched else None
+    return {"passages": Counter(part.kind for part in query.passages) if query and query.title else None}
+
+
+def gate_part(said: Verdict | None) -> dict[str, Any]:
+    """Return what the gate compared, numbers with four digits.
+
+    Returns:
+        `top_cosine`, `threshold`, `threshold_source`, `score`, `bar` and `parts`, as of a `Verdict`; None for what is
+        empty or not finite, and all of them without a verdict.
+    """
+    if said is None:
+        return dict.fromkeys(_OF_GATE)
+    return {
+        "top_cosine": rounded(said.top_cosine),
+        "threshold": rounded(said.threshold),
+        "threshold_source": said.source,
+        "score": rounded(said.score),
+        "bar": said.bar or None,
+        "parts": {name: rounded(value) for name, value in said.parts.items()} or None,
+    }
+
+
+def kinds_part(decision: Decision) -> dict[str, Any]:
+    """Return what each kind of records said, beside the verdict that `gate_part` notes.
+
+    Returns:
+        `gate_kind`: whose that verdict is, None without one; `kinds`: kind of records → `is_open` and the keys of
+        `gate_part`, None when none was searched; `problems`: why a kind was left out, None when none was.
+    """
+    first = next((one.kind for one in decision.kinds if one.verdict is decision.verdict), None)
+    of_records = {one.kind: one.verdict for one in decision.kinds if one.kind != "files"}
+    said = {kind: {"is_open": verdict.is_open, **gate_part(verdict)} for kind, verdict in of_records.items()}
+    problems = [redact(problem)[:_PROBLEM_CHARS] for problem in decision.problems]
+    return {"gate_kind": first, "kinds": said or None, "problems": problems or None}
+
+
+def item_part(item: Item) -> dict[str, Any]:
+    """Return one item as the log keeps it: place of its hit, its form and the reason for it, and its numbers."""
+    hit = without_secrets(item.hit)
+    return {
+        "key": hit.key,
+        **place_of(hit),
+        "form": item.form,
+        "why": f"{item.why}, without lines that were read" if item.is_rest else item.why or None,
+        "cosine": rounded(hit.cosine),
+        "cosine_rank": hit.cosine_rank,
+        "bm25": rounded(hit.bm25),
+        "bm25_rank": hit.bm25_rank,
+        "rrf": round(hit.rrf, 6),
+        "relevance": rounded(hit.relevance),
+        "evidence": {name: rounded(value) for name, value in hit.evidence.items() if round(value, 2)} or None,
+    }
+
+
+def rounded(value: float | None) -> float | None:
+    """Return a number rounded to four digits, never −0; None for None and for what is not finite, which JSON lacks."""
+    return None if value is None or not math.isfinite(value) else round(value, 4) + 0.0
+
+
+def evidence_part(decision: Decision) -> dict[str, Any]:
+    """Return the candidates behind a silence: the best one that was searched, and some that were held back.
+
+    Returns:
+        `best` ({key, kind, id, name, cosine, bm25} of the hit with the highest cosine, or None; `id` of records), and
+        `held_back`: up to five {key, reason} of what was seen, read, stale, too long or about code that is gone, then
+        of what is `topic`.
+    """
+    held = [entry for entry in decision.withheld if entry.reason in _EXPLAINED]
+    held = sorted(held, key=lambda entry: entry.reason == "topic")[:_HELD_BACK]  # What was given tells more.
+    return {
+        "best": _best(decision),
+        "held_back": [{"key": without_secrets(entry.hit).key, "reason": entry.reason} for entry in held] or None,
+    }
+
+
+def _best(decision: Decision) -> dict[str, Any] | None:
+    if decision.reason not in NOTHING_FITS or decision.searched is None or not decision.searched.hits:
+        return None
+    hit = without_secrets(max(decision.searched.hits, key=lambda hit: -2.0 if hit.cosine is None else hit.cosine))
+    return {
+        "key": hit.key,
+        "kind": hit.kind,
+        "id": redact(record_id(hit.path)) if hit.is_record else None,
+        "name": hit.name or None,
+        "cosine": rounded(hit.cosine),
+        "bm25": rounded(hit.bm25),
+    }
+
+
+# --- the note itself ---------------------------------------------------------------------------------------
 
 
 _MOST_ERROR_CHARS = 500

@@ -13,7 +13,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from hybrid.answer.pack import HARD_CAP_BYTES, Candidate, Detail, Room, measure_text, pack, plan, text_in_form
-from hybrid.answer.turn import Withheld
 from hybrid.knowledge.collections import FLOOR
 from hybrid.render.frame import HEADING_CHARS, Entry, Footer, frame_bytes, render_entry, render_frame
 from hybrid.render.telling import without_lines
@@ -40,6 +39,18 @@ _KNOWN_FORM: dict[ContentMode, Form] = {**_BEST_FORM, "adaptive": "preview"}
 """Content mode → the least form in which the best hit counts as known: mostly the adaptive mode gives no more of it."""
 _PLURAL_CHARS = 2
 """Characters by which `10 items` is longer than `1 item`: the frame is measured with one item."""
+
+
+class Withheld(Struct, frozen=True):
+    """A candidate that was not given, and the reason.
+
+    The reasons are `bar`, `floor`, `seen`, `read` (the agent's own tools showed it), `topic` (further hits of a
+    topic that the session was given), `duplicate`, `stale`, `budget`, `adds_nothing` (see `pack.plan`), and those
+    of `Collection.left_out`.
+    """
+
+    hit: Hit
+    reason: str
 
 
 class Selection(Struct):
@@ -199,21 +210,6 @@ class _Offer(Struct, frozen=True):
     item: Callable[[Form], Item]
 
 
-class Extent(Struct, frozen=True):
-    """The bounds of what an injection may show.
-
-    Attributes:
-        share: Share of the budget that may be used, in (0, 1].
-        headings: Kind → the line above the first of its items.
-    """
-
-    share: float = 1.0
-    headings: Mapping[str, str] = MappingProxyType({})
-
-
-_WHOLE = Extent()
-
-
 class Packer:
     """Fits the hits of several selections into one frame.
 
@@ -221,7 +217,8 @@ class Packer:
         hooks: Budget and forms.
         ledger: Ledger of the session; a hit that stands there is given only in a fuller form.
         footer: The footer of the frame.
-        extent: How much of the budget it may use, and for what.
+        share: Share of the budget that may be used, in (0, 1].
+        headings: Kind → the line above the first of its items.
     """
 
     def __init__(
@@ -229,12 +226,13 @@ class Packer:
         hooks: HooksConfig,
         ledger: Ledger,
         footer: Footer,
-        extent: Extent = _WHOLE,
+        share: float = 1.0,
+        headings: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        self._headings = extent.headings
+        self._headings = headings
         self._hooks = hooks
         self._ledger = ledger
-        self._share = extent.share
+        self._share = share
         self._footer = footer
 
     def pack(self, selections: Sequence[Selection]) -> str:
@@ -360,9 +358,9 @@ def _measure_json(text: str) -> Room:
     return Room(size.lines, size.chars + 1, size.size_bytes + 1)
 
 
-def shown_withheld(selection: Selection) -> tuple[Withheld, ...]:
-    """Return the withheld hits of a selection as they may be shown, without secrets in their paths."""
-    return tuple(replace(entry, hit=selection.collection.shown(entry.hit)) for entry in selection.withheld)
+def shown_withheld(selections: Sequence[Selection]) -> tuple[Withheld, ...]:
+    """Return the withheld hits of selections as they may be shown, without secrets in their paths."""
+    return tuple(replace(entry, hit=one.collection.shown(entry.hit)) for one in selections for entry in one.withheld)
 
 
 def gate_form(said: Verdict) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from hybrid.answer.decide import span_reader
+from hybrid.answer.decide import Decision, span_reader
 from hybrid.answer.pack import HARD_CAP_BYTES, text_in_form
-from hybrid.answer.turn import Decision, Withheld
+from hybrid.answer.select import Withheld
 from hybrid.base.errors import HybridError, IndexMissingError, IndexUnavailableError
 from hybrid.feedback.state import read_state
 from hybrid.index.catalog import Catalog
@@ -42,7 +42,7 @@ from hybrid.workspace import stand_ins
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hybrid.answer.turn import Turn
+    from hybrid.answer.decide import Turn
     from hybrid.feedback.reasons import ReasonName
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.records.memory.store import MemoryStore
@@ -182,7 +182,9 @@ def start_session(turn: Turn) -> Decision:
     if abs(turn.at_ms / 1000 - ledger.starts.get(start_name(event), 0.0)) < _TWICE_S:
         return Decision("repeated", event.source)
     given: Mapping[str, str] = ledger.given
-    if is_compact or event.source == "clear" or _is_without_history(event):
+    # With Gemini, a resumed session lacks what hooks had added to it.
+    is_without_history = event.client == "gemini" and event.source == "resume"
+    if is_compact or event.source == "clear" or is_without_history:
         given = {}
         with contextlib.suppress(OSError):
             ledgers.reset(turn.key, event.source)
@@ -217,11 +219,6 @@ def _memory(turn: Turn) -> Entry | None:
         return earlier_sessions(workspace, store, turn.at_ms, session_id=session_id)
     except (HybridError, OSError):
         return None
-
-
-def _is_without_history(event: HookEvent) -> bool:
-    """Return whether a resumed session lacks what hooks had added to it, as with Gemini."""
-    return event.client == "gemini" and event.source == "resume"
 
 
 def start_name(event: HookEvent) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hybrid.answer.decide import explain_steps
-from hybrid.answer.log_fields import place_of
+from hybrid.answer.recording import place_of
 from hybrid.answer.select import gate_form
 from hybrid.knowledge.collections import KINDS_OF
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hybrid.answer.turn import Decision, KindSearch
+    from hybrid.answer.decide import Decision, KindSearch
     from hybrid.ask.search import EverywhereResult, ResultHit, SearchResult
     from hybrid.prompting.query import Query
     from hybrid.records.types import Record
@@ -92,7 +92,12 @@ def everywhere_json(query: Query, mode: str, found: EverywhereResult, *, is_expl
             for one in found.hits
         ],
         "projects": [
-            {"name": one.name, "root": one.root or None, "commit": one.commit or None, "gate": gate_form(one.verdict)}
+            {
+                "name": one.name,
+                "root": one.root or None,
+                "commit": one.commit or None,
+                "gate": gate_form(one.selection.verdict),
+            }
             for one in found.asked
         ],
         "problems": list(found.problems),

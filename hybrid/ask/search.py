@@ -205,23 +205,14 @@ def _all_records(
 
 
 def _records(collection: Collection, workspace: Workspace, query: Query, wanted: SearchRequest) -> ResultList:
-    searcher, config = collection.searcher, workspace.config
     if wanted.kinds:
         only = Filter(wanted.of(collection.kind))
-        searched = searcher.search(query, top_k=_looked_at(wanted), mode=wanted.mode, only=only)
+        searched = collection.searcher.search(query, top_k=_looked_at(wanted), mode=wanted.mode, only=only)
         hits = _shown(collection, _ordered(collection, searched), query)[: wanted.top_k]
         return ResultList(collection.kind, searched, None, hits)
-    searched = searcher.search(
-        query,
-        top_k=_looked_at(wanted),
-        mode=wanted.mode,
-        judging=Judging(stops_when_closed=True) if config.hooks.gate_threshold == "auto" else None,
-    )
-    selection = Selection(collection, searched, verdict_of(searched, collection, workspace.loaded))
-    if selection.verdict.is_open:
-        selection.pass_floor()
+    selection = judged(collection, workspace.loaded, query, wanted)
     hits = _shown(collection, selection.hits, query)[: wanted.top_k]
-    return ResultList(collection.kind, searched, selection.verdict, hits)
+    return ResultList(collection.kind, selection.searched, selection.verdict, hits)
 
 
 def _looked_at(wanted: SearchRequest) -> int:
@@ -318,24 +309,15 @@ class FoundIn(Struct, frozen=True):
     worth: float
 
 
-class Asked(Struct, frozen=True):
+class Judged(Struct, frozen=True):
     """A project that was searched among others.
 
     Attributes:
         name: Its name.
         root: The working tree whose files were searched; empty for a repository of the team's store.
-        verdict: The verdict of its gate.
+        selection: Its hits past the floor, none when the gate is closed, and the verdict of that.
         commit: Of a repository of the team's store the commit that was searched; else empty.
     """
-
-    name: str
-    root: str
-    verdict: Verdict
-    commit: str = ""
-
-
-class Judged(Struct, frozen=True):
-    """A search in one of several projects, its hits past the floor; none when the gate is closed."""
 
     name: str
     root: str
@@ -353,7 +335,7 @@ class EverywhereResult(Struct, frozen=True):
     """
 
     hits: tuple[FoundIn, ...]
-    asked: tuple[Asked, ...]
+    asked: tuple[Judged, ...]
     problems: tuple[str, ...]
 
 
@@ -396,7 +378,7 @@ def judged_here(workspace: Workspace, query: Query, wanted: SearchRequest, kinds
 
 
 def judged(collection: Collection, loaded: Loaded, query: Query, wanted: SearchRequest) -> Selection:
-    """Search files among those of other projects: nothing when their gate is closed, else what passes the floor."""
+    """Search a collection whose gate decides: nothing when that is closed, else what passes the floor."""
     only = Filter(wanted.of("files") if wanted.kinds else (), wanted.path)
     judging = Judging(stops_when_closed=True) if loaded.config.hooks.gate_threshold == "auto" else None
     searched = collection.searcher.search(query, top_k=_looked_at(wanted), mode=wanted.mode, only=only, judging=judging)
@@ -430,8 +412,7 @@ def ranked_together(
         replace(one, found=replace(one.found, hit=replace(one.found.hit, rank=rank)))
         for rank, one in enumerate(best, 1)
     )
-    asked = (Asked(one.name, one.root, one.selection.verdict, one.commit) for one in found)
-    return EverywhereResult(tuple(ranked), tuple(asked), (*problems, *mixed))
+    return EverywhereResult(tuple(ranked), tuple(found), (*problems, *mixed))
 
 
 def _weighed(name: str, root: str, verdict: Verdict, hits: Sequence[ResultHit]) -> list[FoundIn]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from hybrid.answer.log_fields import english_part
+from hybrid.answer.recording import english_part
 from hybrid.cli.common import add_common, number_in, print_json, say, say_frame, workspace_of
-from hybrid.health.gate_words import gate_rows, kind_rows
+from hybrid.health.explaining import gate_rows, kind_rows
 from hybrid.render.marks import harmless_line
 from hybrid.render.numbers import evidence_line
 
 if TYPE_CHECKING:
-    from hybrid.answer.turn import Decision, KindSearch
+    from hybrid.answer.decide import Decision, KindSearch
     from hybrid.search.gate.threshold import Verdict
     from hybrid.types import Hit
 
@@ -33,8 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print what would be injected for the prompt; exit code 1 when nothing would be."""
-    from hybrid.answer.decide import decide
-    from hybrid.answer.turn import Turn
+    from hybrid.answer.decide import Turn, decide
     from hybrid.ask.json_output import context_json
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.records.types import Record

@@ -24,15 +24,23 @@ from msgspec.structs import asdict
 from hybrid import __version__
 from hybrid.base.lasting import how_to_add
 from hybrid.cli.common import add_common, print_json, say, workspace_of
-from hybrid.health.doctor import Finding, check_all, check_own_texts, guarded, repair_rights
-from hybrid.health.doctor_records import check_memory, check_records, check_waiting, renumber_twins
+from hybrid.health.doctor import (
+    Finding,
+    check_all,
+    check_memory,
+    check_own_texts,
+    check_records,
+    check_waiting,
+    guarded,
+    renumber_twins,
+    repair_rights,
+)
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from hybrid.hooks.install.foreign import Foreign
-    from hybrid.hooks.install.found import Install
+    from hybrid.hooks.install.found import Foreign, Install
     from hybrid.hooks.install.parts import SettingsRoots
     from hybrid.workspace import Workspace
 
@@ -192,7 +200,7 @@ def installs_of(workspace: Workspace, client: str | None) -> list[Install]:
 
 def foreign_of(workspace: Workspace, client: str | None) -> list[Foreign]:
     """Return the hooks of systems that hybrid replaces, for one client, or for all when the client is None."""
-    from hybrid.hooks.install.foreign import find_foreign
+    from hybrid.hooks.install.found import find_foreign
 
     return [hook for hook in find_foreign(settings_roots(workspace)) if client in (None, hook.client)]
 
@@ -392,7 +400,7 @@ def _mended(args: argparse.Namespace, workspace: Workspace) -> list[str]:
         lines += renumber_twins(workspace)
     foreign = foreign_of(workspace, args.client) if args.fix_foreign else []
     if foreign:
-        from hybrid.hooks.install.foreign import switch_off
+        from hybrid.hooks.install.found import switch_off
 
         copies = switch_off(foreign, roots=settings_roots(workspace), home=workspace.home)
         lines += [f"switched off {hook}" for hook in foreign]

@@ -12,8 +12,7 @@ from hybrid.cli.common import add_common, print_found, workspace_of
 from hybrid.cli.log import places_in
 from hybrid.feedback.events import is_prompt
 from hybrid.feedback.reasons import reason_of
-from hybrid.health.explaining import advice, learned_ids
-from hybrid.health.gate_words import gate_rows, kind_rows
+from hybrid.health.explaining import advice, gate_rows, kind_rows, learned_ids
 from hybrid.render.marks import neutralise_line
 from hybrid.render.numbers import evidence_line
 
@@ -66,7 +65,7 @@ def _earlier(workspace: Workspace, event: dict[str, Any]) -> list[dict[str, Any]
 
 def _titles(workspace: Workspace, event: dict[str, Any]) -> dict[str, str]:
     """Return id → title of the memory's rows that an event gave and that still exist, since the log keeps no titles."""
-    from hybrid.ask.memory_filters import id_of, rows_of
+    from hybrid.ask.memory_lookup import id_of, rows_of
     from hybrid.knowledge.stores import RecordStores
     from hybrid.records.memory.types import name_of, title_of
 

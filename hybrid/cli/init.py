@@ -15,7 +15,7 @@ from hybrid.cli.streams import build_progress
 from hybrid.cli.trust import accept_here, accepted_lines, tell_problem
 
 if TYPE_CHECKING:
-    from hybrid.health.tree import Inside
+    from hybrid.health.status import Inside
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Make the folder and the index, and accept the tree; a directory outside any git tree becomes a project itself."""
     from hybrid.base.errors import ProjectError
-    from hybrid.health.tree import look_inside
+    from hybrid.health.status import look_inside
     from hybrid.project.find import create_folder, refusal
     from hybrid.upkeep.indexing import BuildRequest, reindex
     from hybrid.workspace import keep_hook_settings
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _tell_inside(found: Inside, root: Path) -> None:
     """Print which repositories inside are part of the index and which are not, and where git does not list files."""
-    from hybrid.health.tree import HOW_TO_DECIDE, indexed_in_words, left_out_in_words, refusals
+    from hybrid.health.status import HOW_TO_DECIDE, indexed_in_words, left_out_in_words, refusals
 
     if indexed := indexed_in_words(found.indexed):
         say_line(f"Repositories inside: {indexed}")

@@ -20,6 +20,7 @@ from hybrid.hooks.install.changes import (
     Target,
     forget_trust,
     install,
+    read_bytes,
     recorded_targets,
     target_of,
     uninstall,
@@ -34,20 +35,16 @@ from hybrid.hooks.install.clients import (
     Part,
     parts_of,
 )
-from hybrid.hooks.install.command import PORTABLE, absolute_launcher
-from hybrid.hooks.install.files import read_bytes
-from hybrid.hooks.install.foreign import find_foreign, switch_off
-from hybrid.hooks.install.found import doubled, find_installs, ignored, installed_part
+from hybrid.hooks.install.found import doubled, find_foreign, find_installs, ignored, installed_part, switch_off
 from hybrid.hooks.install.merge import HookPart, may_hold_ours
-from hybrid.hooks.install.parts import SCOPES, SettingsRoots, Wanted
+from hybrid.hooks.install.parts import PORTABLE, SCOPES, SettingsRoots, Wanted, absolute_launcher
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from hybrid.hooks.install.client import Client
-    from hybrid.hooks.install.foreign import Foreign
-    from hybrid.hooks.install.found import Install
+    from hybrid.hooks.install.found import Foreign, Install
+    from hybrid.hooks.install.merge import Client
     from hybrid.hooks.install.parts import Scope
 
 _VERSION_S = 15.0

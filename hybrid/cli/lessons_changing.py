@@ -15,7 +15,7 @@ from hybrid.answer.recording import record_cited
 from hybrid.base.home import expanded
 from hybrid.cli.common import print_done, print_found, print_json, say
 from hybrid.cli.lessons_reading import open_lessons
-from hybrid.knowledge.record_files import FILE, Stores
+from hybrid.knowledge.stores import FILE, Stores
 from hybrid.records.lessons.document import NewEntry, entry_lines, parse
 from hybrid.records.lessons.store import LessonStore
 from hybrid.records.lessons.types import Draft, LessonEdit, id_form, index_line, shown

@@ -20,7 +20,7 @@ from hybrid.base.atomic import read_regular
 from hybrid.base.errors import HybridError
 from hybrid.chunking.languages import kind_of, language_of
 from hybrid.cli.common import print_found, query_of, say, warn, workspace_of
-from hybrid.knowledge.record_files import Stores, open_stores
+from hybrid.knowledge.stores import Stores, open_stores
 from hybrid.records.lessons.reranking import COMMAND_S, reranker
 from hybrid.records.lessons.types import full_lines, hit_lines, id_form, index_line, shown, shown_line
 from hybrid.records.scoring import LessonScorer

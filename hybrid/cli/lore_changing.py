@@ -12,7 +12,7 @@ from hybrid.base.errors import ProjectError
 from hybrid.base.home import expanded
 from hybrid.cli.common import print_done, print_json, say, say_unread
 from hybrid.cli.lore_reading import open_lore, record_of
-from hybrid.knowledge.record_files import NO_PROJECT
+from hybrid.knowledge.stores import NO_PROJECT
 from hybrid.records.lore.json_records import DecisionDraft, GitState, HandoffDraft
 from hybrid.records.lore.patterns import AntiPatternDraft, PatternDraft
 from hybrid.records.lore.store import LoreFolder

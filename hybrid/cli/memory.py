@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from hybrid.ask.memory_filters import DEFAULT_LIMIT, FORMS, MAX_LIMIT, TYPES, checked_limit
+from hybrid.ask.memory_lookup import DEFAULT_LIMIT, FORMS, MAX_LIMIT, TYPES, checked_limit
 from hybrid.base.errors import HybridError
 from hybrid.cli import memory_changing, memory_reading
 from hybrid.cli.common import Action, add_actions, add_repeated, number_in

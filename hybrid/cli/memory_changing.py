@@ -8,9 +8,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, AnyStr
 
-from hybrid.ask.memory_filters import Filters, project_named, require_ids, rows_of, since_ms
-from hybrid.ask.memory_lookup import RankedRow, list_text, row_json
-from hybrid.ask.memory_notes import Note, told
+from hybrid.ask.memory_lookup import (
+    Filters,
+    Note,
+    RankedRow,
+    list_text,
+    project_named,
+    require_ids,
+    row_json,
+    rows_of,
+    since_ms,
+    told,
+)
 from hybrid.base.atomic import open_private, replace_file
 from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import HybridError
@@ -18,7 +27,7 @@ from hybrid.base.home import expanded
 from hybrid.cli.common import print_done, print_json, say, say_unread, warn
 from hybrid.cli.memory_reading import flushed, open_memory
 from hybrid.cli.streams import marked_path
-from hybrid.health.memory_figures import rows_in_words
+from hybrid.knowledge.stores import rows_in_words
 from hybrid.project.registry import load_registry
 from hybrid.records.memory.transfer import MAX_LINE_CHARS
 from hybrid.records.memory.types import ForgetReport, Owner, index_line
@@ -30,7 +39,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Generator, Iterable, Iterator
 
-    from hybrid.cli.memory_reading import OpenMemory
+    from hybrid.ask.memory_lookup import OpenMemory
     from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import ImportReport, MemoryKind
     from hybrid.types import HookEvent

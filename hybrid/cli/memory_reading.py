@@ -9,18 +9,23 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid.ask.memory_filters import (
+from hybrid.ask.memory_lookup import (
     Filters,
     MemoryScope,
+    OpenMemory,
+    RankedRow,
     around,
     id_of,
+    list_text,
+    newest_first,
+    nothing_known,
     project_named,
     project_paths,
     require_ids,
+    row_json,
     rows_of,
     since_ms,
 )
-from hybrid.ask.memory_lookup import OpenMemory, RankedRow, list_text, newest_first, nothing_known, row_json
 from hybrid.base.errors import HybridError
 from hybrid.cli.common import print_found, print_json, query_of, say, warn, workspace_of
 from hybrid.knowledge.stores import RecordStores
@@ -170,7 +175,7 @@ def show(args: argparse.Namespace) -> int:
 
 def stats(args: argparse.Namespace) -> int:
     """Run `stats`: print counts; exit code 1 when the memory holds nothing."""
-    from hybrid.health.memory_figures import figures_form
+    from hybrid.knowledge.stores import figures_form
 
     memory = open_memory(args)
     counted = memory.store.stats()
@@ -180,7 +185,7 @@ def stats(args: argparse.Namespace) -> int:
 
 
 def _stats_lines(form: dict[str, Any]) -> list[str]:
-    from hybrid.health.memory_figures import rows_in_words
+    from hybrid.knowledge.stores import rows_in_words
 
     rows = [
         *((name, f"{form[name]:>9,}") for name in ("observations", "summaries", "prompts", "sessions", "pending")),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.errors import HybridError
 from hybrid.cli.common import add_common, print_done, workspace_of
-from hybrid.hooks.names import SESSION_VARIABLES
+from hybrid.hooks.service import SESSION_VARIABLES
 from hybrid.render.marks import harmless_line
 from hybrid.session.pauses import Pause, pause, pauses, resume
 

@@ -99,7 +99,7 @@ def _everywhere(args: argparse.Namespace, workspace: Workspace, query: Query, wa
     for one in result.hits:
         printer.hit(one.found, one)
     if not result.hits:
-        is_open = any(one.verdict.is_open for one in result.asked)
+        is_open = any(one.selection.verdict.is_open for one in result.asked)
         why = "" if is_open else f": no gate of {amount(len(result.asked), 'project')} opens"
         say(f"Nothing found{why}.")
     return 0 if result.hits else 1
@@ -153,8 +153,8 @@ def _print(result: SearchResult, printer: _Printer) -> None:
 
 def _gate(part: ResultList) -> str:
     """Return `: ` and the numbers of the gate of a list's kind; empty when no gate was asked."""
-    from hybrid.answer.log_fields import gate_part
-    from hybrid.health.gate_words import gate_rows
+    from hybrid.answer.recording import gate_part
+    from hybrid.health.explaining import gate_rows
 
     rows = gate_rows(gate_part(part.verdict)) if part.verdict else []
     return f": {rows[0][1]}" if rows else ""

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from hybrid.cli.common import add_common, print_json, print_table, workspace_of
-from hybrid.health.gate_words import typeset
-from hybrid.health.tree import indexed_in_words, left_out_in_words, refusals
+from hybrid.health.explaining import typeset
+from hybrid.health.status import indexed_in_words, left_out_in_words, refusals, status
 from hybrid.render.numbers import amount, build_in_words, local_time, number
 
 
@@ -22,7 +22,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the state of the project, as JSON or as a table; returns 0."""
     from hybrid.cli.installing import installed_here
-    from hybrid.health.status import status
 
     # A mistake in a settings file is part of the status, not a reason to give none.
     figures = status(workspace_of(args, is_strict=False), installed=installed_here(args.project))
@@ -121,7 +120,7 @@ def _paused(pause: dict[str, Any]) -> str:
 
 def _records(records: dict[str, Any]) -> str:
     """Return in words what agents may get, what is switched off, what waits to be accepted, and how much to mend."""
-    from hybrid.knowledge.record_figures import in_words
+    from hybrid.knowledge.stores import in_words
 
     lessons, lore = records["lessons"], records["lore"]
     counts = in_words({"lessons": lessons["project"] + lessons["system"], **lore})
@@ -141,7 +140,7 @@ def _records(records: dict[str, Any]) -> str:
 
 def _memory(memory: dict[str, Any]) -> str:
     """Return in words the counts and size of the memory, and its problems."""
-    from hybrid.health.memory_figures import rows_in_words
+    from hybrid.knowledge.stores import rows_in_words
 
     n = memory["sessions"]
     counted = f"{rows_in_words(memory['observations'], memory['summaries'])} of {amount(n, 'session')}"

@@ -14,7 +14,7 @@ from hybrid.render.numbers import amount
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hybrid.knowledge.record_figures import RecordFile
+    from hybrid.knowledge.stores import RecordFile
     from hybrid.upkeep.projects import Accepted, Moved
     from hybrid.workspace import Workspace
 
@@ -59,7 +59,7 @@ def accept_here(workspace: Workspace) -> Accepted:
 
 def accepted_lines(accepted: Accepted, root: Path) -> list[str]:
     """Return lines on what was accepted, for a command that accepts a tree besides; none when nothing is new."""
-    from hybrid.knowledge.record_figures import in_words
+    from hybrid.knowledge.stores import in_words
 
     records = in_words(accepted.counts)
     lines = [f"Accepted {records} of this tree ({_BACK})"] if accepted.is_new and records else []
@@ -90,7 +90,7 @@ def _settings_lines(accepted: Accepted) -> list[str]:
 
 
 def _file_line(file: RecordFile, root: Path) -> str:
-    from hybrid.knowledge.record_figures import in_words
+    from hybrid.knowledge.stores import in_words
 
     what = in_words(file.counts) or "nothing"
     if not file.is_read:

@@ -30,8 +30,8 @@ from hybrid.render.marks import neutralise_line
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from hybrid.answer.decide import Turn
     from hybrid.answer.events import Reply
-    from hybrid.answer.turn import Turn
     from hybrid.feedback.events import EventLog
     from hybrid.workspace import Workspace
 

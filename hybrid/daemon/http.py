@@ -20,31 +20,29 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from urllib.parse import parse_qs, urlsplit
 
 from hybrid import __version__
-from hybrid.ask.memory_filters import (
+from hybrid.ask.memory_lookup import (
     DEFAULT_LIMIT,
     FORMS,
     MAX_LIMIT,
     Filters,
     MemoryScope,
-    around,
-    checked_limit,
-    id_of,
-    project_named,
-    project_paths,
-    rows_of,
-    since_ms,
-)
-from hybrid.ask.memory_lookup import (
     OpenMemory,
     RankedRow,
     RowRequest,
+    around,
+    checked_limit,
+    id_of,
     list_text,
     newest_first,
     nothing_known,
     of_files,
+    project_named,
+    project_paths,
     recent,
     row_json,
+    rows_of,
     search,
+    since_ms,
 )
 from hybrid.base.atomic import write_atomic
 from hybrid.base.errors import BusyError, HybridError, ProjectError

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from hybrid.base.errors import BusyError, HybridError, IndexMissingError, IndexUnavailableError, ProjectError
 from hybrid.feedback.events import newest_events
-from hybrid.hooks.names import SESSION_VARIABLES
+from hybrid.hooks.service import SESSION_VARIABLES
 from hybrid.index.holder import is_held, read_holder
 from hybrid.operations.asking import CONNECTION, Asking, OperationError
 from hybrid.operations.table import OPERATIONS, PAGES, perform

@@ -16,9 +16,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import hybrid
+from hybrid.answer.decide import Turn
 from hybrid.answer.events import answer, has_effects
 from hybrid.answer.recording import record_error
-from hybrid.answer.turn import Turn
 from hybrid.base.errors import BusyError, HybridError
 from hybrid.base.home import is_switched_off
 from hybrid.daemon.freshness import Freshness

@@ -1,43 +1,48 @@
-"""The state of a project: the JSON of `hybrid status`; reads everything, changes nothing."""
+"""The state of a project: the JSON of `hybrid status`; reads everything, changes nothing.
+
+It says in words, too, which repositories inside a project its index leaves out, and where git refuses to list files:
+`hybrid init`, `hybrid status` and `hybrid doctor` print that.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import math
 import os
+import shlex
 import sqlite3
 import time
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from msgspec import to_builtins
+from msgspec import Struct, to_builtins
 
 from hybrid import __version__
 from hybrid.base.errors import IndexCorruptError, IndexMissingError, IndexUnavailableError, ModelError
 from hybrid.config import unknown_variables
 from hybrid.feedback.events import health
 from hybrid.feedback.state import is_corrupt, read_state
-from hybrid.health.memory_figures import memory_status
-from hybrid.health.tree import NOTHING, inside
 from hybrid.index.holder import is_held, read_holder
 from hybrid.index.manifest import FORMAT_VERSION, NAME
 from hybrid.ipc.spool import Spool
 from hybrid.ipc.start import daemon_status
-from hybrid.knowledge.record_figures import records_status
-from hybrid.models.registry import embedder_info, embedder_of_key, present_name
+from hybrid.knowledge.stores import memory_status, record_paths, records_status
+from hybrid.models.registry import LazyEmbedder, embedder_info, embedder_of_key, present_name
 from hybrid.render.numbers import LOWEST_BAR
 from hybrid.search.gate.threshold import fixed_threshold
 from hybrid.session.pauses import pauses_for
 from hybrid.types import EmbedderInfo
+from hybrid.upkeep.indexing import file_source
 from hybrid.workspace import stand_ins
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from hybrid.index.backend import SearchBackend
     from hybrid.index.snapshot import Snapshot
     from hybrid.search.gate.background import Calibration
+    from hybrid.sources.files import FileSource
     from hybrid.workspace import Workspace
 
 
@@ -261,7 +266,6 @@ def _joined(workspace: Workspace, overlay: Snapshot) -> SearchBackend:
 
 
 def _calibration(workspace: Workspace, backend: SearchBackend, model: EmbedderInfo) -> Calibration | None:
-    from hybrid.models.registry import LazyEmbedder
     from hybrid.search.gate.verdict import open_gate
 
     embedder = LazyEmbedder(model.name, workspace.home)
@@ -272,8 +276,6 @@ def _calibration(workspace: Workspace, backend: SearchBackend, model: EmbedderIn
 def _catalog_part(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, Any], float]:
     """Return the figures of the catalog, and the share of the files, 0 to 1, that are embedded with a model."""
     from hybrid.index.catalog import Catalog
-    from hybrid.knowledge.record_files import record_paths
-    from hybrid.upkeep.indexing import file_source
 
     place, project = workspace.place, workspace.require_project()
     try:
@@ -289,7 +291,7 @@ def _catalog_part(workspace: Workspace, model: EmbedderInfo) -> tuple[dict[str, 
         figures["skipped"][reason] = figures["skipped"].get(reason, 0) + count
     share = len(known.keys() & stamps.keys()) / max(len(stamps), 1) if is_of_model else 0.0
     stale = {"stale_documents": changed + len(known.keys() - stamps.keys())}
-    return figures | stale | inside(source).as_json(), share
+    return figures | stale | _inside(source).as_json(), share
 
 
 def _size(folder: Path, only: str = "") -> int:
@@ -300,3 +302,93 @@ def _size(folder: Path, only: str = "") -> int:
             if path.is_file() and path.name.startswith(only):
                 total += path.stat().st_size
     return total
+
+
+# --- repositories inside a project ------------------------------------------------------------------------
+
+
+_WHY = {
+    "bare": "bare, so it has no files",
+    "copy": "another working tree of a repository that is indexed",
+    "ignored": "ignored by git",
+    "setting": "index.inner_max_files is 0",
+    "too_large": "more files than index.inner_max_files",
+}
+MISSED = ("ignored", "too_large")
+"""Reasons for which a repository is left out that its owner may miss."""
+HOW_TO_DECIDE = "index.include brings one in; index.exclude leaves it out without a word"
+_NAMED = 5
+_OF_ANOTHER_OWNER = ("dubious ownership", "unsafe repository")
+
+
+class Inside(Struct, frozen=True):
+    """The repositories of a project, as the last listing found them.
+
+    Attributes:
+        indexed: Repositories inside whose files are part of the index.
+        left_out: Repository inside → why it is left out, a word of `hybrid.sources.listing.LeftOut`.
+        refused: Repository, empty for the project itself → the message of git, which does not list it.
+    """
+
+    indexed: tuple[str, ...]
+    left_out: Mapping[str, str]
+    refused: Mapping[str, str]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the keys of `hybrid status --json` for it."""
+        return {
+            "inner_repositories": list(self.indexed),
+            "inner_left_out": dict(sorted(self.left_out.items())),
+            "git_refused": dict(sorted(self.refused.items())),
+        }
+
+
+NOTHING = Inside((), {}, {})
+
+
+def _inside(source: FileSource) -> Inside:
+    """Return what the last scan of a source, with `finds_ignored`, found of repositories."""
+    return Inside(source.repositories, source.left_out, source.refused)
+
+
+def look_inside(workspace: Workspace) -> Inside:
+    """List the files of a workspace's project for what they say of repositories."""
+    root = workspace.require_project().root
+    source = file_source(root, workspace.config.index, workspace.home, record_paths(workspace))
+    source.scan(finds_ignored=True)
+    return _inside(source)
+
+
+def indexed_in_words(paths: Sequence[str]) -> str:
+    """Return the repositories that are part of the index, a few by name; empty for none."""
+    return f"{_few(paths)} (indexed with this project)" if paths else ""
+
+
+def left_out_in_words(left_out: Mapping[str, str], reasons: tuple[str, ...] = tuple(_WHY)) -> str:
+    """Return the repositories that are left out for some reasons, a few of each by name; empty for none."""
+    parts: list[str] = []
+    for reason in reasons:
+        paths = sorted(path for path, why in left_out.items() if why == reason)
+        parts += [f"{_few(paths)} ({_WHY[reason]})"] if paths else []
+    return "; ".join(parts)
+
+
+def _few(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return ", ".join(paths[:_NAMED]) + more
+
+
+def refusals(refused: Mapping[str, str], root: Path) -> list[tuple[str, str]]:
+    """Return a sentence on each repository that git does not list, and the command that mends it."""
+    found: list[tuple[str, str]] = []
+    for path, message in sorted(refused.items()):
+        folder = root / path
+        what = f"git does not list {folder} ({message}): ignore rules are followed without it, commits are not read"
+        if any(words in message for words in _OF_ANOTHER_OWNER):
+            remedy = f"if you trust its owner: git config --global --add safe.directory {shlex.quote(str(folder))}"
+        elif message.startswith("git cannot be run"):
+            remedy = "install git, or put it on PATH"
+        else:
+            remedy = f"git -C {shlex.quote(str(folder))} status shows what is wrong"
+        found.append((what, remedy))
+    return found

@@ -1,4 +1,4 @@
-"""Called by the agents: one module reads their events, one writes the answer, `direct` answers without a service.
+"""Called by the agents: one module reads their events, one writes the answer, `taking` answers without a service.
 
-Standard library only, but for `direct`, which is imported when an answer is needed and no service runs.
+Standard library only, but for `taking`, which is imported when an answer is needed and no service runs.
 """

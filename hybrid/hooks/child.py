@@ -101,16 +101,10 @@ class Child:
         self._connection.send(str(latency_ms).encode(), timeout_s=_SEND_S)
 
 
-def tell_deadline(parent: Connection, milliseconds: int) -> None:
-    """Send the configured deadline to the hook; a hook that is gone has met its own."""
+def tell(parent: Connection, *parts: bytes) -> None:
+    """Send the hook its deadline, or that there is no answer; a hook that is gone needs neither."""
     with contextlib.suppress(WireError):
-        parent.send(str(milliseconds).encode(), timeout_s=_SEND_S)
-
-
-def tell_failure(parent: Connection, line: str) -> None:
-    """Tell the hook that there is no answer."""
-    with contextlib.suppress(WireError):
-        parent.send(b"", line.encode("utf-8", "replace"), timeout_s=_SEND_S)
+        parent.send(*parts, timeout_s=_SEND_S)
 
 
 def _let_go(kept: int) -> None:

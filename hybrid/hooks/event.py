@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from hybrid.hooks.names import event_of
+from hybrid.hooks.service import event_of
 
 TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
 if TYPE_CHECKING:

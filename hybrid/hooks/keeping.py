@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 
-from hybrid.hooks.names import event_of
+from hybrid.hooks.service import event_of
 from hybrid.ipc.spool import Worth
 from hybrid.ipc.turns import OPT_OUT, may_be_private, note_turn, read_start
 

@@ -13,7 +13,7 @@ import sys
 import time
 
 from hybrid.base.home import home_path, is_switched_off
-from hybrid.hooks.service import Call, Input, WireError, environment_of
+from hybrid.hooks.service import Call, Input, WireError, environment_of, event_of
 from hybrid.ipc.settings import read_settings
 from hybrid.ipc.spool import Spool, new_key
 
@@ -132,7 +132,7 @@ def note_failure(error: Exception | str, fields: Mapping[str, Any] | None = None
     """Leave a line about a failure in the event log; where that fails too, there is nowhere left to say it."""
     try:
         _find_packages()
-        from hybrid.hooks.direct import note_failure
+        from hybrid.hooks.taking import note_failure
 
         note_failure(error, fields)
     except Exception:  # noqa: BLE001 - the rim
@@ -355,17 +355,17 @@ class _Hook:
         """Answer in the child, and afterwards record, take in kept events, and start the service."""
         import gc
 
-        from hybrid.hooks.child import tell_deadline, tell_failure
+        from hybrid.hooks.child import tell
 
         gc.disable()  # It takes a twentieth of the time of a process that ends soon.
         try:
-            reply, printed = self._answered(event, lambda milliseconds: tell_deadline(parent, milliseconds))
+            reply, printed = self._answered(event, lambda milliseconds: tell(parent, str(milliseconds).encode()))
             from hybrid.hooks.answer import deliver
 
             deliver(reply, printed, parent, lambda: self._elapsed_ms)
             self._take_rest(reply)
         except Exception as error:  # noqa: BLE001 - the rim, as in `run`
-            tell_failure(parent, f"hybrid: failed ({type(error).__name__}: {error})")
+            tell(parent, b"", f"hybrid: failed ({type(error).__name__}: {error})".encode("utf-8", "replace"))
             kept = self._keep()
             self._note(f"{type(error).__name__}: {error}{kept}" if kept else error)
         finally:
@@ -386,8 +386,8 @@ class _Hook:
         # A query is one small matrix-vector product: a second thread costs more than it gives.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         _find_packages()
-        from hybrid.hooks.direct import answer_event, read_event
         from hybrid.hooks.event import EventError
+        from hybrid.hooks.taking import answer_event, read_event
 
         try:
             self._fields = read_event(event)
@@ -398,7 +398,7 @@ class _Hook:
 
     def _take_rest(self, reply: Reply) -> None:
         """Take in kept events after the answer, and keep the present event if it has not had all its effects."""
-        from hybrid.hooks.direct import take_rest
+        from hybrid.hooks.taking import take_rest
 
         take_rest(self._home)
         if not reply.is_taken:
@@ -432,8 +432,6 @@ class _Hook:
 
     def _start_service(self, event: Input) -> None:
         """Start the service, unless the event is one that never takes a text."""
-        from hybrid.hooks.names import event_of
-
         if event_of(self._name) in _SILENT:
             return
         from hybrid.ipc.start import start_service

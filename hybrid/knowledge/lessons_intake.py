@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from hybrid.base.digest import chunk_digest
 from hybrid.base.errors import HybridError
-from hybrid.knowledge.record_files import open_stores
+from hybrid.knowledge.stores import open_stores
 from hybrid.records.lessons.types import Lesson, checked
 from hybrid.records.types import LessonsBusyError
 from hybrid.render.marks import plain_text
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from hybrid.capture.transcript import AgentText
-    from hybrid.knowledge.record_files import Stores
+    from hybrid.knowledge.stores import Stores
     from hybrid.prompting.clean import CleanedPrompt
     from hybrid.records.lessons.messages import CapturedLesson
     from hybrid.records.lessons.store import LessonStore
@@ -65,13 +65,6 @@ class TurnReport(Struct, frozen=True):
     cited: tuple[str, ...] = ()
     recorded: tuple[str, ...] = ()
     is_busy: bool = False
-
-
-class _Said(Struct, frozen=True):
-    """The agent's messages since the last end of a turn; `read_to` is the new offset in the transcript, or None."""
-
-    texts: tuple[AgentText, ...] = ()
-    read_to: int | None = None
 
 
 def learn_from_prompt(workspace: Workspace, event: HookEvent, cleaned: CleanedPrompt) -> IntakeReport:
@@ -126,21 +119,21 @@ def learn_from_turn(workspace: Workspace, event: HookEvent, *, is_private: bool 
     if event.agent_id or not workspace.config.lessons.enabled:
         return TurnReport()
     problems: list[str] = []
-    said = _said(workspace, event)
+    texts, read_to = _said(workspace, event)
     if is_private:
-        _note_read(workspace, event, said)
+        _note_read(workspace, event, read_to)
         return TurnReport()
     message = event.message.strip()
-    last = message or (said.texts[-1].text if said.texts else "")
+    last = message or (texts[-1].text if texts else "")
     learned = NOTHING
     if last and is_capturing(workspace, event):
         from hybrid.records.lessons.messages import captured_from_agent
 
         learned = write_down(open_stores(workspace, lock_s=_LOCK_S), captured_from_agent(last), date.today())
         problems += [notice for notice in learned.notices if notice.startswith(NOT_RECORDED)]
-    cited, failures = _count_citations(workspace, _citing(event, said.texts, message))
+    cited, failures = _count_citations(workspace, _citing(event, texts, message))
     if not failures:  # Else the next end of a turn counts what is missing.
-        _note_read(workspace, event, said)
+        _note_read(workspace, event, read_to)
     recorded = tuple(lesson.id for lesson in learned.lessons)
     is_busy = learned.is_busy or bool(failures)
     return TurnReport(tuple(dict.fromkeys([*problems, *failures])), cited, recorded, is_busy)
@@ -203,25 +196,25 @@ def _typed(text: str) -> str:
     return "".join(kept)
 
 
-def _said(workspace: Workspace, event: HookEvent) -> _Said:
-    """Return the agent's messages since the noted offset of the transcript; none if the session was given nothing."""
-    if not event.transcript:
-        return _Said()
-    ledger = workspace.ledgers.read(session_key(workspace, event))
-    if ledger.is_new:
-        # Nothing was ever given to this session, so there is nothing to cite; the last message says the rest.
-        return _Said()
+def _said(workspace: Workspace, event: HookEvent) -> tuple[Sequence[AgentText], int | None]:
+    """Return the agent's messages since the noted offset of the transcript, and the new offset if there is one.
+
+    There are none if the session was never given anything: then there is nothing to cite, and the last message says the
+    rest.
+    """
+    if not event.transcript or (ledger := workspace.ledgers.read(session_key(workspace, event))).is_new:
+        return (), None
     from hybrid.capture.transcript import agent_texts
 
     found, read_to = agent_texts(Path(event.transcript), ledger.read_to)
-    return _Said(found, read_to if read_to != ledger.read_to else None)
+    return found, read_to if read_to != ledger.read_to else None
 
 
-def _note_read(workspace: Workspace, event: HookEvent, said: _Said) -> None:
+def _note_read(workspace: Workspace, event: HookEvent, read_to: int | None) -> None:
     """Note the offset up to which the transcript was read, so that no message counts twice; never raises OSError."""
-    if said.read_to is not None:
+    if read_to is not None:
         with contextlib.suppress(OSError):
-            workspace.ledgers.note_read(session_key(workspace, event), said.read_to)
+            workspace.ledgers.note_read(session_key(workspace, event), read_to)
 
 
 def _citing(event: HookEvent, texts: Sequence[AgentText], message: str) -> list[CitingMessage]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hybrid.config import Config
-    from hybrid.knowledge.memory_views import MemoryView, RowsAt
+    from hybrid.knowledge.views import MemoryView, RowsAt
     from hybrid.prompting.query import Query
     from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import Row

@@ -1,39 +1,195 @@
 """Keeps what hook events tell in the memory: prompts, uses of tools, and at the end of a turn a summary.
 
-A use of a tool is in the database before its hook is answered, so no kill loses it. Private spans and secrets are cut
-out before anything is stored. No language model runs here.
+A use of a tool is in the database before its hook is answered, so no kill loses it. No language model runs here.
+
+Private spans and secrets are cut out before anything is stored. All texts of an event are read as one, after characters
+that nobody sees are gone, and only then shortened. What it costs is bounded: beyond its bounds, texts are dropped
+before anything else is done with them.
 """
 
 from __future__ import annotations
 
 import fnmatch
+import json
+import re
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from msgspec.structs import replace
+from msgspec import to_builtins
+from msgspec.structs import asdict, replace
 
 from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.capture.extraction.extract import extract
+from hybrid.capture.leaves import Cut, Leaf, Texts, cut_out, filled, is_key_line, key_lines
 from hybrid.capture.shell import is_ours
 from hybrid.capture.summaries import summarise
 from hybrid.capture.tools import PathRoots, ToolCall, ToolUse, is_skipped, own_home, tool_use
 from hybrid.capture.transcript import last_exchange
 from hybrid.ipc.turns import OPT_OUT, is_private_turn
-from hybrid.knowledge.memory_cleaning import cleaned_call, cleaned_payload, cleaned_text, cleaned_told, n_chars
 from hybrid.knowledge.small_talk import is_about_project, is_talk
 from hybrid.records.memory.types import Extracted, Owner, PendingEvent, Summarised, session_of
+from hybrid.redact import find_secrets, redact
 from hybrid.workspace import excluded_patterns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from hybrid.prompting.clean import CleanedPrompt
     from hybrid.records.memory.store import MemoryStore
     from hybrid.types import HookEvent
     from hybrid.workspace import Workspace
+
+
+MAX_CHARS = 200_000
+"""The most characters of all texts of an event together; secrets are looked for among these."""
+MAX_TOOL_CHARS = 100
+"""The most characters of the name of a tool."""
+
+_MAX_HOT = 5_000
+"""The most words like `password` in the texts of an event; a text full of them takes a hundred times as long."""
+_MIN_CHARS = 1_000
+_MIN_TAIL_CHARS = 30_000
+"""Characters for a text from which on its end is kept too; with fewer only its beginning."""
+_CONTEXT_CHARS = 2_000
+"""Characters before the kept end of a text that are searched and not kept: a name may stand there for a value after."""
+_HOT_WORDS = (
+    *("password", "passwd", "passphrase", "passcode", "pwd", "_pass", "secret", "token", "credential", "key", "login"),
+    *("curl", "wget", "mysql", "sshpass", "redis-cli", "cookie", "auth", "://", "q~", "k_live_", "k_test_", ":aa"),
+    *("-us", "webhooks/", ".atlasv1.", "whsec_", "-----begin", "-----end", "eyj", "sk-", "xox", ":5432:", "identified"),
+)
+_MIN_PIECE = 16
+_PIECE = re.compile(rf"[A-Za-z0-9+/=_.~-]{{{_MIN_PIECE},}}")
+_MAX_PIECES = 60
+
+_Told = TypeVar("_Told", Extracted, Summarised)
+
+
+def cleaned_call(call: ToolCall) -> ToolCall:
+    """Return a use of a tool without private spans and secrets; its parts may be any values of JSON.
+
+    A text that is JSON is parsed. Texts beyond the bounds are shortened: of a long one whole lines of both ends stay,
+    of many texts the first.
+    """
+    texts = Texts()
+    taken = [texts.take(call.arguments), texts.take_text(call.error), texts.take(call.result, is_output=True)]
+    _clean(texts)
+    arguments, error, result = map(filled, taken)
+    return ToolCall(cleaned_name(call.tool), arguments, result, _text(error))
+
+
+def cleaned_name(tool: str) -> str:
+    """Return the name of a tool as it is stored, in one line of at most `MAX_TOOL_CHARS`."""
+    # Read part by part: servers and their tools are joined by two underscores, within which no token begins.
+    words = "\n".join(cleaned_text(tool[: 10 * MAX_TOOL_CHARS].replace("__", "\n")).split())
+    return words.replace("\n", "__" if "__" in tool else " ")[:MAX_TOOL_CHARS]
+
+
+def cleaned_text(text: str) -> str:
+    """Return a text without private spans and secrets; of a long one only whole lines of both ends."""
+    texts = Texts()
+    taken = texts.take_text(text)
+    _clean(texts)
+    return _text(filled(taken))
+
+
+def cleaned_payload(use: ToolUse) -> ToolUse:
+    """Return a use as it is stored, cleaned once more, as shortening may have made new private spans and secrets."""
+    fields = {name: value for name, value in to_builtins(use).items() if name not in ("tool", "kind")}
+    return ToolUse.from_json(json.dumps({"tool": use.tool, "kind": use.kind, **_cleaned_fields(fields)}))
+
+
+def cleaned_told(told: _Told) -> _Told:
+    """Return an observation or summary without private spans and secrets; its type stays."""
+    fields = {name: value for name, value in asdict(told).items() if name != "type"}
+    cleaned = {
+        name: tuple(value) if isinstance(fields[name], tuple) else value
+        for name, value in _cleaned_fields(fields).items()
+    }
+    return replace(told, **cleaned)
+
+
+def n_chars(value: object) -> int:
+    """Return the number of characters of a value: of a string its own, of others those of their JSON, 0 for None."""
+    if isinstance(value, str):
+        return len(value)
+    return len(json.dumps(value, ensure_ascii=False)) if value is not None else 0
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _cleaned_fields(given: dict[str, Any]) -> dict[str, Any]:
+    texts = Texts()
+    taken = texts.take(given)
+    _clean(texts)
+    return cast("dict[str, Any]", filled(taken) or {})
+
+
+def _clean(texts: Texts) -> None:
+    texts.cut_private()
+    _shorten(texts.leaves)
+    cut_out([part for leaf in texts.leaves for part in leaf.parts()], _cuts)
+    for part in (part for leaf in texts.leaves for part in leaf.parts()):
+        # What stands beside a text may hide its secrets, so each is read alone too.
+        part.text = "[redacted:private_key]" if is_key_line(part.text) else redact(part.text)
+
+
+def _cuts(text: str) -> Iterator[Cut]:
+    """Yield (start, end, replacement) of secrets, lines of keys, and other places that repeat a long piece of them."""
+    secrets = [(secret.start, secret.end, f"[redacted:{secret.kind}]") for secret in find_secrets(text)]
+    secrets += [(start, end, "[redacted:private_key]") for start, end in key_lines(text)]
+    yield from secrets
+    pieces = dict.fromkeys(piece for start, end, _ in secrets for piece in _PIECE.findall(text, start, end))
+    for piece in sorted((piece.strip("+-") for piece in pieces), key=len, reverse=True)[:_MAX_PIECES]:
+        start = -1 if len(piece) < _MIN_PIECE else text.find(piece)
+        while start >= 0:
+            yield start, start + len(piece), "[redacted]"
+            start = text.find(piece, start + len(piece))
+
+
+def _shorten(leaves: Sequence[Leaf]) -> None:
+    """Cut the texts of leaves at line ends, in place, until all together keep the bounds of a search for secrets."""
+    room = MAX_CHARS
+    while True:
+        most = _share([len(leaf.text) for leaf in leaves], room)
+        short = [_shortened(leaf, most) for leaf in leaves]
+        lower = "\n".join(part.text for leaf in short for part in leaf.parts()).lower()
+        n_hot = sum(map(lower.count, _HOT_WORDS))
+        if n_hot <= _MAX_HOT or room < _MIN_CHARS:
+            break
+        room = int(min(room, len(lower)) * 0.9 * _MAX_HOT / n_hot)
+    for leaf, found in zip(leaves, short, strict=True):
+        leaf.text, leaf.rest = found.text, found.rest
+
+
+def _share(sizes: Sequence[int], room: int) -> int:
+    """Return the most characters that each text may have so that all fit; short ones leave theirs to the others."""
+    for number, size in enumerate(sorted(sizes)):
+        share = room // (len(sizes) - number)
+        if size > share:
+            return share
+        room -= size
+    return max(sizes, default=0)
+
+
+def _shortened(leaf: Leaf, most: int) -> Leaf:
+    text = leaf.text
+    if len(text) <= most:
+        return leaf
+    n_head = most // 2 if most >= _MIN_TAIL_CHARS else most
+    head = text[: text.rfind("\n", 0, n_head) + 1]
+    start = text.find("\n", len(text) - most + n_head) + 1 if head and n_head < most else 0
+    kept_from = text.find("\n", start + _CONTEXT_CHARS) + 1 if start else 0
+    rest = (Leaf(text[start:kept_from], "\n"), Leaf(text[kept_from:], "")) if kept_from else None
+    return replace(leaf, text=head, rest=rest)
+
+
+# --- events -----------------------------------------------------------------------------------------------
+
 
 _CHARS_OF_TOKEN = 4
 _DAY_MS = 86_400_000
@@ -87,8 +243,8 @@ def remember(
     elif event.event == "Stop" and not event.agent_id:
         return _keep_summary(workspace, event, store, now_ms)
     elif event.event == "SessionEnd":
-        failures = flush(workspace, store, now_ms, session_id=_session_id(event))
-        store.complete_session(_session_id(event), now_ms)
+        failures = flush(workspace, store, now_ms, session_id=session_of(event.session_id))
+        store.complete_session(session_of(event.session_id), now_ms)
         return failures
     return ()
 
@@ -101,7 +257,7 @@ def tell_waiting(workspace: Workspace, event: HookEvent, store: MemoryStore, now
     """
     if not event.session_id or not is_remembering(workspace):
         return ()
-    return close_batches(workspace, store, now_ms, session_id=_session_id(event))
+    return close_batches(workspace, store, now_ms, session_id=session_of(event.session_id))
 
 
 def close_batches(workspace: Workspace, store: MemoryStore, now_ms: int, *, session_id: str = "") -> tuple[str, ...]:
@@ -192,11 +348,7 @@ def _extractor(name: str) -> Callable[[Sequence[ToolUse], str], Extracted | None
 def owner_of(workspace: Workspace, event: HookEvent) -> Owner:
     """Return the session and the project of an event."""
     project = workspace.require_project()
-    return Owner(_session_id(event), project.key, project.name)
-
-
-def _session_id(event: HookEvent) -> str:
-    return session_of(event.session_id)
+    return Owner(session_of(event.session_id), project.key, project.name)
 
 
 def _keep_use(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> None:
@@ -246,7 +398,7 @@ def is_of_private_turn(workspace: Workspace, event: HookEvent, store: MemoryStor
     """
     if is_private_turn(str(workspace.home), event.session_id, event.key):
         return True
-    return any(prompt.text == OPT_OUT for prompt in store.last_prompts(_session_id(event), now_ms))
+    return any(prompt.text == OPT_OUT for prompt in store.last_prompts(session_of(event.session_id), now_ms))
 
 
 def _keep_summary(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
@@ -254,16 +406,16 @@ def _keep_summary(workspace: Workspace, event: HookEvent, store: MemoryStore, no
 
     A private turn and small talk get no summary.
     """
-    tools = store.waiting_tools(_session_id(event))
-    failures = flush(workspace, store, now_ms, session_id=_session_id(event))
+    tools = store.waiting_tools(session_of(event.session_id))
+    failures = flush(workspace, store, now_ms, session_id=session_of(event.session_id))
     if is_of_private_turn(workspace, event, store, now_ms):
         return failures
-    last = store.last_prompt(_session_id(event), now_ms)
+    last = store.last_prompt(session_of(event.session_id), now_ms)
     said = event.message
     if not said and event.transcript:
         said = last_exchange(Path(event.transcript)).agent
     request, number = (last.text, last.prompt_number) if last is not None else ("", 0)
-    rows = [row for row in store.session_rows(_session_id(event)) if row.prompt_number == number]
+    rows = [row for row in store.session_rows(session_of(event.session_id)) if row.prompt_number == number]
     observed = [row.told for row in rows if isinstance(row.told, Extracted)]
     if not observed and not request:
         return failures

@@ -12,6 +12,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.config import DaemonConfig
-    from hybrid.knowledge.memory_views import MemoryView, MemoryViews
-    from hybrid.knowledge.views import RecordView, RecordViews
+    from hybrid.knowledge.views import MemoryView, MemoryViews, RecordView, RecordViews
     from hybrid.records.types import Record
     from hybrid.search.searcher import Searcher
     from hybrid.team.asking import Connections
@@ -267,7 +267,7 @@ class OpenKinds:
         environ: Environment variables; `LORE_DATA_DIR` names the user's lore.
         files: Indexes of files and the embedder; a service shares one among all environments.
         most_new: As of `views.RecordViews`.
-        is_lagging: As of `views.RecordViews` and `memory_views.MemoryViews`.
+        is_lagging: As of `views.RecordViews` and `views.MemoryViews`.
 
     Attributes:
         stores: The stores of the records, which need no index.
@@ -285,8 +285,6 @@ class OpenKinds:
         self._files = files or OpenFiles()
         self._is_lagging = is_lagging
         self._most_new = most_new
-        self._views: RecordViews | None = None
-        self._memory: MemoryViews | None = None
 
     def searcher(self, workspace: Workspace) -> Searcher:
         """Return the searcher of the files; see `OpenFiles.searcher`."""
@@ -294,15 +292,15 @@ class OpenKinds:
 
     def views(self, workspace: Workspace) -> tuple[Sequence[RecordView], Sequence[str]]:
         """Return lessons and lore, open for searching, and a sentence for each failure; see `RecordViews.open_all`."""
-        return self._record_views().open_all(workspace)
+        return self._records.open_all(workspace)
 
     def read(self, workspace: Workspace) -> Sequence[str]:
         """Have a sentence transformer read lessons and lore; returns the new kinds. See `RecordViews.read`."""
-        return self._record_views().read(workspace)
+        return self._records.read(workspace)
 
     def is_read(self, workspace: Workspace) -> bool:
         """Return whether the lessons and lore of a workspace were read, as far as they are to be."""
-        return self._record_views().is_read(workspace)
+        return self._records.is_read(workspace)
 
     def warm_reader(self, workspace: Workspace) -> None:
         """Load what reads a prompt beside the records, before the first prompt pays for it.
@@ -314,14 +312,11 @@ class OpenKinds:
             if view.searcher.gate and view.searcher.gate.reader:
                 view.searcher.gate.reader.embedder.embed_query("warm up")
 
-    def _record_views(self) -> RecordViews:
+    @cached_property
+    def _records(self) -> RecordViews:
         from hybrid.knowledge.views import RecordViews  # Brings numpy: a session's start has no need of it.
 
-        if self._views is None:
-            self._views = RecordViews(
-                self.stores, self._files.load, most_new=self._most_new, is_lagging=self._is_lagging
-            )
-        return self._views
+        return RecordViews(self.stores, self._files.load, most_new=self._most_new, is_lagging=self._is_lagging)
 
     def memory(self, workspace: Workspace, *, waits: bool = False) -> tuple[MemoryView | None, Sequence[str]]:
         """Return the memory, open for searching, and a sentence when that failed; as `memory_view` otherwise."""
@@ -341,16 +336,13 @@ class OpenKinds:
             BusyError: It is being indexed.
             HybridError: It cannot be opened.
         """
-        return self._memory_views().open(workspace, waits=waits)
+        return self._memories.open(workspace, waits=waits)
 
-    def _memory_views(self) -> MemoryViews:
-        from hybrid.knowledge.memory_views import MemoryViews
+    @cached_property
+    def _memories(self) -> MemoryViews:
+        from hybrid.knowledge.views import MemoryViews
 
-        if self._memory is None:
-            self._memory = MemoryViews(
-                self.stores, self._files.load, most_new=self._most_new, is_lagging=self._is_lagging
-            )
-        return self._memory
+        return MemoryViews(self.stores, self._files.load, most_new=self._most_new, is_lagging=self._is_lagging)
 
     def by_path(self, workspace: Workspace) -> Mapping[str, Record]:
         """Return path in the indexes → record that may be given out here, without opening an index.

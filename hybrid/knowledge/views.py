@@ -1,8 +1,15 @@
-"""The record index: lessons and lore that may be given out in a project, each kind a collection of its own.
+"""The record index: lessons, lore and memory that may be given out in a project, each kind a collection of its own.
 
 One catalog in `$HYBRID_HOME/records` keeps texts and vectors of all; a view is what one working tree may be given of a
 kind, with its own statistics and its own bars. A view is brought up to date before it is asked: its files are looked
 at, and only when one changed are records read and built, so nothing that was withdrawn is ever found.
+
+The memory is one collection over all projects, grown by what is new. The store tells what changed since the index was
+brought up to date last, so a prompt pays for the new rows alone. Rows that were forgotten vanish at once: whatever is
+found is compared with the store before it is given.
+
+A sentence transformer reads lessons and lore in the background. What it read, `reading.safetensors` in the folder of an
+index, is used only when it contains every record; until then the view answers without it.
 """
 
 from __future__ import annotations
@@ -11,34 +18,204 @@ import contextlib
 import json
 import sqlite3
 import threading
+import time
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hybrid.base.arrays import encode_arrays, read_arrays
 from hybrid.base.atomic import write_atomic
 from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import BusyError, HybridError, IndexMismatchError, IndexUnavailableError
 from hybrid.index.analysis import recipe
 from hybrid.index.manifest import FORMAT_VERSION, NAME, Place, has_other_model, is_untouched, read_manifest
-from hybrid.knowledge.reading import open_reading, read_view, reader_of, stamp_of
+from hybrid.knowledge.stores import memory_name
 from hybrid.models.registry import LazyEmbedder, embedder_info, embedder_key, gone_models
+from hybrid.records.memory.types import RowFilter, record_of, row_name
+from hybrid.redact import redact
 from hybrid.search.gate.annotator import GateAnnotator
+from hybrid.search.gate.background import (
+    READER_VERSION,
+    Reading,
+    RecordReader,
+    load_background,
+    load_read_background,
+    read_records,
+)
+from hybrid.search.gate.identity import background_key
+from hybrid.search.gate.meant import RecordEvidence, pieces_of_background
 from hybrid.search.searcher import Searcher, open_collection
-from hybrid.sources.records import RECORDS_VERSION, RecordSource
-from hybrid.types import ChunkLimits
+from hybrid.sources.records import MEMORY_VERSION, RECORDS_VERSION, MemorySource, RecordSource, record_text, rows_at
+from hybrid.types import ChunkLimits, EmbedInput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from hybrid.config import LessonsConfig, LoreConfig, MemoryConfig
+    from numpy.typing import NDArray
+
+    from hybrid.base.arrays import Arrays
+    from hybrid.config import Config, LessonsConfig, LoreConfig, MemoryConfig
     from hybrid.constants import GateConfig
+    from hybrid.index.plan import Part, Progress
     from hybrid.knowledge.stores import ActiveLessons, RecordStores
+    from hybrid.records.memory.store import MemoryStore
+    from hybrid.records.memory.types import Row
     from hybrid.records.types import Record
     from hybrid.types import Embedder
     from hybrid.workspace import Workspace
+
+
+# --- what a reader read -----------------------------------------------------------------------------------
+
+
+READING = "reading.safetensors"
+"""Name of the file in the folder of a view, as `stores.reading_of` has it."""
+
+
+def stamp_of(folder: Path) -> tuple[int, int]:
+    """Return what changes with each new reading in the folder of a view; zeros without one."""
+    try:
+        stat = (folder / READING).stat()
+    except OSError:
+        return 0, 0
+    return stat.st_mtime_ns, stat.st_size
+
+
+def open_reading(folder: Path, searcher: Searcher, embedder: Embedder, config: Config) -> RecordReader | None:
+    """Return what a reader read of the records of an open view; None when it did not read all of them yet."""
+    try:
+        kept = read_arrays(folder / READING)
+        if kept.metadata.get("key") != _reading_key(searcher, embedder, config):
+            return None
+        rows, n_live = _rows(searcher, kept)
+        if rows is None or n_live != len(kept["digest"]):
+            return None
+        scales = np.where(rows >= 0, kept["scale"][rows], np.float32(0))
+        reading = Reading(kept["vector"][rows], scales, kept["hub"][rows], kept["background"])
+    except (OSError, ValueError, KeyError, IndexError):
+        return None
+    return RecordReader(embedder, reading)
+
+
+def read_view(
+    workspace: Workspace, searcher: Searcher, by_path: Mapping[str, Record], folder: Path, embedder: Embedder
+) -> bool:
+    """Read the records of a view that were not read before, and write what is known of all; False when all is there.
+
+    Args:
+        workspace: With the settings in force.
+        searcher: Of the view.
+        by_path: Path in the index → record, of the view.
+        folder: Of the view's index.
+        embedder: The reader.
+
+    Raises:
+        ModelError: The model that reads cannot be loaded.
+        OSError: The folder cannot be written.
+    """
+    config, gate = workspace.config, searcher.gate
+    if gate is None or not gate.judges_records:
+        return False
+    if open_reading(folder, searcher, embedder, config) is not None:
+        return False
+    live = [row for block in searcher.backend.background.records() for row in _live(block.is_live, len(block.scales))]
+    texts = [redact(record_text(by_path[path])) if path in by_path else "" for path in _paths(searcher)]
+    digests = [searcher.backend.get(row).digest for row in range(searcher.backend.n_rows)]
+    known = _known(folder, embedder)
+    missing = [row for row, is_live in enumerate(live) if is_live and digests[row] not in known]
+    vectors = embedder.embed_documents([EmbedInput("", texts[row]) for row in missing])
+    known |= {digests[row]: vector for row, vector in zip(missing, vectors, strict=True)}
+    background = load_read_background(embedder, workspace.home)
+    rows = np.zeros((len(digests), embedder.info.dim), np.float32)
+    for row, is_live in enumerate(live):
+        if is_live:
+            rows[row] = known[digests[row]]
+    data, scales, hubs = read_records(rows, background.tasks)
+    part = (background.prompts @ np.swapaxes(rows, 0, 1) - hubs) * np.float32(config.gate.reader)
+    kept = list({digests[row]: row for row, is_live in enumerate(live) if is_live}.values())  # Copies are read once.
+    arrays = {
+        "digest": np.array([list(digests[row]) for row in kept], np.uint8).reshape(len(kept), -1),
+        "vector": data[kept],
+        "scale": scales[kept],
+        "hub": hubs[kept].astype(np.float32),
+        "background": _background(workspace, searcher, part),
+    }
+    metadata = {"key": _reading_key(searcher, embedder, config), "model": embedder.info.key}
+    write_atomic(folder / READING, encode_arrays(arrays, metadata), durable=False)
+    return True
+
+
+def _background(workspace: Workspace, searcher: Searcher, part: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the largest evidence of each calibration piece for one record, with the reader's part of each prompt.
+
+    Args:
+        workspace: With the settings in force.
+        searcher: Of the view.
+        part: The part `reader` of each calibration prompt for each row, shape (n_prompts, n_rows).
+    """
+    background = load_background(searcher.embedder, workspace.home, background_key(searcher.embedder.info))
+    pieces = pieces_of_background(background, searcher.embedder)
+    assert pieces is not None  # A model whose lengths say nothing has no records that are judged one by one.
+    of_piece = part[background.array("piece_prompt")]
+    found, first = np.full(len(pieces.sums), -np.inf, np.float32), 0
+    for block in searcher.backend.background.records():
+        evidence = RecordEvidence(block)
+        added = of_piece[:, first : first + len(evidence)]
+        found = np.maximum(found, evidence.top_evidence(pieces, workspace.config.gate, added))
+        first += len(evidence)
+    return found
+
+
+def _reading_key(searcher: Searcher, embedder: Embedder, config: Config) -> str:
+    """Return what a reading follows from beside the records: the reader, the background, and the part's weight."""
+    return f"{READER_VERSION} {embedder.info.key} {searcher.backend.background.key} {config.gate.reader:g}"
+
+
+def _known(folder: Path, embedder: Embedder) -> dict[bytes, NDArray[np.float32]]:
+    """Return digest → vector of the records that the same model read before; empty without a file."""
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        kept = read_arrays(folder / READING)
+        if kept.metadata.get("model") == embedder.info.key:
+            vectors = kept["vector"] * kept["scale"][:, np.newaxis]
+            return {digest.tobytes(): vector for digest, vector in zip(kept["digest"], vectors, strict=True)}
+    return {}
+
+
+def _rows(searcher: Searcher, kept: Arrays) -> tuple[NDArray[np.intp] | None, int]:
+    """Return the place in a reading of each row of the index, −1 for removed ones, and how many digests are live.
+
+    None in place of the first when a row that can be found was not read.
+    """
+    places = {digest.tobytes(): place for place, digest in enumerate(kept["digest"])}
+    found = np.full(searcher.backend.n_rows, -1, np.intp)
+    live: set[int] = set()
+    row = 0
+    for block in searcher.backend.background.records():
+        for is_live in _live(block.is_live, len(block.scales)):
+            if is_live:
+                place = places.get(searcher.backend.get(row).digest)
+                if place is None:
+                    return None, 0
+                found[row] = place
+                live.add(place)
+            row += 1
+    return found, len(live)
+
+
+def _live(is_live: NDArray[np.bool_] | None, n_rows: int) -> list[Any]:
+    return [True] * n_rows if is_live is None else is_live.tolist()
+
+
+def _paths(searcher: Searcher) -> list[str]:
+    return [searcher.backend.get(row).path for row in range(searcher.backend.n_rows)]
+
+
+# --- lessons and lore -------------------------------------------------------------------------------------
+
 
 RecordsKind = Literal["lessons", "lore"]
 KINDS: tuple[RecordsKind, ...] = ("lessons", "lore")
@@ -52,7 +229,10 @@ _MOST_OPEN = 32
 WHOLE = ChunkLimits(1_000_000_000, 1, 1_000_000_000)
 """Limits of chunks that no record reaches, so that a record is one chunk."""
 _SEEN = "seen.json"
-"""Name of the file beside an index that holds a digest of its records, and one of its manifest."""
+"""Name of the file beside an index that says what is in it.
+
+Of lessons or lore a digest of the records and one of the manifest, of the memory the number of the last change.
+"""
 
 
 class RecordView(Struct, frozen=True):
@@ -90,6 +270,30 @@ class _Open(Struct):
     stamp: tuple[int, int] = (0, 0)
 
 
+class _Behind:
+    """Work in threads of its own, for what prompts do not wait for."""
+
+    def __init__(self) -> None:
+        self._keys: set[Hashable] = set()
+        self._lock = threading.Lock()
+
+    def start(self, key: Hashable, work: Callable[[], None]) -> None:
+        """Do the work of a key, unless it is being done; failures are passed over, and met by whoever comes next."""
+        with self._lock:
+            if key in self._keys:
+                return
+            self._keys.add(key)
+
+        def run() -> None:
+            try:
+                with contextlib.suppress(HybridError, OSError, ValueError):
+                    work()
+            finally:
+                self._keys.discard(key)
+
+        threading.Thread(target=run, daemon=True).start()
+
+
 class RecordViews:
     """Open views of any number of working trees, for any number of threads; bounded, the least recently used goes.
 
@@ -115,7 +319,7 @@ class RecordViews:
         self._load = load
         self._most_new = most_new
         self._is_lagging = is_lagging
-        self._catching_up: set[Hashable] = set()
+        self._behind = _Behind()
         self._open: OrderedDict[Hashable, _Open] = OrderedDict()
         self._lock = threading.Lock()
         self._opening: dict[Hashable, threading.Lock] = {}
@@ -177,23 +381,14 @@ class RecordViews:
                 self._opening.pop(self._open.popitem(last=False)[0], None)
 
     def _catch_up(self, key: Hashable, opened: Callable[[], _Open]) -> None:
-        """Open an index in a thread of its own, and keep it, unless one is at it already; failures are passed over."""
-        with self._lock:
-            if key in self._catching_up:
-                return
-            self._catching_up.add(key)
+        """Open an index behind the prompt, and keep it."""
 
-        def run() -> None:
-            try:
-                # What fails here is tried again for the next prompt.
-                with contextlib.suppress(HybridError, OSError, ValueError):
-                    found = opened()
-                    if not found.is_behind:
-                        self._keep(key, found)
-            finally:
-                self._catching_up.discard(key)
+        def catch_up() -> None:
+            found = opened()
+            if not found.is_behind:
+                self._keep(key, found)
 
-        threading.Thread(target=run, daemon=True).start()
+        self._behind.start(key, catch_up)
 
     def open_all(self, workspace: Workspace) -> tuple[list[RecordView], list[str]]:
         """Return the views of the kinds that have a record, and a sentence for each kind or file that failed."""
@@ -236,7 +431,12 @@ class RecordViews:
         return all(gate is None or not gate.judges_records or gate.reader is not None for gate in gates)
 
     def _reader(self, workspace: Workspace) -> LazyEmbedder | None:
-        return reader_of(workspace, workspace.config.gate.reader, self._load) if self._most_new is None else None
+        """Return the embedder that reads, not loaded yet; None when its part weighs nothing or it is not there."""
+        name = workspace.config.model.reader
+        if self._most_new is None and name and workspace.config.gate.reader:
+            with contextlib.suppress(HybridError):
+                return LazyEmbedder(name, workspace.home, load=self._load)
+        return None
 
     def _records(self, workspace: Workspace, kind: RecordsKind) -> tuple[Sequence[Record], ActiveLessons | None]:
         if kind == "lore":
@@ -355,3 +555,303 @@ def place_of(home: Path, name: str) -> Place:
     return Place(
         catalog=folder / "catalog.db", folder=folder / "views" / name, tree=name, root=name, lock=folder / "build.lock"
     )
+
+
+# --- memory -----------------------------------------------------------------------------------------------
+
+
+_MOST_MEMORIES = 8
+_CHANGES_KEPT = 10_000
+"""Changes that the log of the store keeps after a build, for other indexes, which may lag behind."""
+_FEW_NEW = 500
+"""Changes that a search waits for: they are indexed in about a third of a second."""
+_SOON_S = 1.0
+_LOOK_S = 0.01
+_AS_IT_IS = -2
+"""The number of the last change of an open index of another model, which serves as it is."""
+
+
+class RowsAt:
+    """Rows of the memory by their path in the index; each is read at the first call for it and then kept."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._found: dict[str, Row | None] = {}
+        self._texts: dict[str, str] = {}
+
+    def read(self, paths: Iterable[str]) -> None:
+        """Read the rows at many paths at once, which is faster than one after the other."""
+        missing = [path for path in paths if path not in self._found]
+        self._found |= dict.fromkeys(missing) | rows_at(self._store, missing)
+
+    def text(self, path: str) -> str:
+        """Return the searched text of the row at a path; empty when the row is gone."""
+        if path not in self._texts:
+            row = self.get(path)
+            self._texts[path] = record_text(record_of(row)) if row else ""
+        return self._texts[path]
+
+    def get(self, path: str) -> Row | None:
+        """Return the row at a path; None when it is gone."""
+        if path not in self._found:
+            self.read([path])
+        return self._found[path]
+
+
+class MemoryView(Struct, frozen=True):
+    """The memory, open for searching.
+
+    Attributes:
+        searcher: The searcher of the index of the memory.
+        rows: Path in the index → row as it is now.
+        store: The store that holds the rows.
+    """
+
+    searcher: Searcher
+    rows: RowsAt
+    store: MemoryStore
+
+
+class _OpenMemory(Struct, frozen=True):
+    seen: int
+    searcher: Searcher
+
+
+class MemoryViews:
+    """The open memory of each database and setting, for any number of threads.
+
+    Args:
+        stores: Gives the store of a workspace.
+        load: Gives the embedder of a name; by default it is loaded anew.
+        most_new: The most rows that are indexed at once; for more `open` raises. None for any number.
+        is_lagging: True lets an open index serve although rows are new, and one of another model as long as that model
+            is there; it is brought up to date in another thread: prompts of a service must not wait.
+    """
+
+    def __init__(
+        self,
+        stores: RecordStores,
+        load: Callable[[str, Path], Embedder] | None = None,
+        *,
+        most_new: int | None = None,
+        is_lagging: bool = False,
+    ) -> None:
+        self._is_lagging = is_lagging
+        self._behind = _Behind()
+        self._stores = stores
+        self._load = load
+        self._most_new = most_new
+        self._open: OrderedDict[Hashable, _OpenMemory] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def open(self, workspace: Workspace, *, waits: bool = False) -> MemoryView | None:
+        """Return the memory, open for searching; None when it is switched off or holds nothing for the project.
+
+        With `is_lagging`, or while the index cannot be written, the newest rows may be missing.
+
+        Args:
+            workspace: The workspace whose memory it is.
+            waits: With `is_lagging`, wait up to a second for up to 500 new rows: who asks has just written them, maybe.
+
+        Raises:
+            HybridError: The index of the memory cannot be used or made, or another thread makes it for too long.
+            OSError: A disk is full or read-only.
+        """
+        config = workspace.config
+        store = self._stores.memory(workspace)
+        if not config.memory.enabled or not store.exists:
+            return None
+        project = workspace.project
+        # The key of the one project that the index holds, if it is one.
+        own = "" if config.memory.cross_project or project is None else project.key
+        place = place_of(workspace.home, memory_name(store.path, own))
+        if not store.newest(RowFilter(key=own), 1):
+            return None
+        newest = store.last_change()
+        key = (place.tree, config.search, config.ranking, config.gate, config.model, config.memory)
+
+        index = MemoryIndex(workspace, place, MemorySource(store, own))
+
+        def opened() -> _OpenMemory:
+            return self._opened(index, store, newest)
+
+        found = self._open.get(key) or self._as_it_is(key, index)
+        if self._is_lagging and (found.seen != newest if found else index.has_other_model()):
+            self._catch_up(key, newest, opened)
+            if found is None:
+                raise BusyError("the memory is being embedded anew")
+            if waits and max(0, newest - _FEW_NEW) <= found.seen:
+                found = self._soon(key, newest, opened)
+        elif found is None or found.seen not in (newest, _AS_IT_IS):
+            if not self._lock.acquire(timeout=WAIT_S):
+                raise BusyError("the memory is being indexed")
+            try:
+                found = self._kept(key, newest, opened)
+            finally:
+                self._lock.release()
+        if not found.searcher.backend.n_chunks:
+            return None
+        return MemoryView(found.searcher, RowsAt(store), store)
+
+    def _as_it_is(self, key: Hashable, index: MemoryIndex) -> _OpenMemory | None:
+        """Return an index of another model than that of the settings as it is, where no new one can be made or awaited.
+
+        None for an index of that model, or one whose own model is gone.
+        """
+        is_hurried = self._is_lagging or self._most_new is not None
+        if not (is_hurried or not index.wanted) or not index.has_other_model():
+            return None
+        try:
+            found = self._open[key] = _OpenMemory(_AS_IT_IS, index.searcher(self._load))
+        except IndexMismatchError:
+            return None
+        return found
+
+    def _kept(self, key: Hashable, newest: int, opened: Callable[[], _OpenMemory]) -> _OpenMemory:
+        """Return the open index if it holds the change `newest`, else open a new one; the caller holds the lock."""
+        found = self._open.get(key)
+        if found is None or found.seen != newest:
+            found = self._open[key] = opened()
+        self._open.move_to_end(key)
+        while len(self._open) > _MOST_MEMORIES:
+            self._open.popitem(last=False)
+        return found
+
+    def _soon(self, key: Hashable, newest: int, opened: Callable[[], _OpenMemory]) -> _OpenMemory:
+        """Return the index as soon as it is up to date, or as it is after a second: others may be built meanwhile."""
+        until_s = time.monotonic() + _SOON_S
+        while (found := self._open[key]).seen != newest and time.monotonic() < until_s:
+            time.sleep(_LOOK_S)
+            self._catch_up(key, newest, opened)  # The one before may have begun before the last row.
+        return found
+
+    def _catch_up(self, key: Hashable, newest: int, opened: Callable[[], _OpenMemory]) -> None:
+        """Bring an index up to date behind the prompt."""
+
+        def catch_up() -> None:
+            with self._lock:
+                self._kept(key, newest, opened)
+
+        self._behind.start(key, catch_up)
+
+    def _opened(self, index: MemoryIndex, store: MemoryStore, newest: int) -> _OpenMemory:
+        place, seen = index.place, newest
+        try:
+            self._build(index, store, newest)
+        except (BusyError, OSError):
+            # Another process builds, or nothing can be written: the last index serves, and the next prompt tries again.
+            seen = -1
+            if not (place.folder / "manifest.json").exists():
+                raise
+        except sqlite3.DatabaseError as error:
+            raise IndexUnavailableError(f"{place.catalog}: {error}") from error
+        return _OpenMemory(seen, index.searcher(self._load))
+
+    def _build(self, index: MemoryIndex, store: MemoryStore, newest: int) -> None:
+        """Bring the index up to the change `newest`: by the changed rows if the store still knows them, else by all.
+
+        Nothing is written when the index has that change already. After a build the store forgets changes long past.
+
+        Raises:
+            BusyError: More rows than `most_new` are not indexed yet, or another process builds.
+        """
+        place = index.place
+        known = _read_seen(place)
+        is_other = index.has_other_model()
+        if known == newest and not is_other and (place.folder / "manifest.json").exists():
+            return
+        part = None if is_other else changed_part(place, store, index.source)
+        n_new = _n_rows(store) if part is None else len(part.paths)
+        if self._most_new is not None and n_new > self._most_new:
+            raise BusyError(f"{n_new} rows of the memory are not indexed yet; the next prompt with the service does it")
+        index.write(load=self._load, part=part)
+        # What came meanwhile may be in it already: it is looked at once more, which changes nothing.
+        write_atomic(place.folder / _SEEN, json.dumps({"change": newest}).encode(), durable=False)
+        store.forget_changes(newest - _CHANGES_KEPT)
+
+
+def changed_part(place: Place, store: MemoryStore, source: MemorySource) -> Part | None:
+    """Return the part of the source that changed since an index was built; None when unknown: the whole may have."""
+    known = _read_seen(place)
+    changes = store.changes_since(known) if known is not None else None
+    if changes is None:
+        return None
+    from hybrid.index.plan import Part  # Where nothing changed, nothing is built.
+
+    return Part(tuple(row_name(kind, number) for kind, number in changes), source.scan_part)
+
+
+class MemoryIndex(Struct, frozen=True):
+    """An index of a memory.
+
+    Attributes:
+        workspace: The workspace with the settings in force.
+        place: The paths of the index.
+        source: The rows that the index is made of.
+    """
+
+    workspace: Workspace
+    place: Place
+    source: MemorySource
+
+    @property
+    def wanted(self) -> str:
+        """Key of the model of the settings; empty when that model is not there."""
+        return embedder_key(self.workspace.config.model.name, self.workspace.home)
+
+    def has_other_model(self) -> bool:
+        """Return whether there is an index that another model than that of the settings has made."""
+        return has_other_model(self.place.folder, self.wanted)
+
+    def searcher(self, load: Callable[[str, Path], Embedder] | None) -> Searcher:
+        """Open the index as it is; raises as `open_collection` does."""
+        config = self.workspace.config
+        gate = replace(gate_settings(config.gate, config.memory), words=0.0)  # It does not compare word by word.
+        return open_collection(self.place, config, self.workspace.home, gate=gate, load=load)
+
+    def write(
+        self,
+        *,
+        load: Callable[[str, Path], Embedder] | None = None,
+        part: Part | None = None,
+        wait_s: float = WAIT_S,
+        progress: Progress | None = None,
+        is_purged: bool = False,
+    ) -> None:
+        """Bring the index up to date; as `hybrid.index.build.build`."""
+        from hybrid.index.build import build
+        from hybrid.index.plan import BuildTask, BuildTools, Recipe, silent  # As in `changed_part`.
+
+        config, home = self.workspace.config, self.workspace.home
+        embedder = LazyEmbedder(config.model.name, home, load=load)
+        how = Recipe(self.source.chunk, WHOLE, MEMORY_VERSION, MEMORY_VERSION)
+        annotator = GateAnnotator(embedder, home)
+        is_gone = gone_models(home)
+        tools = BuildTools(self.source, embedder, how, annotator, progress=progress or silent, is_gone=is_gone)
+        build(self.place, tools, BuildTask(part=part, is_purged=is_purged, wait_s=wait_s))
+
+
+def places_of_store(home: Path, store: MemoryStore) -> list[tuple[Place, str]]:
+    """Return the indexes of a memory, each with the key of the one project that it holds, empty for all projects."""
+    name = memory_name(store.path, "")
+    found = sorted(folder.name for folder in (home / FOLDER / "views").glob(f"{name}*"))
+    return [(place_of(home, one), one.removeprefix(name).removeprefix("-")) for one in found]
+
+
+def n_behind(place: Place, store: MemoryStore) -> int | None:
+    """Return the number of rows, of all projects, that changed since an index was built; None when not known."""
+    part = changed_part(place, store, MemorySource(store))
+    return None if part is None else len(part.paths)
+
+
+def _read_seen(place: Place) -> int | None:
+    """Return the number of the last change in the index; None when that is unknown."""
+    try:
+        return int(json.loads((place.folder / _SEEN).read_bytes())["change"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _n_rows(store: MemoryStore) -> int:
+    figures = store.stats()
+    return figures.n_observations + figures.n_summaries

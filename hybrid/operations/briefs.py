@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
+from hybrid.answer.decide import Turn
 from hybrid.answer.session_start import start_session
-from hybrid.answer.turn import Turn
 from hybrid.ask.memory_lookup import RankedRow, list_text
 from hybrid.feedback.state import hot_topics as topics_text
 from hybrid.feedback.state import read_state

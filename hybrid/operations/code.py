@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybrid.answer.decide import CONSIDERED, decide, span_reader
-from hybrid.answer.turn import Turn
-from hybrid.ask.memory_filters import id_of, rows_of
-from hybrid.ask.memory_lookup import RankedRow, list_text
+from hybrid.answer.decide import CONSIDERED, Turn, decide, span_reader
+from hybrid.ask.memory_lookup import RankedRow, id_of, list_text, rows_of
 from hybrid.ask.search import SearchRequest, find
 from hybrid.base.text import one_line
 from hybrid.base.tokens import part_terms

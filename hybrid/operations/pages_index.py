@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hybrid.answer.log_fields import gate_part
+from hybrid.answer.recording import gate_part
 from hybrid.ask.search import SearchRequest, find
 from hybrid.base.errors import IndexMissingError
 from hybrid.base.text import cut

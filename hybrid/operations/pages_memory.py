@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from hybrid.ask.memory_filters import Filters, MemoryScope, project_named, project_paths, require_ids, rows_of
-from hybrid.ask.memory_lookup import OpenMemory, across
+from hybrid.ask.memory_lookup import (
+    Filters,
+    MemoryScope,
+    OpenMemory,
+    across,
+    project_named,
+    project_paths,
+    require_ids,
+    rows_of,
+)
 from hybrid.ask.memory_lookup import search as search_memory
 from hybrid.hooks.taking import forget_waiting
 from hybrid.knowledge.memory_intake import flush

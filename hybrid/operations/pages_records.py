@@ -10,8 +10,7 @@ from msgspec.structs import fields, replace
 
 from hybrid.base.errors import HybridError
 from hybrid.base.text import one_line
-from hybrid.knowledge.record_files import open_stores
-from hybrid.knowledge.stores import names_of
+from hybrid.knowledge.stores import names_of, open_stores
 from hybrid.operations import page_types as types
 from hybrid.operations.asking import OperationError, Outcome
 from hybrid.records.lessons.types import AI, CATEGORIES, TYPES, Draft, LessonEdit, id_form, index_line, shown
@@ -26,7 +25,7 @@ from hybrid.redact import redact
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hybrid.knowledge.record_files import Stores
+    from hybrid.knowledge.stores import Stores
     from hybrid.operations.asking import Asking
     from hybrid.records.lessons.types import Lesson
     from hybrid.records.lore.types import Listed

@@ -8,16 +8,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hybrid.ask.memory_filters import Filters, MemoryScope, around, id_of, project_paths, rows_of
-from hybrid.ask.memory_lookup import OpenMemory, RankedRow, list_text, of_files, recent
+from hybrid.ask.memory_lookup import (
+    Filters,
+    MemoryScope,
+    Note,
+    OpenMemory,
+    RankedRow,
+    around,
+    id_of,
+    list_text,
+    of_files,
+    project_paths,
+    recent,
+    rows_of,
+    told,
+)
 from hybrid.ask.memory_lookup import search as search_memory
-from hybrid.ask.memory_notes import Note, told
 from hybrid.base.digest import chunk_digest
 from hybrid.base.text import one_line
 from hybrid.knowledge.collections import record_hit
 from hybrid.knowledge.memory_intake import flush
-from hybrid.knowledge.record_files import open_stores
-from hybrid.knowledge.stores import names_of
+from hybrid.knowledge.stores import names_of, open_stores
 from hybrid.operations import types
 from hybrid.operations.asking import CONNECTION, OperationError, Outcome, Shown
 from hybrid.operations.code import offset_of

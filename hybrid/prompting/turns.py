@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
 TURN_CHARS = 400
 """Characters from which on a prompt is no mere turn of the conversation."""
@@ -101,8 +101,9 @@ def _any_english() -> frozenset[str]:
 
 @cache
 def _near() -> frozenset[str]:
-    """Return words that a turn is likely to contain with one letter missing."""
-    return _with_one_letter_less(word_list("courtesy") | word_list("talk") | word_list("workflow"))
+    """Return words of six letters and more that a turn is likely to contain, one letter after the first missing."""
+    known = word_list("courtesy") | word_list("talk") | word_list("workflow")
+    return frozenset(less for word in known if len(word) > _MIN_TYPO_CHARS for less in _one_letter_less(word))
 
 
 @cache
@@ -239,11 +240,6 @@ def _is_near_miss(word: str) -> bool:
     if any(swapped in known for swapped in _swapped(word)):
         return True
     return len(word) >= 7 and any(candidate in _near() and candidate[0] == word[0] for candidate in shorter)
-
-
-def _with_one_letter_less(known: Iterable[str]) -> frozenset[str]:
-    """Return the forms of known words of six letters and more in which one letter after the first is missing."""
-    return frozenset(less for word in known if len(word) > _MIN_TYPO_CHARS for less in _one_letter_less(word))
 
 
 def _swapped(word: str) -> Iterator[str]:

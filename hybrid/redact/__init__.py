@@ -14,13 +14,21 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.digest import document_digest
 from hybrid.base.patterns import compiled
-from hybrid.redact.addresses import COOKIE_NAMES, HEADER_NAMES, cookies, dsn_passwords, header_values, url_passwords
 from hybrid.redact.assigned import assigned_values
 from hybrid.redact.calls import argument_secrets
-from hybrid.redact.commands import COMMAND_WORDS, RULE_WORDS, command_passwords
-from hybrid.redact.foreign import with_ascii_signs
+from hybrid.redact.commands import (
+    COMMAND_WORDS,
+    COOKIE_NAMES,
+    HEADER_NAMES,
+    RULE_WORDS,
+    command_passwords,
+    cookies,
+    dsn_passwords,
+    header_values,
+    url_passwords,
+)
 from hybrid.redact.forms import private_keys, recovery_codes, tokens
-from hybrid.redact.names import telling_places
+from hybrid.redact.names import telling_places, with_ascii_signs
 from hybrid.redact.patterns import Secret, lower_case, pieces_of, possible, unmarked, with_lines
 from hybrid.redact.values import is_generated, is_plain_id
 

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.patterns import compiled
 from hybrid.redact.calls import arguments_after, default_after, default_beside
-from hybrid.redact.foreign import FOREIGN_WORDS, foreign_name
 from hybrid.redact.lists import block_lines, continued, field_values, kept_items, list_items, table_values
-from hybrid.redact.names import Clarity, clarity, name_start, telling_places, word_before
+from hybrid.redact.names import FOREIGN_WORDS, Clarity, clarity, foreign_name, name_start, telling_places, word_before
 from hybrid.redact.patterns import Secret
 from hybrid.redact.sentences import (
     LINKS,

@@ -17,8 +17,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from hybrid.base.patterns import compiled
-from hybrid.redact.foreign import FOREIGN_WORDS, MESSAGES
-from hybrid.redact.names import Clarity
+from hybrid.redact.names import FOREIGN_WORDS, MESSAGES, Clarity
 
 
 class Position(Enum):

@@ -65,7 +65,7 @@ def listing_options(root: Path, settings: IndexConfig, home: Path, records: Sequ
         root: Top of the tree.
         settings: What is a document.
         home: `$HYBRID_HOME`.
-        records: See `record_files.record_paths`: they are given out as records, not as documents.
+        records: See `stores.record_paths`: they are given out as records, not as documents.
     """
     own, top = home.resolve(), root.resolve()
     return ListingOptions(

@@ -25,7 +25,7 @@ from hybrid.index.build import build, link_or_copy, take_over
 from hybrid.index.manifest import NAME as MANIFEST_NAME
 from hybrid.index.manifest import lenders
 from hybrid.index.plan import BuildTask, BuildTools, Part, Recipe, Summary, silent
-from hybrid.knowledge.record_files import record_paths
+from hybrid.knowledge.stores import record_paths
 from hybrid.models.registry import LazyEmbedder, gone_models
 from hybrid.project.find import marks_of, refusal, register
 from hybrid.project.registry import is_forgotten
@@ -141,7 +141,7 @@ def file_source(root: Path, settings: IndexConfig, home: Path, records: Sequence
         root: Top of the tree.
         settings: What is a document.
         home: `$HYBRID_HOME`.
-        records: See `record_files.record_paths`: they are given out as records, not as documents.
+        records: See `stores.record_paths`: they are given out as records, not as documents.
 
     Raises:
         ProjectError: The tree is `$HYBRID_HOME` itself.

@@ -19,8 +19,7 @@ from msgspec import Struct, field, to_builtins
 from hybrid.base.atomic import free_path, locked, make_private_folder
 from hybrid.base.errors import BusyError, HybridError, ProjectError
 from hybrid.config import load
-from hybrid.knowledge.record_figures import RecordFile, total, tree_records
-from hybrid.knowledge.record_files import COUNTERS, FILE, lock_of, open_stores, own_file
+from hybrid.knowledge.stores import COUNTERS, FILE, RecordFile, lock_of, open_stores, own_file, total, tree_records
 from hybrid.project import registry
 from hybrid.project.trust import accept, accepted_trees, refuse_all
 from hybrid.records.lessons.importing import import_lessons

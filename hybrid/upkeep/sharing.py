@@ -19,7 +19,7 @@ from hybrid.base.atomic import locked, make_private_folder
 from hybrid.base.errors import BusyError, HybridError, ProjectError
 from hybrid.index.catalog import Catalog
 from hybrid.index.manifest import FORMAT_VERSION, read_manifest
-from hybrid.knowledge.record_files import record_paths
+from hybrid.knowledge.stores import record_paths
 from hybrid.models.registry import LazyEmbedder
 from hybrid.sources.files import FileReader
 from hybrid.sources.git import GitUnavailableError, newest, read_output

@@ -15,9 +15,8 @@ import numpy as np
 from msgspec import Struct, convert
 from msgspec.structs import asdict
 
-from hybrid.answer.decide import decide
+from hybrid.answer.decide import Turn, decide
 from hybrid.answer.events import answer
-from hybrid.answer.turn import Turn
 from hybrid.evaluation.qrels import read_lines, unique
 from hybrid.evaluation.trees import WHOLE, Configuration, Tree, TreeOpener, repositories
 from hybrid.knowledge.open_kinds import OpenKinds
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from hybrid.answer.turn import Decision
+    from hybrid.answer.decide import Decision
     from hybrid.evaluation.trees import Load, Opened
     from hybrid_lab.memory.replay import Recording
     from hybrid_lab.sessions import SessionEvent

@@ -13,8 +13,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from hybrid.answer.decide import decide, span_reader
-from hybrid.answer.turn import Turn
+from hybrid.answer.decide import Turn, decide, span_reader
 from hybrid.evaluation.results import interval
 from hybrid.evaluation.trees import WHOLE, Configuration, Tree, TreeOpener, repositories
 from hybrid.knowledge.open_kinds import OpenKinds
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.answer.turn import Decision
+    from hybrid.answer.decide import Decision
     from hybrid.evaluation.trees import Load
     from hybrid.search.searcher import Searcher
     from hybrid.types import Form, Hit

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.cli.explain import lines_of
-from hybrid.health.explaining import advice
-from hybrid.health.gate_words import gate_rows
+from hybrid.health.explaining import advice, gate_rows
 from tests.support.builders import command_environment, default_config, hear_interrupts
 from tests.support.cases import Case, cases
 

@@ -106,7 +106,7 @@ def test_what_comes_after_an_answer_is_not_imported_before_it() -> None:
         for name in ("answer.recording", "answer.session_start", "feedback.state", "capture.transcript")
     ]
     code = (
-        "import sys, hybrid.hooks.direct, hybrid.search.searcher, hybrid.knowledge.views\n"
+        "import sys, hybrid.hooks.taking, hybrid.search.searcher, hybrid.knowledge.views\n"
         f"print([name for name in {late} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=CHECKOUT)
@@ -142,7 +142,7 @@ def test_a_first_prompt_imports_nothing_that_writes_records_or_builds(tmp_path: 
     code = (
         "import sys, msgspec\n"
         "known = set(sys.modules)\n"  # With Python 3.10 msgspec brings `subprocess` itself, by way of `uuid`.
-        "from hybrid.hooks.direct import answer_event\n"
+        "from hybrid.hooks.taking import answer_event\n"
         "from hybrid.hooks.event import parse_event\n"
         f"fields = parse_event({json.dumps(event).encode()!r}, client='claude', event='UserPromptSubmit', cwd='/')\n"
         "reply, printed = answer_event(fields, {}, set_deadline=lambda _: None, elapsed_ms=lambda: 0.0)\n"
@@ -210,7 +210,7 @@ def test_a_hook_imports_nothing_for_tools(tmp_path: Path) -> None:
     code = (
         "import json, sys\n"
         "import hybrid.hooks.run\n"
-        "from hybrid.hooks.direct import answer_event\n"
+        "from hybrid.hooks.taking import answer_event\n"
         "from hybrid.hooks.event import parse_event\n"
         f"fields = parse_event({json.dumps(event).encode()!r}, client='claude', event='UserPromptSubmit', cwd='/')\n"
         "reply, printed = answer_event(fields, {}, set_deadline=lambda _: None, elapsed_ms=lambda: 0.0)\n"

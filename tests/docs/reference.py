@@ -17,13 +17,13 @@ from hybrid.cli.evaluate import LAB
 from hybrid.cli.main import COMMANDS
 from hybrid.hooks.answer import TAKING, write_answer
 from hybrid.hooks.install.clients import CLIENTS
-from hybrid.hooks.names import event_of
+from hybrid.hooks.service import event_of
 from tests.support.builders import CHECKOUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from hybrid.hooks.install.client import Client
+    from hybrid.hooks.install.merge import Client
 
 TEXTS = CHECKOUT / "tests" / "docs" / "texts"
 """What is said on each page beside what is made."""

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.answer.decide import decide
-from hybrid.answer.turn import Turn
+from hybrid.answer.decide import Turn, decide
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.types import HookEvent
 from hybrid.upkeep.indexing import reindex
@@ -20,7 +19,7 @@ from tests.support.cases import cases, read
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hybrid.answer.turn import Decision
+    from hybrid.answer.decide import Decision
     from tests.support.cases import Case
 
 PROJECT = Path(__file__).parents[1] / "fixtures" / "gate" / "project"

@@ -7,7 +7,7 @@ import pytest
 
 from hybrid.hooks.answer import TAKING, client_of, write_answer
 from hybrid.hooks.install.clients import CLIENTS as INSTALLED
-from hybrid.hooks.names import EVENTS
+from hybrid.hooks.service import EVENTS
 from tests.support.builders import CHECKOUT, PAYMENTS, Shop, new_shop
 
 if TYPE_CHECKING:

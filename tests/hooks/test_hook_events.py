@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hybrid.hooks.event import MAX_PATHS, MAX_PROMPT_CHARS, EventError, parse_event
-from hybrid.hooks.names import EVENTS
+from hybrid.hooks.service import EVENTS
 from hybrid.types import HookEvent
 from tests.support.builders import CHECKOUT
 from tests.support.cases import Case, cases, read

@@ -8,7 +8,7 @@ import pytest
 
 from hybrid.base.atomic import locked
 from hybrid.knowledge.lessons_intake import without_captures
-from hybrid.knowledge.record_files import open_stores
+from hybrid.knowledge.stores import open_stores
 from hybrid.records.lessons.store import LessonFiles
 from tests.support.builders import Shop, python_process
 from tests.support.cases import read
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.records.lessons.counters import Counters
-    from hybrid.records.lessons.document import LessonsDocument
+    from hybrid.records.lessons.document import LessonsChange, LessonsDocument
     from hybrid.records.lessons.types import Lesson
-    from hybrid.records.lessons.writing import LessonsChange
 
 FILE = ".hybrid/LESSONS.md"
 COMMITS = "How should I format the git commits of this change?"

@@ -11,7 +11,7 @@ import pytest
 from hybrid import __version__
 from hybrid.base.resources import shipped
 from hybrid.hooks.install.clients import CLIENTS
-from hybrid.hooks.install.command import PORTABLE
+from hybrid.hooks.install.parts import PORTABLE
 from hybrid.hooks.install.servers import SERVER, server_words
 from tests.support.builders import CHECKOUT
 

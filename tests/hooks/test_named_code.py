@@ -315,7 +315,7 @@ def test_observations_are_judged_in_their_own_project(project: Project) -> None:
 
 def test_doctor_names_records_of_code_that_is_not_there(project: Project) -> None:
     """A line with their number, the first of them, and what to do."""
-    from hybrid.health.doctor_records import check_records
+    from hybrid.health.doctor import check_records
 
     before = [finding.what for finding in check_records(project.talk.workspace(), {})]
     project.remove()

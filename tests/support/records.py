@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
 
+from hybrid.answer.decide import Turn
 from hybrid.answer.events import answer
-from hybrid.answer.turn import Turn
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.project.find import find_project
 from hybrid.project.trust import accept

@@ -188,7 +188,7 @@ def test_a_repository_with_a_closed_gate_gives_no_hit(member: Member) -> None:
     zebra = member.find()
 
     assert {ZOO_NAME} == {one.project for one in zebra.hits}
-    assert {"shop": False, ZOO_NAME: True} == {one.name: one.verdict.is_open for one in zebra.asked}
+    assert {"shop": False, ZOO_NAME: True} == {one.name: one.selection.verdict.is_open for one in zebra.asked}
     assert () == member.find("what should I cook for dinner tonight?").hits
 
 

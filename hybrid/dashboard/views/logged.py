@@ -21,8 +21,7 @@ from hybrid.feedback.events import compared_in, is_decision
 from hybrid.feedback.log_index import COMPARED, INJECTED, PROMPT, LogFilter
 from hybrid.feedback.marks import add_mark, read_marks, remove_marks
 from hybrid.feedback.reasons import REASONS, STARTS, reason_of
-from hybrid.health.explaining import advice, item_place, learned_ids
-from hybrid.health.gate_words import gate_rows, kind_rows
+from hybrid.health.explaining import advice, gate_rows, item_place, kind_rows, learned_ids
 from hybrid.operations.page_types import PageMemory, PageMemoryArguments, PageTitles, PageTitlesArguments
 from hybrid.records.memory.types import parse_name
 from hybrid.render.numbers import LOWEST_BAR, local_time

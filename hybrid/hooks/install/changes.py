@@ -1,38 +1,257 @@
-"""Installs into one file and uninstalls from it, with a record of what cannot be seen in the file.
+"""Installs into one settings file of a client and uninstalls from it, with a record and a backup of each.
 
-`hybrid hook install` and `uninstall` call this; it asks no question and prints nothing.
+`hybrid hook install` and `uninstall` call this; it asks no question and prints nothing. A link of the user's own is
+followed, a link of a project never. Record and backup are outside of the clients' folders, from the first change of a
+file to the removal of our entries.
 """
 
 from __future__ import annotations
 
 import contextlib
 import difflib
+import glob
+import hashlib
 import json
+import os
+import re
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct, convert
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from hybrid.base.atomic import locked
+from hybrid.base.atomic import locked, read_regular, write_atomic
 from hybrid.base.errors import BusyError, ProjectError
-from hybrid.hooks.install import files
 from hybrid.hooks.install.clients import GEMINI, Part, parts_of
-from hybrid.hooks.install.command import command_text, is_ours
-from hybrid.hooks.install.files import InstallJournal, InstallRecord
 from hybrid.hooks.install.merge import ExistingHook, commands, may_hold_ours, put_back, read
-from hybrid.hooks.install.parts import SettingsError
+from hybrid.hooks.install.parts import Scope, SettingsError, command_text, is_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from hybrid.hooks.install.client import Client
-    from hybrid.hooks.install.parts import Scope, SettingsRoots, Wanted
+    from hybrid.hooks.install.merge import Client
+    from hybrid.hooks.install.parts import SettingsRoots, Wanted
+
 
 _T = TypeVar("_T")
+
+_MAX_BYTES = 50_000_000
+"""Claude Code keeps what it knows of every project in one file of settings, which grows to some megabytes."""
+
 _LOCK_S = 10.0
 _TRIES = 5
 """Times that settings are read and written: a client that runs may write its own between the two."""
+_TEMPORARY = re.compile(r"\d+\.\d+\.tmp")
+
+
+def _real_path(path: Path, scope: Scope, root: Path | None) -> Path:
+    """Return the file to write: people link their own settings from elsewhere; a link in a project may lead anywhere.
+
+    Raises:
+        ProjectError: A link stands in a project's file or folder.
+    """
+    if scope == "user":
+        # `Path.resolve` raises for links in a circle, in some versions of Python what is no OSError.
+        return type(path)(os.path.realpath(path))
+    # Of a project elsewhere only the file and its folder are known to belong to it.
+    inside = path.parent.parent if root is None else root
+    for part in (path, *path.parents):
+        if part == inside:
+            break
+        if part.is_symlink():
+            raise ProjectError(f"{part} is a link: settings of a project are not written through links")
+    return path
+
+
+def read_bytes(path: Path) -> bytes | None:
+    """Return the bytes of a file; None when there is none.
+
+    Raises:
+        SettingsError: Far too long for settings, or not a file.
+    """
+    if path.exists() and not path.is_file():
+        raise SettingsError(f"{path} is not changed: it is no file")
+    try:
+        # People link their own settings from elsewhere. That of a clone may be a hole of any length.
+        data = read_regular(os.path.realpath(path), _MAX_BYTES)
+    except FileNotFoundError:
+        return None
+    if len(data) > _MAX_BYTES:
+        raise SettingsError(f"{path} is not changed: more than {_MAX_BYTES:,} bytes are no settings file")
+    return data
+
+
+def decoded(data: bytes | None, path: Path) -> str:
+    """Return the bytes of a file as text, line ends and byte order mark kept; empty for None.
+
+    Raises:
+        SettingsError: The bytes are not UTF-8.
+    """
+    try:
+        return (data or b"").decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{path} is not changed, for it is not UTF-8 ({error.reason}): repair it first") from error
+
+
+class ChangedError(BusyError):
+    """A client wrote its settings while ours were made of them; they are left as the client wrote them."""
+
+
+def _write_file(path: Path, data: bytes, *, before: bytes | None, is_shared: bool) -> None:
+    """Replace a file in one step; its rights stay, and a new file of a project gets the usual rights there.
+
+    Args:
+        path: The file.
+        data: Its new bytes.
+        before: The bytes that it had when the new ones were made; None for no file.
+        is_shared: It is a file of a project.
+
+    Raises:
+        ChangedError: It has other bytes by now; they stay.
+    """
+    is_new = not path.exists()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, data, before_replace=lambda: _require_as_before(path, before))
+    if is_new and is_shared:
+        mask = os.umask(0)
+        os.umask(mask)
+        path.chmod(0o666 & ~mask)
+
+
+def _require_as_before(path: Path, before: bytes | None) -> None:
+    """Do nothing when a file still has these bytes.
+
+    Raises:
+        ChangedError: It has others.
+    """
+    if read_bytes(path) != before:
+        raise ChangedError(f"{path} was written by another program meanwhile: end the client, and try again")
+
+
+def _sweep(path: Path) -> None:
+    """Delete what a write of ours that was killed left beside a file; for the holder of the lock on all writes."""
+    with contextlib.suppress(OSError):
+        for file in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+            if _TEMPORARY.fullmatch(file.name.removeprefix(f".{path.name}.")):
+                file.unlink()
+
+
+def _remove_folders(folders: Sequence[str]) -> None:
+    """Delete those of the folders that are empty."""
+    for folder in reversed(folders):
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)  # noqa: PTH106 - the text of a path, as it was recorded
+
+
+# --- records of installations -----------------------------------------------------------------------------
+
+
+class InstallRecord(Struct, frozen=True):
+    """The facts about a file that we changed which removal cannot see in it.
+
+    Attributes:
+        path: The file, absolute, with links resolved.
+        scope: The scope in which we were installed.
+        existed: Whether there was a file before us.
+        folders: Folders that we made for it, outermost first.
+        parts: The parts of ours in the file, each as client and kind.
+        taken: (event, element of its list) of other systems' hooks that `--replace` took out; for a plugin `plugin` and
+            its name. Until November 2026 it was the command in place of the element.
+        copies: Files with the settings as they were before `--replace`; only in records until November 2026.
+    """
+
+    path: str
+    scope: Scope
+    existed: bool
+    folders: tuple[str, ...]
+    parts: tuple[str, ...] = ()
+    taken: tuple[tuple[str, Any], ...] = ()
+    copies: tuple[str, ...] = ()
+
+
+class InstallJournal:
+    """The records of a `HYBRID_HOME`.
+
+    Args:
+        home: That folder; nothing is made in it before the first record.
+    """
+
+    def __init__(self, home: Path) -> None:
+        self._folder = home / "installs"
+
+    @property
+    def lock(self) -> Path:
+        """The file that is locked while settings are changed."""
+        return self._folder / "lock"
+
+    def get(self, path: Path) -> InstallRecord | None:
+        """Return the record of a file; None also when it cannot be read."""
+        try:
+            return _read_record(self._at(path))
+        except (OSError, ValueError):
+            return None
+
+    def backup(self, path: Path) -> Path:
+        """Return the file that has the bytes from before us."""
+        return self._at(path).with_suffix(".original")
+
+    def original(self, path: Path) -> str:
+        """Return the text of the backup; empty without one."""
+        try:
+            return self.backup(path).read_bytes().decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+    def put(self, record: InstallRecord, backup: bytes | None = None) -> None:
+        """Store a record; a backup that comes with it is on disk before the record says so."""
+        path = Path(record.path)
+        if backup is not None:
+            write_atomic(self.backup(path), backup)
+        write_atomic(self._at(path), json.dumps(asdict(record), indent=1).encode())
+
+    def drop(self, record: InstallRecord) -> None:
+        """Forget a file; folders of ours that are still there go with other files of ours in them."""
+        for file in (self._at(Path(record.path)), self.backup(Path(record.path))):
+            file.unlink(missing_ok=True)
+        others = self.all()
+        for copy in set(record.copies).difference(*(other.copies for other in others)):
+            (self._folder / "replaced" / Path(copy).name).unlink(missing_ok=True)
+        left = set(filter(os.path.isdir, record.folders))
+        for other in others:
+            inside = left.intersection(map(str, Path(other.path).parents)).difference(other.folders)
+            if inside:
+                self.put(replace(other, folders=tuple(sorted((*other.folders, *inside), key=len))))
+
+    def clear(self) -> None:
+        """Remove the folder, with all that a killed process left there, when no record is in it; else do nothing."""
+        if not any(self._folder.glob("*.json")):
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def all(self) -> list[InstallRecord]:
+        """Return every record that can be read, in order of path; none without the folder."""
+        records: list[InstallRecord] = []
+        for file in self._folder.glob("*.json"):
+            with contextlib.suppress(OSError, ValueError):
+                records.append(_read_record(file))
+        return sorted(records, key=lambda record: record.path)
+
+    def _at(self, path: Path) -> Path:
+        digest = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()
+        return self._folder / f"{digest[:16]}.json"
+
+
+def _read_record(file: Path) -> InstallRecord:
+    """Return the record in a file of the journal.
+
+    Raises:
+        OSError: The file is not there or cannot be read.
+        ValueError: The file is no record.
+    """
+    return convert(json.loads(file.read_text(encoding="utf-8")), InstallRecord)
+
+
+# --- changes of a file ------------------------------------------------------------------------------------
 
 
 class Target(Struct, frozen=True):
@@ -75,7 +294,7 @@ class Target(Struct, frozen=True):
         Raises:
             ProjectError: A link stands in a project's file or folder.
         """
-        return files.real_path(self.path, self.scope, self.root)
+        return _real_path(self.path, self.scope, self.root)
 
 
 class FileChange(Struct, frozen=True):
@@ -131,8 +350,8 @@ def install(target: Target, wanted: Wanted, *, home: Path, is_dry_run: bool = Fa
 
     def change(journal: InstallJournal) -> FileChange:
         name = str(target.path)
-        data = files.read_bytes(target.real)
-        text = new = files.decoded(data, target.path)
+        data = read_bytes(target.real)
+        text = new = decoded(data, target.path)
         for part in target.parts:
             new = part.with_us(new, wanted, name=name)
         action = "unchanged" if new == text else "updated" if target.hold_in(text) else "installed"
@@ -159,7 +378,7 @@ def uninstall(target: Target, *, home: Path, is_dry_run: bool = False) -> FileCh
     try:
         path = target.real
     except ProjectError:
-        if may_hold_ours((files.read_bytes(target.path) or b"").decode("utf-8", "replace")):
+        if may_hold_ours((read_bytes(target.path) or b"").decode("utf-8", "replace")):
             raise
         return absent
     if not path.exists() and InstallJournal(home).get(path) is None:
@@ -207,7 +426,7 @@ def _locked(home: Path, change: Callable[[InstallJournal], _T], *, is_dry_run: b
             )
         try:
             for _ in range(_TRIES - 1):
-                with contextlib.suppress(files.ChangedError):
+                with contextlib.suppress(ChangedError):
                     return change(journal)
             return change(journal)
         finally:
@@ -215,23 +434,23 @@ def _locked(home: Path, change: Callable[[InstallJournal], _T], *, is_dry_run: b
 
 
 def _uninstalled(target: Target, path: Path, journal: InstallJournal, *, is_dry_run: bool) -> FileChange:
-    known, data = journal.get(path), files.read_bytes(path)
+    known, data = journal.get(path), read_bytes(path)
     has_taken = known is not None and bool(known.taken) and target.has_hooks
     text = (data or b"").decode("utf-8", "replace")
     new: str | None = text
     try:
-        if data is not None and (target.hold_in(files.decoded(data, target.path)) or has_taken):
+        if data is not None and (target.hold_in(decoded(data, target.path)) or has_taken):
             new = _without(target, text, known, journal.original(path))
     except SettingsError:
         if may_hold_ours(text) or has_taken:
             raise
     if not is_dry_run:
-        files.sweep(path)
+        _sweep(path)
         if new is None:
-            files.require_as_before(path, data)
+            _require_as_before(path, data)
             path.unlink()
         elif new != text:
-            files.write(path, new.encode(), before=data, is_shared=target.scope != "user")
+            _write_file(path, new.encode(), before=data, is_shared=target.scope != "user")
         if known is not None:
             _note_removal(target, known, journal)
     action = "deleted" if new is None else "absent" if new == text else "removed"
@@ -283,7 +502,7 @@ def _note_removal(target: Target, known: InstallRecord, journal: InstallJournal)
         journal.put(replace(known, parts=left, taken=() if target.has_hooks else known.taken))
         return
     if not path.exists():
-        files.remove_folders(known.folders)
+        _remove_folders(known.folders)
     journal.drop(known)
 
 
@@ -306,13 +525,14 @@ def _write(
         taken: Hooks of other systems that are not in the new text.
     """
     path = target.real
-    before, folders = journal.get(path), files.missing_folders(path)
+    before = journal.get(path)
+    folders = [str(folder) for folder in path.parents if not folder.exists()][::-1]
     backup: bytes | None = None
     if before is not None and data is not None:
         record = before
     else:
         # Entries of ours without a record were written on another machine or with another home: they are no original.
-        bare = text = files.decoded(data, target.path)
+        bare = text = decoded(data, target.path)
         for part in target.parts:
             bare = part.without_us(bare, original="", name=str(target.path))
         existed = data is not None and not (bare != text and all(part.is_left_empty(bare) for part in target.parts))
@@ -322,9 +542,9 @@ def _write(
     taken = (*record.taken, *(each for each in taken if each not in record.taken))
     journal.put(replace(record, parts=tuple(parts), taken=taken), backup)
     try:
-        files.write(path, new.encode(), before=data, is_shared=target.scope != "user")
+        _write_file(path, new.encode(), before=data, is_shared=target.scope != "user")
     except BaseException:
-        files.remove_folders(folders)
+        _remove_folders(folders)
         journal.drop(record) if before is None else journal.put(before)
         raise
 
@@ -372,7 +592,7 @@ def forget_trust(roots: SettingsRoots, projects: Collection[str], *, is_dry_run:
         OSError: The file cannot be written.
     """
     path = GEMINI.files.folder.path(roots) / ".gemini" / "trusted_hooks.json"
-    old = (files.read_bytes(path) or b"{}").decode("utf-8", "replace")
+    old = (read_bytes(path) or b"{}").decode("utf-8", "replace")
     try:
         known: dict[str, list[str]] = convert(json.loads(old), dict[str, list[str]])
     except ValueError:
@@ -384,7 +604,7 @@ def forget_trust(roots: SettingsRoots, projects: Collection[str], *, is_dry_run:
     new = json.dumps(kept, indent=2, ensure_ascii=False) if kept else ""
     if not is_dry_run:
         if kept:
-            files.write(files.real_path(path, "user", None), new.encode(), before=old.encode(), is_shared=False)
+            _write_file(_real_path(path, "user", None), new.encode(), before=old.encode(), is_shared=False)
         else:
             path.unlink()
     action = "removed" if kept else "deleted"

@@ -1,11 +1,13 @@
-"""Finds where hybrid is registered, in every client and scope, and what is registered twice; changes nothing.
+"""Finds where hybrid is registered, in every client and scope, what is registered twice, and hooks of other systems.
 
-`hybrid hook status`, `hybrid doctor` and the installers call this.
+`hybrid hook status`, `hybrid doctor` and the installers call this. Hooks of the systems that hybrid replaces would add
+their own text to each prompt beside ours: they are named, and switched off only when the user asks for it.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 import sys
@@ -16,17 +18,18 @@ from msgspec import Struct
 
 from hybrid.base.errors import HybridError
 from hybrid.base.lasting import cache_of
-from hybrid.hooks.install import files
+from hybrid.hooks.install.changes import Target, decoded, read_bytes, take_out, target_of
 from hybrid.hooks.install.clients import CLAUDE, CLIENTS, CODEX, SUBAGENT_START, Part, every_part
 from hybrid.hooks.install.jsonc import is_list, is_object
-from hybrid.hooks.install.merge import HookPart, read
-from hybrid.hooks.install.parts import SCOPES, RegisteredCommand
+from hybrid.hooks.install.merge import HookPart, commands, read, strip_text, switch_plugin
+from hybrid.hooks.install.parts import SCOPES, RegisteredCommand, Scope, SettingsRoots, command_text, is_ours
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from hybrid.hooks.install.client import Client
-    from hybrid.hooks.install.parts import Kind, Scope, SettingsRoots
+    from hybrid.hooks.install.merge import Client
+    from hybrid.hooks.install.parts import Kind
+
 
 PLUGIN = "hybrid"
 """Name of our plugin for Claude Code; settings name it with its marketplace: `hybrid@…`."""
@@ -130,7 +133,7 @@ def unreadable(roots: SettingsRoots) -> list[str]:
     problems: list[str] = []
     for client, part, _, path in every_part(roots):
         try:
-            text = files.decoded(files.read_bytes(path), path)
+            text = decoded(read_bytes(path), path)
             part.found_in(text, name=str(path))
         except OSError:
             continue
@@ -264,7 +267,7 @@ def _plugins(roots: SettingsRoots) -> Iterator[Install]:
 def _text_or_empty(path: Path) -> str:
     """Return the text of a settings file; empty for a file that cannot be read, or is not to be read as settings."""
     try:
-        return files.decoded(files.read_bytes(path), path)
+        return decoded(read_bytes(path), path)
     except (HybridError, OSError):
         return ""
 
@@ -303,3 +306,125 @@ def _short_lived(program: str) -> str:
 
 def _repeated(events: Sequence[str]) -> list[str]:
     return sorted({event for event in events if events.count(event) > 1})
+
+
+# --- hooks of other systems -------------------------------------------------------------------------------
+
+
+_SYSTEMS = {
+    "bobbin": re.compile(r"(?:^|[\s/\"'=])bobbin(?:\.exe)?[\"']?\s+hook\b", re.IGNORECASE),
+    "claude-recall": re.compile(r"claude[-_]recall|coding-agent-lessons|/(?:smart-)?inject-hook\.sh\b", re.IGNORECASE),
+    "claude-mem": re.compile(r"claude-mem\b|worker-service\.cjs", re.IGNORECASE),
+    "code context": re.compile(
+        r"semantic[-_ ]search|code[-_]context|claude[-_]context|context[-_](?:gate|inject)|inject[-_]context",
+        re.IGNORECASE,
+    ),
+    "lore": re.compile(r"(?:^|[\s/\"'=])\.?lore(?:[-_][\w-]+)?(?:\.(?:sh|py|js))?(?=$|[\s/\"'@])", re.IGNORECASE),
+}
+"""System → a pattern of its commands; the first pattern that fits a command names the system."""
+
+
+class Foreign(Struct, frozen=True):
+    """A hook, or a plugin, of a system that hybrid replaces.
+
+    Attributes:
+        system: Name of the system.
+        client: The agent that runs the hook.
+        scope: Scope of the settings file.
+        path: The settings file.
+        event: The event that runs the hook; `plugin` for a whole plugin.
+        command: The command of the hook, or the plugin's name.
+        entry: The element of the event's list with this command only; for a plugin its name.
+    """
+
+    system: str
+    client: str
+    scope: Scope
+    path: Path
+    event: str
+    command: str
+    entry: Any
+
+    def __str__(self) -> str:
+        return f"{self.system}: {self.event} in {self.path}: {self.command}"
+
+
+def find_foreign(roots: SettingsRoots) -> list[Foreign]:
+    """Return the hooks and plugins of the systems we replace, in every client and scope; unreadable files hold none."""
+    hooks = [
+        hook
+        for client, part, scope, path in every_part(roots)
+        if part.kind == "hooks" and not client.module
+        for hook in _hooks(client, scope, path)
+    ]
+    return [*hooks, *_foreign_plugins(roots)]
+
+
+def switch_off(hooks: Sequence[Foreign], *, roots: SettingsRoots, home: Path) -> list[Path]:
+    """Remove these hooks and switch off these plugins until our removal puts them back.
+
+    All files are read before the first is written: if one cannot be read, none is changed. If one cannot be written,
+    those before it are changed.
+
+    Args:
+        hooks: The hooks to remove, from `find_foreign`.
+        roots: The folders in which settings lie.
+        home: `HYBRID_HOME`.
+
+    Returns:
+        The backups of the files, from before our first change of each.
+
+    Raises:
+        HybridError: A file is not to be changed, for a reason that is said.
+        OSError: A file cannot be written.
+    """
+    paths = dict.fromkeys(each.path for each in hooks)
+    removals = [_removal(path, [each for each in hooks if each.path == path], roots) for path in paths]
+    return [take_out(*removal, home=home) for removal in removals]
+
+
+def _hooks(client: Client, scope: Scope, path: Path) -> Iterator[Foreign]:
+    """Yield the hooks of replaced systems in one settings file; a file that cannot be read has none."""
+    try:
+        root = read(decoded(read_bytes(path), path), str(path))
+    except (HybridError, OSError):
+        return
+    for hook in commands(root):
+        command = command_text(hook.handler)
+        if not is_ours(hook.handler) and (system := _named(command)) is not None:
+            yield Foreign(system, client.name, scope, path, hook.event, command, hook.alone)
+
+
+def _foreign_plugins(roots: SettingsRoots) -> Iterator[Foreign]:
+    """Yield the plugins of replaced systems that Claude Code has switched on."""
+    for name, scope, path in enabled_plugins(roots):
+        if (system := _named(name.partition("@")[0])) is not None:
+            yield Foreign(system, "claude", scope, path, "plugin", name, name)
+
+
+def _named(command: str) -> str | None:
+    """Return the system that a command belongs to, None for any other."""
+    return next((name for name, pattern in _SYSTEMS.items() if pattern.search(command)), None)
+
+
+def _removal(
+    path: Path, here: Sequence[Foreign], roots: SettingsRoots
+) -> tuple[Target, bytes, str, list[tuple[str, Any]]]:
+    """Return the arguments of `take_out` for a file and the hooks of other systems in it."""
+    client = CLIENTS[here[0].client]
+    target = target_of(client, HookPart(client), here[0].scope, roots)
+    data = read_bytes(target.real) or b""
+    return target, data, _without(decoded(data, path), here), [(each.event, each.entry) for each in here]
+
+
+def _without(text: str, here: Sequence[Foreign]) -> str:
+    gone = {each.command for each in here if each.event != "plugin"}
+
+    def is_unwanted(handler: object) -> bool:
+        return is_object(handler) and not is_ours(handler) and command_text(handler) in gone
+
+    text = strip_text(text, name=str(here[0].path), unwanted=is_unwanted) if gone else text
+    for each in here:
+        if each.event == "plugin":
+            text = switch_plugin(text, each.command, is_on=False)
+    return text

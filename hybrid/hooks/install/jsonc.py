@@ -175,7 +175,8 @@ def append_value(text: str, container: JsonNode, value: Any, *, key: str | None 
     is_flat = bool(container.items) and "\n" not in text[container.start : container.items[-1].node.end]
     indent = _line_indent(text, container.start) + _unit(text)
     if container.items and not is_flat:
-        indent = _own_indent(text, container.items[-1].start) or indent
+        begins_line = _INDENT.search(text[: container.items[-1].start])
+        indent = (begins_line and begins_line[1]) or indent
     shown = _key_and_value(text, key, value, None if is_flat else indent)
     needs_line = not is_flat or bool(_LINE_COMMENT_LAST.search(text, 0, at))
     added = (newline + indent if needs_line else " ") + shown
@@ -247,12 +248,6 @@ def _line_indent(text: str, at: int) -> str:
     """Return the white space with which the line of a position begins."""
     line = text[text.rfind("\n", 0, at) + 1 : at].lstrip("\ufeff")
     return line[: len(line) - len(line.lstrip(" \t"))]
-
-
-def _own_indent(text: str, at: int) -> str | None:
-    """Return the space before something that begins its line, or None."""
-    match = _INDENT.search(text[:at])
-    return match.group(1) if match else None
 
 
 def _unit(text: str) -> str:

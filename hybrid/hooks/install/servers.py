@@ -13,9 +13,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from msgspec import Struct
 
 from hybrid.hooks.install import tables
-from hybrid.hooks.install.command import Launcher
 from hybrid.hooks.install.jsonc import append_value, is_list, is_object, parse, remove_item, replace_value
-from hybrid.hooks.install.parts import BLANK, RegisteredCommand, SettingsError, before_us, is_bare, settings_in
+from hybrid.hooks.install.parts import (
+    BLANK,
+    Launcher,
+    RegisteredCommand,
+    SettingsError,
+    before_us,
+    is_bare,
+    settings_in,
+)
 
 if TYPE_CHECKING:
     from hybrid.hooks.install.parts import Files, Kind, Wanted

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from hybrid.base.memo import Memo
 from hybrid.index.sorting import distinct, ranges
-from hybrid.prompting.traces import parts_of_path
+from hybrid.prompting.symbols import parts_of_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hybrid.index.backend import SearchBackend
-    from hybrid.prompting.traces import SourceLine
+    from hybrid.prompting.symbols import SourceLine
 
 
 # --- relatives among words, and abbreviations ----------------------------------------------------------------

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from hybrid.answer.decide import decide
-from hybrid.answer.turn import Turn
+from hybrid.answer.decide import Turn, decide
 from hybrid.evaluation.decisions import Rates, auc, finite, open_rate, usual_rates
 from hybrid.evaluation.trees import build_index, repositories, scratch_home, settings_in_force, workspace_at
 from hybrid.knowledge.open_kinds import OpenKinds

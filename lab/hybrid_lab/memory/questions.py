@@ -10,8 +10,7 @@ import re
 import sqlite3
 from typing import TYPE_CHECKING
 
-from hybrid.answer.decide import decide
-from hybrid.answer.turn import Turn
+from hybrid.answer.decide import Turn, decide
 from hybrid.ask import memory_lookup
 from hybrid.evaluation.qrels import QrelsError
 from hybrid.knowledge.open_kinds import OpenKinds
@@ -24,7 +23,7 @@ from hybrid_lab.memory.report import DEPTH, NEWEST, RAW, SEARCH, MemoryReport, P
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from hybrid.answer.turn import Decision
+    from hybrid.answer.decide import Decision
     from hybrid.records.memory.types import Row
     from hybrid.search.ranking.memory import Parts
     from hybrid_lab.memory.judged import MemoryPrompt, MemoryQuestion

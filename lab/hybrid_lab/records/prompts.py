@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from hybrid.answer.decide import Turn
 from hybrid.answer.events import answer
-from hybrid.answer.turn import Turn
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.prompting.clean import clean
 from hybrid.prompting.query import make_query
@@ -23,7 +23,7 @@ from hybrid_lab.service_process import ServiceProcess
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from hybrid.answer.turn import Decision, KindSearch
+    from hybrid.answer.decide import Decision, KindSearch
     from hybrid.evaluation.timing import Runner
     from hybrid.knowledge.views import RecordView
     from hybrid.types import Hit

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from hybrid.base.atomic import write_atomic
 from hybrid.evaluation.qrels import QrelsError, read_lines, unique
 from hybrid.knowledge.open_kinds import OpenFiles
-from hybrid.knowledge.record_files import FILE, open_stores
+from hybrid.knowledge.stores import FILE, open_stores
 from hybrid.project.find import FOLDER_NAME
 from hybrid.project.trust import accept
 from hybrid.records.lessons.types import Draft, is_id

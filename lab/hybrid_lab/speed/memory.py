@@ -11,8 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid.answer.decide import decide
-from hybrid.answer.turn import Turn
+from hybrid.answer.decide import Turn, decide
 from hybrid.ask import memory_lookup
 from hybrid.evaluation.timing import sum_up, time_each, time_ms, timed
 from hybrid.knowledge.memory_collection import present_of

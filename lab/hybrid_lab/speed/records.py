@@ -13,12 +13,10 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid.answer.decide import decide
-from hybrid.answer.turn import Turn
+from hybrid.answer.decide import Turn, decide
 from hybrid.evaluation.timing import sum_up, time_each, time_ms, timed
 from hybrid.knowledge.open_kinds import OpenKinds
-from hybrid.knowledge.record_files import COUNTERS, open_stores
-from hybrid.knowledge.stores import RecordStores
+from hybrid.knowledge.stores import COUNTERS, RecordStores, open_stores
 from hybrid.knowledge.views import KINDS, RecordViews
 from hybrid.prompting.query import make_query
 from hybrid.records.lessons.types import Draft

@@ -6,9 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from hybrid.answer.decide import decide
+from hybrid.answer.decide import Turn, decide
 from hybrid.answer.recording import record
-from hybrid.answer.turn import Turn
 from hybrid.session.ledger import SessionKey
 from hybrid.upkeep.indexing import reindex
 from tests.support.builders import PAYMENTS, git_project
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from hybrid.answer.turn import Decision
+    from hybrid.answer.decide import Decision
 
 RETRY = "How does the payment client retry a request after a timeout?"
 DEPLOY = "How do we roll back a release with the load balancer?"

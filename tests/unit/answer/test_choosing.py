@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hybrid.answer.select import PACKED, Extent, Packer, Selection, shown_withheld
+from hybrid.answer.select import PACKED, Packer, Selection, shown_withheld
 from hybrid.base.digest import chunk_digest
 from hybrid.prompting.query import Query, make_query
 from hybrid.render.frame import Entry, Footer
@@ -92,7 +92,7 @@ def _hooks(tmp_path: Path, **flags: object) -> HooksConfig:
 
 
 def _pack(hooks: HooksConfig, *selections: Selection, ledger: Ledger = EMPTY, share: float = 1.0, **footer: Any) -> str:
-    return Packer(hooks, ledger, Footer(**footer), Extent(share)).pack(selections)
+    return Packer(hooks, ledger, Footer(**footer), share).pack(selections)
 
 
 def _paths(selection: Selection) -> list[str]:
@@ -186,8 +186,8 @@ def test_a_heading_stands_above_the_first_item_of_its_kind(tmp_path: Path, fmt: 
     hooks = _hooks(tmp_path, format=fmt, budget_chars=1_000)
     headings = {"lessons": "Relevant lessons after subagent work"}
     files = Pile("files", {"a.py": "c"})
-    shown = Packer(hooks, EMPTY, Footer(), Extent(1.0, headings)).pack([files.selection(), _lessons(9).selection()])
-    none = Packer(hooks, EMPTY, Footer(), Extent(1.0, headings)).pack([files.selection()])
+    shown = Packer(hooks, EMPTY, Footer(), headings=headings).pack([files.selection(), _lessons(9).selection()])
+    none = Packer(hooks, EMPTY, Footer(), headings=headings).pack([files.selection()])
 
     assert 1 == shown.count(headings["lessons"])
     assert shown.index("a.py") < shown.index(headings["lessons"]) < shown.index("L001")
@@ -230,7 +230,7 @@ def test_what_is_gone_is_stale() -> None:
 
     assert "stale" == _held(selection)["L002"]
     assert PACKED - 1 == len(selection.hits)
-    assert ["stale", "budget"] == sorted({entry.reason for entry in shown_withheld(selection)}, reverse=True)
+    assert ["stale", "budget"] == sorted({entry.reason for entry in shown_withheld([selection])}, reverse=True)
 
 
 def test_each_record_is_another_matter() -> None:

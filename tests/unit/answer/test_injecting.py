@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.answer.decide import decide, explain_steps
+from hybrid.answer.decide import Decision, decide, explain_steps
 from hybrid.answer.recording import record, record_error
-from hybrid.answer.turn import Decision
 from hybrid.base.digest import topic_id
 from hybrid.feedback.state import read_state
 from hybrid.upkeep.indexing import reindex

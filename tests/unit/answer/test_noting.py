@@ -5,8 +5,8 @@ import math
 
 import pytest
 
-from hybrid.answer.log_fields import english_part, gate_part, rounded
-from hybrid.answer.turn import Decision
+from hybrid.answer.decide import Decision
+from hybrid.answer.recording import english_part, gate_part, rounded
 from hybrid.prompting.query import make_query
 from hybrid.search.gate.threshold import Verdict
 from hybrid.search.searcher import Searched

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hybrid.ask.memory_filters import Filters, MemoryScope, around, checked_limit, id_of, project_named, project_paths
+from hybrid.ask.memory_lookup import Filters, MemoryScope, around, checked_limit, id_of, project_named, project_paths
 from hybrid.base.errors import HybridError, ProjectError
 from hybrid.project.registry import Marks, remember
 from hybrid.records.memory.store import MemoryStore

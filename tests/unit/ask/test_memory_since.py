@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from hybrid.ask.memory_filters import since_ms
+from hybrid.ask.memory_lookup import since_ms
 from hybrid.records.types import SinceError
 from tests.support.memories import DAY_MS, NOW_MS
 

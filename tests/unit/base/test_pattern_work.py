@@ -40,7 +40,7 @@ UNREAD = {
     "hybrid.chunking.chunker: re.compile(block, re.IGNORECASE)",
     "hybrid.cli.colours: re.sub(place, lambda found, to=target: linked(found.group(), to), line, count=1)",
     "hybrid.cli.lessons_reading: re.compile('|'.join(forms), re.MULTILINE)",
-    "hybrid.prompting.typed: compiled(value)",
+    "hybrid.prompting.clean: compiled(value)",
     "hybrid.sources.patterns: re.compile(joined)",
     "hybrid.sources.patterns: re.compile(_linear(expression.pattern))",
 }

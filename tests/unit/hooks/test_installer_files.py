@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.base.errors import HybridError, ProjectError
-from hybrid.hooks.install import files
+from hybrid.hooks.install import changes
 from hybrid.hooks.install.changes import FileChange, install, recorded_targets, target_of, uninstall
 from hybrid.hooks.install.clients import CLIENTS, parts_of
-from hybrid.hooks.install.command import ENTRY, PORTABLE, absolute_launcher
-from hybrid.hooks.install.foreign import find_foreign, switch_off
-from hybrid.hooks.install.found import find_installs
+from hybrid.hooks.install.found import find_foreign, find_installs, switch_off
 from hybrid.hooks.install.merge import commands, read
-from hybrid.hooks.install.parts import SettingsError, SettingsRoots, Wanted
+from hybrid.hooks.install.parts import ENTRY, PORTABLE, SettingsError, SettingsRoots, Wanted, absolute_launcher
 from tests.support.cases import Case, cases
 
 if TYPE_CHECKING:
@@ -305,7 +303,7 @@ def test_a_file_that_cannot_be_written_leaves_no_record(desk: Machine, monkeypat
 
     desk.install("gemini", "hooks")
     before = desk.tree()
-    monkeypatch.setattr(files, "write", fails)
+    monkeypatch.setattr(changes, "_write_file", fails)
     for client, kind in (("gemini", "mcp"), ("codex", "mcp")):
         with pytest.raises(PermissionError):
             desk.install(client, kind)
@@ -342,7 +340,7 @@ def test_what_a_killed_process_left_goes_with_the_hooks(desk: Machine) -> None:
 
 def _writing_client(monkeypatch: pytest.MonkeyPatch, path: Path, times: int) -> None:
     """Have a client write its file so many times, each right before we replace it."""
-    replace, written = files.write_atomic, list[int]()
+    replace, written = changes.write_atomic, list[int]()
 
     def write_atomic(target: Path, data: bytes, **options: Any) -> None:
         if target == path and len(written) < times:
@@ -351,7 +349,7 @@ def _writing_client(monkeypatch: pytest.MonkeyPatch, path: Path, times: int) -> 
             path.write_text(json.dumps(known | {"projects": {"/p": {"history": 10 * times + len(written)}}}))
         replace(target, data, **options)
 
-    monkeypatch.setattr(files, "write_atomic", write_atomic)
+    monkeypatch.setattr(changes, "write_atomic", write_atomic)
 
 
 def test_what_a_client_writes_meanwhile_stays(desk: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -372,7 +370,7 @@ def test_a_client_that_never_stops_is_named(desk: Machine, monkeypatch: pytest.M
     """Nothing of ours is written then, and no record is left (#21)."""
     path = desk.path("claude", "mcp", text='{"projects": {}}')
     _writing_client(monkeypatch, path, 1000)
-    with pytest.raises(files.ChangedError, match="end the client"):
+    with pytest.raises(changes.ChangedError, match="end the client"):
         desk.install("claude", "mcp")
 
     assert "hybrid" not in path.read_text()

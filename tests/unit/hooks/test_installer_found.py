@@ -11,11 +11,9 @@ import pytest
 
 from hybrid.hooks.install import found
 from hybrid.hooks.install.clients import CLIENTS
-from hybrid.hooks.install.command import Launcher, as_line, as_words, program_of
-from hybrid.hooks.install.foreign import find_foreign
-from hybrid.hooks.install.found import doubled, find_installs, unreadable
+from hybrid.hooks.install.found import doubled, find_foreign, find_installs, unreadable
 from hybrid.hooks.install.merge import HookPart
-from hybrid.hooks.install.parts import SettingsRoots, Wanted
+from hybrid.hooks.install.parts import Launcher, SettingsRoots, Wanted, as_line, as_words, program_of
 from tests.support.builders import write_files
 from tests.support.cases import Case, cases
 

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from hybrid.hooks.install.changes import label_of
 from hybrid.hooks.install.clients import CLIENTS, parts_of
-from hybrid.hooks.install.command import PORTABLE, Launcher, is_ours
 from hybrid.hooks.install.jsonc import JsoncError, parse
 from hybrid.hooks.install.merge import HookPart
-from hybrid.hooks.install.parts import SettingsError, Wanted
+from hybrid.hooks.install.parts import PORTABLE, Launcher, SettingsError, Wanted, is_ours
 from hybrid.hooks.install.rules import COMMANDS, TOOLS
 from tests.support.cases import Case, cases
 from tests.support.examples import examples

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from hybrid.base.digest import chunk_digest
 from hybrid.knowledge.collections import TELLING_COSINE, RecordCollection, record_body, record_hit, record_of
 from hybrid.knowledge.open_kinds import OpenKinds
-from hybrid.knowledge.record_files import open_stores
+from hybrid.knowledge.stores import open_stores
 from hybrid.prompting.query import make_query
 from hybrid.sources.records import record_text
 from hybrid.types import Hit, Item

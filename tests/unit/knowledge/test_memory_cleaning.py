@@ -9,7 +9,7 @@ import pytest
 
 from hybrid.capture.leaves import MAX_DEPTH, MAX_TEXTS, Texts, filled, is_key_line, key_lines
 from hybrid.capture.tools import Edit, PathRoots, ToolCall, ToolUse, tool_use
-from hybrid.knowledge.memory_cleaning import (
+from hybrid.knowledge.memory_intake import (
     MAX_CHARS,
     MAX_TOOL_CHARS,
     cleaned_call,

@@ -11,8 +11,8 @@ from hybrid.ask import memory_lookup
 from hybrid.base.errors import BusyError, ModelError
 from hybrid.base.resources import shipped
 from hybrid.knowledge.memory_collection import present_of
-from hybrid.knowledge.memory_views import MemoryViews
 from hybrid.knowledge.open_kinds import OpenKinds
+from hybrid.knowledge.views import MemoryViews
 from hybrid.records.memory.types import Extracted, Owner, RowFilter
 from tests.support.agent import until
 from tests.support.records import Talk, new_talk
@@ -21,7 +21,7 @@ from tests.support.successors import SHIPPED
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hybrid.knowledge.memory_views import MemoryIndex
+    from hybrid.knowledge.views import MemoryIndex
     from hybrid.records.memory.store import MemoryStore
 
 OTHER = "b" * 16
@@ -100,7 +100,7 @@ def test_a_search_finds_what_was_written_just_before(talk: Talk, monkeypatch: py
         pytest.fail("it waited")
 
     monkeypatch.setattr(MemoryViews, "_soon", wait)
-    monkeypatch.setattr("hybrid.knowledge.memory_views._FEW_NEW", 1)
+    monkeypatch.setattr("hybrid.knowledge.views._FEW_NEW", 1)
     add(talk, kinds, "Sell the silver kestrel")
     add(talk, kinds, "Buy the golden heron")
     assert "Fix walrus in the harbour" in found(talk, kinds, "walrus")
@@ -108,7 +108,7 @@ def test_a_search_finds_what_was_written_just_before(talk: Talk, monkeypatch: py
 
 def test_a_search_gets_the_old_rows_while_others_are_indexed(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     """The index of another memory may be built for minutes, or not at all: what is open answers."""
-    monkeypatch.setattr("hybrid.knowledge.memory_views._SOON_S", 0.05)
+    monkeypatch.setattr("hybrid.knowledge.views._SOON_S", 0.05)
     kinds = OpenKinds({}, is_lagging=True)
     add(talk, kinds, "Fix walrus in the harbour")
     found(talk, kinds, "walrus")

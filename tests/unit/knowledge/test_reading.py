@@ -11,8 +11,7 @@ import pytest
 from hybrid.base.errors import ModelError
 from hybrid.daemon.worker import BackgroundProcess
 from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
-from hybrid.knowledge.record_figures import records_status
-from hybrid.knowledge.record_files import reading_of
+from hybrid.knowledge.stores import reading_of, records_status
 from hybrid.models.registry import HashingEmbedder, load_embedder
 from tests.support.builders import CHECKOUT
 from tests.support.records import LESSONS, RECORD_FILES, Talk, new_talk

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.knowledge.record_files import record_paths
+from hybrid.knowledge.stores import record_paths
 from hybrid.upkeep.indexing import file_source
 from hybrid.workspace import Workspace, open_workspace
 from tests.support.builders import git_project

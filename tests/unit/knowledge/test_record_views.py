@@ -12,8 +12,7 @@ import pytest
 from hybrid.base.errors import BusyError
 from hybrid.base.resources import shipped
 from hybrid.knowledge.open_kinds import OpenKinds
-from hybrid.knowledge.record_files import open_stores
-from hybrid.knowledge.stores import RecordStores
+from hybrid.knowledge.stores import RecordStores, open_stores
 from hybrid.knowledge.views import RecordViews
 from tests.support.agent import until
 from tests.support.records import DECISION, LESSONS, PATTERNS, RECORD_FILES, Talk, accept_tree, new_talk

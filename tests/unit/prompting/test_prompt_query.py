@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.prompting.query import MAX_NAMES, Passage, Query, make_query
-from hybrid.prompting.traces import SourceLine
+from hybrid.prompting.symbols import SourceLine
 from tests.support.cases import cases
 
 if TYPE_CHECKING:

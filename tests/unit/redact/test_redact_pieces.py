@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hybrid.redact.addresses import HEADER_NAMES
-from hybrid.redact.commands import COMMAND_WORDS
+from hybrid.redact.commands import COMMAND_WORDS, HEADER_NAMES
 from hybrid.redact.patterns import pieces_of, possible
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hybrid.knowledge.record_files import memory_name, reading_of
+from hybrid.knowledge.stores import memory_name, reading_of
 from hybrid.records.memory.types import Extracted, Owner
 from hybrid.upkeep.purging import purge_index
 from tests.support.records import new_talk
