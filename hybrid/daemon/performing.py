@@ -24,8 +24,7 @@ from hybrid.base.errors import BusyError, HybridError, IndexMissingError, IndexU
 from hybrid.feedback.events import newest_events
 from hybrid.hooks.service import SESSION_VARIABLES
 from hybrid.index.holder import is_held, read_holder
-from hybrid.operations.asking import CONNECTION, Asking, OperationError
-from hybrid.operations.table import OPERATIONS, PAGES, perform
+from hybrid.operations.asking import CONNECTION, OPERATIONS, PAGES, Asking, OperationError, perform
 from hybrid.operations.tools import BY_NAME
 from hybrid.operations.types import FromIndex
 from hybrid.records.types import MemoryBusyError

@@ -19,11 +19,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hybrid.base.atomic import make_private_folder, write_atomic
 from hybrid.base.errors import HybridError
-from hybrid.dashboard.desk import NO_PROJECT, Asked
+from hybrid.dashboard.desk import NO_PROJECT, Asked, PageError
 from hybrid.dashboard.guard import Guard, Sessions
 from hybrid.dashboard.rendering import FOLDER
-from hybrid.dashboard.service import PageError
-from hybrid.dashboard.views import finding, health, logged, memory, records
+from hybrid.dashboard.views import finding, logged, memory, records
 from hybrid.ipc.loopback import BACKLOG, HOST, LOOK_S, MOST_HEAD, bounded, cutting_off, listening
 from hybrid.ipc.wire import run_folder
 
@@ -56,7 +55,7 @@ _SHOWN: dict[str, View] = {
     "memory": memory.timeline,
     "memory/row": memory.row,
     "memory/forget": memory.confirm_forget,
-    "health": health.health,
+    "health": finding.health,
 }
 """Path below a project → the view that a GET shows."""
 

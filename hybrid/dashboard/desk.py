@@ -1,23 +1,36 @@
-"""The parts that every view has: the projects, the log, the service, templates; and one request as a view sees it."""
+"""The parts that every view has: the projects, the log, the service, templates; and one request as a view sees it.
+
+The page opens no index and no store of its own, so that it stays small and nothing is loaded twice: the service, which
+is started when it is not there, answers its operations. What `hybrid status` and `hybrid doctor` tell is asked of them:
+they look at the service from outside, as a person would.
+"""
 
 from __future__ import annotations
 
+import json
+import subprocess
 import threading
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import msgspec
 from msgspec import Struct
 from starlette.responses import HTMLResponse, PlainTextResponse
 
+from hybrid.base.errors import HybridError
 from hybrid.dashboard.rendering import environment, link
-from hybrid.dashboard.service import PageError, Service
 from hybrid.feedback.events import log_folder
-from hybrid.feedback.log_index import LogFilter, LogIndex
+from hybrid.feedback.log_index import LogFilter, LogIndex, lies_in
+from hybrid.hooks.service import MARKS
+from hybrid.ipc.start import ask, start_command, start_service
+from hybrid.ipc.wire import read_endpoint
+from hybrid.operations.asking import PAGES
 from hybrid.project.registry import load_registry
 from hybrid.workspace import open_workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from starlette.datastructures import QueryParams
     from starlette.responses import Response
@@ -25,7 +38,138 @@ if TYPE_CHECKING:
     from hybrid.dashboard.guard import Session
     from hybrid.workspace import Workspace
 
+    Event = Mapping[str, Any]
+
+
 _Result = TypeVar("_Result", bound=Struct)
+
+_WAIT_S = 10.0
+"""Seconds to wait for a service to start."""
+_LOOK_S = 0.05
+_ASK_S = 60.0
+"""Seconds for an answer: forgetting writes indexes anew."""
+_BUSY_S = 5.0
+"""Seconds for which a question is asked again while the service is busy with what it needs."""
+_AGAIN_S = 0.2
+_REPORT_S = 120.0
+_FRESH_S = 5.0
+"""Seconds for which a report is shown again without asking."""
+
+
+class PageError(HybridError):
+    """Something that a page says in place of its content.
+
+    Args:
+        message: A sentence.
+        kind: usage, no_project, no_index, building, busy, failed or no_service.
+        progress: Of a build that is waited for.
+    """
+
+    def __init__(self, message: str, kind: str = "failed", progress: Mapping[str, Any] | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.progress = progress
+
+
+class Service:
+    """The service of a `$HYBRID_HOME`.
+
+    Args:
+        home: `$HYBRID_HOME`.
+        environ: Environment of the page; the service gets what is meant for hybrid.
+    """
+
+    def __init__(self, home: Path, environ: Mapping[str, str]) -> None:
+        self._home = str(home)
+        self._environ = dict(environ)
+        self._sent = {name: value for name, value in environ.items() if name.startswith("HYBRID_") or name in MARKS}
+        self._reports: dict[tuple[str, ...], tuple[float, dict[str, Any]]] = {}
+        self._reporting = threading.Lock()
+
+    @property
+    def is_there(self) -> bool:
+        """True if a service told where it listens; it is not asked whether it does."""
+        return read_endpoint(self._home) is not None
+
+    def ask(self, name: str, root: str, arguments: Struct, result: type[_Result]) -> _Result:
+        """Return the answer to an operation in a project.
+
+        Args:
+            name: Name of the operation.
+            root: Root of the project; empty for none.
+            arguments: Its arguments.
+            result: Type of the answer.
+
+        Raises:
+            PageError: It cannot be done, or no service answers.
+        """
+        assert PAGES[name].result is result, name
+        question = {"cwd": root, "environ": self._sent, "arguments": msgspec.to_builtins(arguments)}
+        data = json.dumps(question).encode()
+        until_s = time.monotonic() + _BUSY_S
+        while True:
+            answer = self._answer(name, data)
+            error = answer.get("error")
+            if not error or error.get("kind") != "busy" or time.monotonic() > until_s:
+                break
+            time.sleep(_AGAIN_S)
+        if error:
+            raise PageError(str(error.get("message")), str(error.get("kind")), error.get("progress"))
+        if "result" not in answer:
+            message = (
+                f"the service is of version {answer.get('version')}, which knows no page: `hybrid daemon stop` ends it"
+            )
+            raise PageError(message, "no_service")
+        return msgspec.convert(answer["result"], result)
+
+    def _answer(self, name: str, data: bytes) -> dict[str, Any]:
+        answer = ask(self._home, "perform", name.encode(), data, timeout_s=_ASK_S)
+        if answer is None:
+            if ask(self._home, "status") is not None:
+                raise PageError(f"the service did not answer within {_ASK_S:g} s", "no_service")
+            self.start()
+            answer = ask(self._home, "perform", name.encode(), data, timeout_s=_ASK_S)
+        if answer is None:
+            raise PageError("the service does not answer; `hybrid daemon run` shows why", "no_service")
+        return answer
+
+    def start(self, root: str = "") -> bool:
+        """Start the service unless it runs, and return whether it answers within ten seconds."""
+        until_s = time.monotonic() + _WAIT_S
+        while ask(self._home, "status") is None:
+            start_service(self._home, self._environ, cwd=root)
+            if time.monotonic() > until_s:
+                return False
+            time.sleep(_LOOK_S)
+        return True
+
+    def report(self, root: str, *words: str) -> dict[str, Any]:
+        """Return the JSON that a command of this installation prints about a project, at most five seconds old.
+
+        Raises:
+            PageError: The command cannot be run, or prints no JSON.
+        """
+        key = (root, *words)
+        with self._reporting:
+            made_s, known = self._reports.get(key, (float("-inf"), {}))
+            if time.monotonic() - made_s < _FRESH_S:
+                return known
+            command = start_command(*words, "--json", "--project", root)
+            try:
+                done = subprocess.run(command, capture_output=True, env=self._environ, timeout=_REPORT_S, check=False)
+                found: object = json.loads(done.stdout)
+            except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+                raise PageError(f"`hybrid {' '.join(words)}` failed: {error}") from error
+            if not isinstance(found, dict):
+                raise PageError(f"`hybrid {' '.join(words)}` printed no object")
+            report = cast("dict[str, Any]", found)
+            self._reports[key] = (time.monotonic(), report)
+            return report
+
+    def forget_reports(self) -> None:
+        """Have the next reports made anew."""
+        with self._reporting:
+            self._reports.clear()
 
 
 class KnownProject(Struct, frozen=True):
@@ -173,3 +317,49 @@ class Asked:
         """Return the page that says what went wrong, and how far a build is that is waited for."""
         status = {"usage": 400, "no_service": 503, "busy": 503, "building": 503, "internal": 500}.get(error.kind, 409)
         return self.page("error.html", status=status, error=error)
+
+
+class Owners:
+    """The projects that the page knows, by key and by directory.
+
+    Args:
+        projects: These projects.
+    """
+
+    def __init__(self, projects: Iterable[KnownProject]) -> None:
+        self._by_key = {one.key: one for one in projects}
+        rooted = [one for one in self._by_key.values() if one.root]
+        # A project may lie in another one: the inner one counts.
+        self._by_root = sorted(rooted, key=lambda one: -len(one.root))
+
+    def of(self, event: Event) -> KnownProject | None:
+        """Return the project that an event names, or in which its directory lies; None if the page knows none."""
+        key, directory = event.get("project"), event.get("cwd")
+        if key is not None:
+            return self._by_key.get(str(key))
+        if not isinstance(directory, str) or not directory:
+            return None
+        return next((one for one in self._by_root if lies_in(directory, one.root)), None)
+
+    def name(self, event: Event) -> str:
+        """Return the name of that project; of one that is not known any more its folder's name, else its key."""
+        owner = self.of(event)
+        if owner is not None:
+            return owner.name or owner.key
+        key, root = event.get("project"), event.get("root")
+        if not key:
+            return "no project"
+        folder = root.replace("\\", "/").rstrip("/").rpartition("/")[2] if isinstance(root, str) else ""
+        return folder or str(key)
+
+    def base(self, event: Event) -> str:
+        """Return the beginning of the addresses of that project; empty if the page knows none."""
+        owner = self.of(event)
+        return f"/p/{owner.key}" if owner else ""
+
+    def lines(self, event: Event, *, session: str) -> LogFilter:
+        """Return a filter for the lines of a session in the project of an event, known or not."""
+        owner = self.of(event)
+        if owner is not None:
+            return LogFilter(key=owner.key, root=owner.root, session=session)
+        return LogFilter(key=str(event.get("project") or ""), session=session)

@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 
 import hybrid
 from hybrid.redact import redact
-from hybrid.render.numbers import LOWEST_BAR, amount, local_time, number
+from hybrid.render.numbers import LOWEST_BAR, amount, duration, local_time, number
 from hybrid.render.visible import visible
 
 if TYPE_CHECKING:
@@ -116,13 +116,8 @@ def _megabytes(value: object) -> str:
 
 
 def in_seconds(value: object) -> str:
-    """Return a duration in words."""
-    if not isinstance(value, (int, float)):
-        return "–"
-    if value < 90:
-        return f"{max(round(value), 1)} s"
-    minutes = round(value / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+    """Return a duration in words; a dash for what is no number."""
+    return duration(value) if isinstance(value, (int, float)) else "–"
 
 
 # --- drawings ---------------------------------------------------------------------------------------------

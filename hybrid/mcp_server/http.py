@@ -25,8 +25,7 @@ from hybrid.ipc.loopback import (
     token_of,
     token_problem,
 )
-from hybrid.mcp_server.server import build_server
-from hybrid.mcp_server.session import Session
+from hybrid.mcp_server.server import Session, build_server
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping

@@ -168,8 +168,7 @@ class _Worker:
     async def _serve(self, sock: socket.socket, hello: dict[str, Any]) -> None:
         from mcp.server.stdio import stdio_server
 
-        from hybrid.mcp_server.server import build_server
-        from hybrid.mcp_server.session import Session
+        from hybrid.mcp_server.server import Session, build_server
 
         # The first question will need it; the greeting does not wait for it.
         if read_endpoint(str(self._home)) is None:

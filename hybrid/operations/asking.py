@@ -1,22 +1,25 @@
-"""The two sides of an operation: who asks what (`Asking`), and what comes back (`Outcome`).
+"""The operations by name, who asks for one (`Asking`), and what comes back (`Outcome`).
 
-Pure values; `table` names the operations, the service performs them.
+Importing this costs no more than the types: `agents` and `pages`, which do the work, are imported when they are needed.
 """
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import Struct, field, to_builtins
 
 from hybrid.base.errors import HybridError
+from hybrid.operations import types
 from hybrid.render.marks import harmless, harmless_json
 from hybrid.session.ledger import Ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from datetime import date
 
     from hybrid.knowledge.open_kinds import OpenKinds
@@ -102,20 +105,84 @@ class Operation(Struct, frozen=True):
     Attributes:
         arguments: Type of its arguments.
         result: Type of its result.
-        run: Does it.
         is_writing: It changes lessons, lore, memory, marks or settings.
     """
 
     arguments: type[Struct]
     result: type[Struct]
-    run: Callable[[Asking, Any], Outcome]
     is_writing: bool = False
 
 
-def done_in(module: str, name: str) -> Callable[[Asking, Any], Outcome]:
-    """Return a function of a module of this package, which is imported when it is first called."""
+OPERATIONS: Mapping[str, Operation] = {
+    "search": Operation(types.SearchArguments, types.SearchResult),
+    "read": Operation(types.ReadArguments, types.ReadResult),
+    "context": Operation(types.ContextArguments, types.ContextResult),
+    "related": Operation(types.RelatedArguments, types.RelatedResult),
+    "lessons": Operation(types.LessonsArguments, types.LessonsResult),
+    "decide": Operation(types.DecideArguments, types.Written, is_writing=True),
+    "remember": Operation(types.RememberArguments, types.Written, is_writing=True),
+    "recall": Operation(types.RecallArguments, types.RecallResult),
+    "orientation": Operation(types.Nothing, types.TextResult),
+    "hot_topics": Operation(types.Nothing, types.TextResult),
+    "hand_over": Operation(types.Nothing, types.TextResult),
+    "learned": Operation(types.Nothing, types.TextResult),
+}
+"""Name → operation that an agent is offered, as a tool or a text; the function of this name in `agents` does it."""
 
-    def run(asking: Asking, arguments: Any) -> Outcome:
-        return getattr(import_module(f"hybrid.operations.{module}"), name)(asking, arguments)
+PAGES: Mapping[str, Operation] = {
+    "page_search": Operation(types.PageSearchArguments, types.PageSearchResult),
+    "page_files": Operation(types.PageFilesArguments, types.PageFiles),
+    "page_progress": Operation(types.Nothing, types.PageProgress),
+    "page_lessons": Operation(types.PageLessonsArguments, types.PageLessons),
+    "page_lesson_add": Operation(types.PageLessonAddArguments, types.PageDone),
+    "page_lesson_edit": Operation(types.PageLessonEditArguments, types.PageDone),
+    "page_lesson_supersede": Operation(types.PageReplaceArguments, types.PageDone),
+    "page_lesson_promote": Operation(types.PageIdArguments, types.PageDone),
+    "page_lesson_delete": Operation(types.PageIdArguments, types.PageDone),
+    "page_lore": Operation(types.PageLoreArguments, types.PageLore),
+    "page_lore_add": Operation(types.PageLoreAddArguments, types.PageDone),
+    "page_lore_retract": Operation(types.PageRetractArguments, types.PageDone),
+    "page_lore_supersede": Operation(types.PageReplaceArguments, types.PageDone),
+    "page_memory": Operation(types.PageMemoryArguments, types.PageMemory),
+    "page_memory_row": Operation(types.PageIdArguments, types.PageRowResult),
+    "page_memory_forget": Operation(types.PageForgetArguments, types.PageDone),
+    "page_titles": Operation(types.PageTitlesArguments, types.PageTitles),
+}
+"""Name → operation of the page, which no agent is offered; `pages` has it without the beginning of its name."""
 
-    return run
+
+def perform(name: str, asking: Asking, arguments: Mapping[str, object]) -> Outcome:
+    """Do an operation.
+
+    Args:
+        name: A name of `OPERATIONS`, or of `PAGES`.
+        asking: Who asks, and where.
+        arguments: The arguments as JSON has them.
+
+    Raises:
+        OperationError: There is no such operation, or an argument is wrong.
+        HybridError: It cannot be done; the message says why.
+    """
+    operation = OPERATIONS.get(name) or PAGES.get(name)
+    if operation is None:
+        raise OperationError(f"there is no operation {name!r}; there are {', '.join(sorted(OPERATIONS))}")
+    try:
+        wanted = msgspec.convert(dict(arguments), operation.arguments)
+    except msgspec.ValidationError as error:
+        raise OperationError(f"{name}: {_in_words(str(error), operation.arguments)}") from error
+    # What does the work is imported when it is asked for.
+    module = import_module(f"hybrid.operations.{'agents' if name in OPERATIONS else 'pages'}")
+    return getattr(module, name.removeprefix("page_"))(asking, wanted)
+
+
+_MISSING = re.compile(r"Object missing required field `([^`]*)`")
+_UNKNOWN = re.compile(r"Object contains unknown field `([^`]*)`")
+
+
+def _in_words(message: str, arguments: type[Struct]) -> str:
+    """Return what is wrong with arguments as an agent understands it, with the names that there are."""
+    names = ", ".join(field.encode_name for field in msgspec.structs.fields(arguments))
+    message = _MISSING.sub(r"`\1` is missing", message)
+    return _UNKNOWN.sub(rf"there is no argument `\1`; there are {names or 'none'}", message).replace(
+        " - at `$.", " at `"
+    )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from hybrid.operations.table import OPERATIONS
+from hybrid.operations.asking import OPERATIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

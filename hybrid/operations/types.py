@@ -1,11 +1,12 @@
-"""Arguments and results of the operations that agents call as tools; their JSON schemas are made from these types.
+"""Arguments and results of the operations; the JSON schemas of agents' tools are made from these types.
 
-The descriptions are read by agents. Results are compact: each field costs the agent's context.
+The descriptions are read by agents, whose results are compact: each field costs the agent's context. What begins with
+`Page` is for the page, which escapes what it shows: every text is without secrets, and absent numbers are None.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
@@ -250,3 +251,413 @@ class TextResult(Struct, frozen=True):
     """A text in Markdown."""
 
     text: str
+
+
+# --- the page --------------------------------------------------------------------------------------------
+
+
+PageSize = Annotated[int, Meta(ge=1, le=200)]
+Text = Annotated[str, Meta(max_length=20_000)]
+Words = Annotated[str, Meta(max_length=5_000)]
+
+
+class PageDone(Struct, frozen=True, kw_only=True):
+    """The result of a change.
+
+    Attributes:
+        message: A sentence for a person.
+        ref: Id of what was changed; empty when nothing was.
+        is_done: False when nothing was changed.
+    """
+
+    message: str
+    ref: str = ""
+    is_done: bool = True
+
+
+# --- the page: search -----------------------------------------------------------------------------------
+
+
+class PageSearchArguments(Arguments, frozen=True):
+    """A search; `kinds` holds kinds of hits or `lessons`, `lore`, `memory`."""
+
+    query: Annotated[str, Meta(min_length=1, max_length=5_000)]
+    kinds: list[str] = []
+    path: Words = ""
+    limit: PageSize = 10
+
+
+class PageLine(Struct, frozen=True):
+    """A line of a hit.
+
+    Attributes:
+        number: Number of the line in its file, from 1; 0 for a record and for lines left out.
+        parts: The line in pieces; every second one, the first of them not, is a word of the query.
+    """
+
+    number: int
+    parts: list[str]
+
+
+class PageHit(Struct, frozen=True, kw_only=True):
+    """A hit.
+
+    Attributes:
+        title: Its heading: place and name of a part of a file, id and title of a record.
+        kind: code, doc, lesson, …
+        ref: What names it: path and lines, or the id of a record.
+        path: Path of its file; empty for a record.
+        language: Of the file; empty for a record.
+        cosine: -1 to 1; None without a vector.
+        cosine_rank: Rank in the dense leg, from 1; None where it is in none.
+        bm25: 0 and up; None without a word of the query.
+        bm25_rank: Rank in the lexical leg.
+        rrf: The fused value.
+        relevance: 0 to 1.
+        evidence: Piece → what it gave; empty for records.
+        lines: Its telling lines.
+        is_stale: The file changed since it was indexed.
+    """
+
+    title: str
+    kind: str
+    ref: str
+    path: str
+    language: str
+    cosine: float | None
+    cosine_rank: int | None
+    bm25: float | None
+    bm25_rank: int | None
+    rrf: float
+    relevance: float
+    evidence: dict[str, float]
+    lines: list[PageLine]
+    is_stale: bool
+
+
+class PageHits(Struct, frozen=True, kw_only=True):
+    """The hits of one kind of knowledge, best first.
+
+    Attributes:
+        kind: files, lessons, lore or memory.
+        gate: What its gate said, with the keys of the event log and `is_open`; None when it was not asked.
+        hits: Best first.
+    """
+
+    kind: str
+    gate: dict[str, Any] | None
+    hits: list[PageHit]
+
+
+class PageSearchResult(FromIndex, frozen=True, kw_only=True):
+    """The hits, a list for each kind."""
+
+    lists: list[PageHits]
+
+
+# --- the page: index ------------------------------------------------------------------------------------
+
+
+class PageFilesArguments(Arguments, frozen=True):
+    """A choice of files of the index; `show` is `indexed`, `skipped` or `all`, `after` the path before the first."""
+
+    show: Literal["all", "indexed", "skipped"] = "all"
+    contains: Words = ""
+    after: Words = ""
+    limit: PageSize = 100
+
+
+class PageFile(Struct, frozen=True, kw_only=True):
+    """A file that was looked at; `reason` says why it is left out, and is empty for an indexed one."""
+
+    path: str
+    kind: str
+    language: str
+    size_bytes: int
+    reason: str
+
+
+class PageFiles(Struct, frozen=True, kw_only=True):
+    """Files in order of path; `next_after` is empty on the last page."""
+
+    files: list[PageFile]
+    next_after: str
+
+
+class PageProgress(Struct, frozen=True, kw_only=True):
+    """The build that runs.
+
+    Attributes:
+        is_building: A build holds the lock.
+        step: scan, read, write or merge; empty before the first file.
+        done: Files that are done in this step.
+        total: Files of this step; 0 while unknown.
+        share: Part of the whole build, 0 to 1.
+        seconds_left: None while that cannot be told.
+    """
+
+    is_building: bool = False
+    step: str = ""
+    done: int = 0
+    total: int = 0
+    share: float = 0.0
+    seconds_left: float | None = None
+
+
+# --- the page: lessons ----------------------------------------------------------------------------------
+
+
+class PageLessonsArguments(Arguments, frozen=True):
+    """A choice of lessons: the active ones, or all with `is_all`; with words those that fit, best first."""
+
+    query: Words = ""
+    id: Words = ""
+    is_all: bool = False
+
+
+class PageLesson(Struct, frozen=True, kw_only=True):
+    """A lesson, as of `hybrid.records.lessons.types.Lesson`; `trust` is 0.2 to 1, `stars` 0 to 5."""
+
+    id: str
+    title: str
+    content: str
+    category: str
+    type: str
+    by_agent: bool
+    triggers: list[str]
+    superseded: str
+    is_promotable: bool
+    stars: int
+    uses: int
+    velocity: float
+    trust: float
+    learned: str
+    last: str
+    injections: int
+    citations: int
+
+
+class PageLessons(Struct, frozen=True, kw_only=True):
+    """Lessons.
+
+    Attributes:
+        lessons: The active ones by uses, or the best first.
+        categories: Words that a category may be.
+        types: Words that a type may be.
+        files: The files that they stand in.
+        unread: Files in the tree that are not read, since nobody accepted the tree.
+        problems: What is wrong in the files, a sentence each.
+        is_enabled: The setting `lessons.enabled`.
+    """
+
+    lessons: list[PageLesson]
+    categories: list[str]
+    types: list[str]
+    files: list[str]
+    unread: list[str]
+    problems: list[str]
+    is_enabled: bool
+
+
+class PageLessonAddArguments(Arguments, frozen=True):
+    """A new lesson; `is_system` puts it among those for all projects, `is_forced` writes it beside a like one."""
+
+    title: Annotated[str, Meta(min_length=1, max_length=400)]
+    content: Annotated[str, Meta(min_length=1, max_length=20_000)]
+    category: Words = "correction"
+    type: Words = ""
+    triggers: list[str] = []
+    is_system: bool = False
+    is_forced: bool = False
+
+
+class PageLessonEditArguments(Arguments, frozen=True):
+    """A lesson with all of its parts as they shall be."""
+
+    id: Words
+    title: Annotated[str, Meta(min_length=1, max_length=400)]
+    content: Annotated[str, Meta(min_length=1, max_length=20_000)]
+    category: Words = ""
+    type: Words = ""
+    triggers: list[str] = []
+
+
+class PageReplaceArguments(Arguments, frozen=True):
+    """Two records: `new` takes the place of `old`."""
+
+    old: Words
+    new: Words
+
+
+class PageIdArguments(Arguments, frozen=True):
+    """One record."""
+
+    id: Words
+
+
+# --- the page: lore -------------------------------------------------------------------------------------
+
+
+class PageLoreArguments(Arguments, frozen=True):
+    """A choice of lore: of a kind or all, of this project or, with `is_all`, everything that the folders hold."""
+
+    kind: Literal["", "pattern", "anti-pattern", "decision", "handoff"] = ""
+    query: Words = ""
+    id: Words = ""
+    is_all: bool = False
+    skip: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
+    limit: PageSize = 50
+
+
+class PageLoreRecord(Struct, frozen=True, kw_only=True):
+    """A record of lore.
+
+    Attributes:
+        fields: Name and value of everything that the file says of it, in its order; only of a single record.
+        status: active, deprecated, superseded, retracted or abandoned.
+    """
+
+    id: str
+    kind: str
+    name: str
+    lines: list[str]
+    status: str
+    created_at: str
+    project: str
+    is_attributed: bool
+    fields: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+
+class PageLore(Struct, frozen=True, kw_only=True):
+    """Records of lore; `total` counts all that fit."""
+
+    records: list[PageLoreRecord]
+    total: int
+    is_enabled: bool
+
+
+LoreKind = Literal["pattern", "anti-pattern", "decision", "handoff"]
+
+
+class PageLoreAddArguments(Arguments, frozen=True):
+    """A new record of lore.
+
+    Attributes:
+        kind: Its kind.
+        texts: Name → text of its parts, as of its draft; lists have an entry a line. Missing ones are empty.
+        is_forced: Write it although a recent record says nearly the same.
+    """
+
+    kind: LoreKind
+    texts: dict[str, Text]
+    is_forced: bool = False
+
+
+class PageRetractArguments(Arguments, frozen=True):
+    """A record to take back, and why."""
+
+    id: Words
+    reason: Annotated[str, Meta(max_length=2_000)] = ""
+
+
+# --- the page: memory -----------------------------------------------------------------------------------
+
+
+class PageMemoryArguments(Arguments, frozen=True):
+    """A choice of rows of the memory, newest first, or with words those that fit, best first.
+
+    `project` is a key, empty for this project, `*` for all. `before` is the `next_before` of the page before.
+    """
+
+    project: Words = ""
+    types: list[str] = []
+    file: Words = ""
+    since: Words = ""
+    session: Words = ""
+    query: Words = ""
+    before: Words = ""
+    limit: PageSize = 50
+
+
+class PageRow(Struct, frozen=True, kw_only=True):
+    """A row of the memory.
+
+    Attributes:
+        ref: Its id, `o42` or `s7`.
+        when: ISO time in UTC.
+        type: Type of an observation, or `summary`.
+        title: One line.
+        body: What a list shows below it.
+        project: Name of its project.
+        is_here: It is of this project.
+        files: Paths that it touched.
+        repeats: How often the same was observed again.
+    """
+
+    ref: str
+    when: str
+    type: str
+    title: str
+    body: list[str]
+    project: str
+    is_here: bool
+    session: str
+    files: list[str]
+    repeats: int = 0
+
+
+class PageMemory(Struct, frozen=True, kw_only=True):
+    """Rows of the memory.
+
+    Attributes:
+        next_before: Place of the next page; empty on the last one.
+        projects: Key, name and number of rows of each project, the one with most first.
+        types: Type → number of rows of the projects that are looked at; summaries under `summary`.
+        total: Number of rows that fit; None where that is not known without a look at each.
+        is_enabled: The setting `memory.enabled`.
+    """
+
+    rows: list[PageRow]
+    next_before: str
+    projects: list[tuple[str, str, int]]
+    types: dict[str, int]
+    is_enabled: bool
+    total: int | None = None
+
+
+class PageRowResult(Struct, frozen=True, kw_only=True):
+    """One row in full.
+
+    Attributes:
+        row: The row.
+        lines: All that it says.
+        prompt: The prompt that it comes of; empty where it is not known.
+        n_session: Number of rows of its session.
+    """
+
+    row: PageRow
+    lines: list[str]
+    prompt: str
+    n_session: int
+
+
+class PageForgetArguments(Arguments, frozen=True):
+    """Rows to forget for good, or a whole session."""
+
+    ids: Annotated[list[str], Meta(max_length=500)] = []
+    session: Words = ""
+
+
+# --- the page: decisions --------------------------------------------------------------------------------
+
+
+class PageTitlesArguments(Arguments, frozen=True):
+    """Ids of rows of the memory, of which the log keeps no titles."""
+
+    ids: Annotated[list[str], Meta(max_length=200)]
+
+
+class PageTitles(Struct, frozen=True, kw_only=True):
+    """Id → title of the rows that are still there."""
+
+    titles: dict[str, str]

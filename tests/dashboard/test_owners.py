@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hybrid.dashboard.desk import KnownProject
-from hybrid.dashboard.owners import Owners
+from hybrid.dashboard.desk import KnownProject, Owners
 from tests.support.cases import Case, cases
 
 OWNERS = Owners(

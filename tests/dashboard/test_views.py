@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from starlette.datastructures import QueryParams
 
-from hybrid.dashboard.desk import NO_PROJECT, Asked, Desk
+from hybrid.dashboard.desk import NO_PROJECT, Asked, Desk, PageError
 from hybrid.dashboard.guard import Session
-from hybrid.dashboard.service import PageError
 from hybrid.dashboard.views.logged import projects
 from tests.support.builders import Shop, command_environment, git_project
 from tests.support.pages import CONTROL, SCRIPT, SECRET, Served, event_line, key_of, write_log

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.dashboard.service import PageError, Service
-from hybrid.operations import page_types as types
+from hybrid.dashboard.desk import PageError, Service
+from hybrid.operations import types
 from tests.support.builders import Shop, command_environment, git_project
 from tests.support.pages import CONTROL, SCRIPT, SECRET, key_of
 

@@ -92,8 +92,8 @@ def test_a_query_that_nothing_is_near_to_says_so(own_shop: Shop) -> None:
 def test_the_page_searches_other_projects_too(tmp_path: Path) -> None:
     """Its owner asks there."""
     from hybrid.operations.asking import Asking
-    from hybrid.operations.page_types import PageMemoryArguments
-    from hybrid.operations.pages_memory import ALL, memory
+    from hybrid.operations.pages import ALL, memory
+    from hybrid.operations.types import PageMemoryArguments
 
     talk = new_talk(tmp_path, {})
     store = talk.kinds.stores.memory(talk.workspace())

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.base.atomic import locked
-from hybrid.dashboard.service import Service
-from hybrid.operations.page_types import PageSearchArguments, PageSearchResult
+from hybrid.dashboard.desk import Service
+from hybrid.operations.types import PageSearchArguments, PageSearchResult
 from hybrid.workspace import open_workspace
 from tests.support.agent import Agent, until
 from tests.support.builders import Shop, git_project, new_shop

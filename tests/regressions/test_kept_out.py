@@ -16,7 +16,7 @@ from hybrid.daemon import performing, server
 from hybrid.daemon.performing import Performer
 from hybrid.daemon.server import Listener, Server
 from hybrid.ipc.wire import Greeting, WireError, connect, read_endpoint
-from hybrid.mcp_server import session
+from hybrid.mcp_server import server as mcp
 from tests.support.agent import until
 
 if TYPE_CHECKING:
@@ -120,8 +120,8 @@ def test_cancelled_questions_keep_their_places(tmp_path: Path, monkeypatch: pyte
         is_over.wait(WAIT_S if home != "other" else 0)
         return {"result": "", "text": home}
 
-    monkeypatch.setattr(session, "exchange", exchange)
-    hasty, other = session.Session("hasty", str(tmp_path)), session.Session("other", str(tmp_path))
+    monkeypatch.setattr(mcp, "exchange", exchange)
+    hasty, other = mcp.Session("hasty", str(tmp_path)), mcp.Session("other", str(tmp_path))
 
     async def ask_and_cancel() -> str:
         for _ in range(5):

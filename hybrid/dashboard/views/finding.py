@@ -1,4 +1,4 @@
-"""Views of what is indexed: search with highlighted lines and evidence, the files of the index, a running build."""
+"""Views of what is indexed and of how all is: search with evidence, the files of the index, a build, health."""
 
 from __future__ import annotations
 
@@ -6,21 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import JSONResponse
 
+from hybrid.dashboard.desk import PageError
 from hybrid.dashboard.rendering import in_seconds
-from hybrid.dashboard.service import PageError
-from hybrid.operations.page_types import (
-    PageFiles,
-    PageFilesArguments,
-    PageNothing,
-    PageProgress,
-    PageSearchArguments,
-    PageSearchResult,
-)
+from hybrid.operations import types
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
     from hybrid.dashboard.desk import Asked
+
 
 KINDS = {
     "code": "Code",
@@ -56,12 +50,12 @@ def search(asked: Asked) -> Response:
     kinds = [kind for kind in asked.query.getlist("kind") if kind in KINDS]
     path = asked.query.get("path", "").strip()
     limit = next((one for one in _LIMITS if str(one) == asked.query.get("limit")), _LIMITS[0])
-    result: PageSearchResult | None = None
+    result: types.PageSearchResult | None = None
     error: PageError | None = None
     if query:
-        arguments = PageSearchArguments(query=query[:5_000], kinds=kinds, path=path, limit=limit)
+        arguments = types.PageSearchArguments(query=query[:5_000], kinds=kinds, path=path, limit=limit)
         try:
-            result = asked.ask("page_search", arguments, PageSearchResult)
+            result = asked.ask("page_search", arguments, types.PageSearchResult)
         except PageError as failed:
             error = failed
     return asked.page(
@@ -79,7 +73,7 @@ def search(asked: Asked) -> Response:
     )
 
 
-def _strongest(result: PageSearchResult | None) -> dict[str, float]:
+def _strongest(result: types.PageSearchResult | None) -> dict[str, float]:
     """Return the largest bm25 and the largest sum of evidence among the hits, by which bars are drawn; 1 at least."""
     hits = [hit for part in result.lists for hit in part.hits] if result else []
     return {
@@ -99,13 +93,13 @@ def index(asked: Asked) -> Response:
     show = show if show in ("all", "indexed", "skipped") else "all"
     contains, after = asked.query.get("contains", "").strip(), asked.query.get("after", "")
     state = asked.desk.service.report(asked.project.root, "status") if asked.project.root else {}
-    arguments = PageFilesArguments(show=show, contains=contains, after=after)  # pyright: ignore[reportArgumentType]
+    arguments = types.PageFilesArguments(show=show, contains=contains, after=after)  # pyright: ignore[reportArgumentType]
     problem = ""
-    files = PageFiles(files=[], next_after="")
-    building = PageProgress()
+    files = types.PageFiles(files=[], next_after="")
+    building = types.PageProgress()
     try:
-        building = asked.ask("page_progress", PageNothing(), PageProgress)
-        files = asked.ask("page_files", arguments, PageFiles)
+        building = asked.ask("page_progress", types.Nothing(), types.PageProgress)
+        files = asked.ask("page_files", arguments, types.PageFiles)
     except PageError as error:
         problem = str(error)
     return asked.page(
@@ -134,13 +128,46 @@ def _last_build(state: dict[str, Any], root: str) -> dict[str, Any]:
 
 def progress(asked: Asked) -> Response:
     """Return how far the running build is, for the script of the page."""
-    told = asked.ask("page_progress", PageNothing(), PageProgress)
+    told = asked.ask("page_progress", types.Nothing(), types.PageProgress)
     return JSONResponse({"is_building": told.is_building, "share": told.share, "text": _in_words(told)})
 
 
-def _in_words(told: PageProgress) -> str:
+def _in_words(told: types.PageProgress) -> str:
     if not told.is_building:
         return ""
     files = f" {told.done:,} of {told.total:,} files" if told.total else ""
     left = f", about {in_seconds(told.seconds_left)} left" if told.seconds_left is not None else ""
     return f"A build {_STEPS.get(told.step, 'begins')}{files}, {told.share:.0%} done{left}"
+
+
+_ORDER = ("problem", "warning", "ok")
+
+
+def health(asked: Asked) -> Response:
+    """Show the findings, the gravest first, and the state of service, hooks and settings."""
+    service = asked.desk.service
+    if asked.query.get("again"):
+        service.forget_reports()
+    root = asked.project.root or str(asked.desk.home)
+    findings: list[dict[str, Any]] = []
+    state: dict[str, Any] = {}
+    problems: list[str] = []
+    try:
+        findings = service.report(root, "doctor", "--no-trial").get("findings", [])
+    except PageError as error:
+        problems.append(str(error))
+    try:
+        state = service.report(root, "status") if asked.project.root else {}
+    except PageError as error:
+        problems.append(str(error))
+    findings = sorted(findings, key=lambda one: _ORDER.index(one["level"]) if one.get("level") in _ORDER else 0)
+    return asked.page(
+        "health.html",
+        findings=findings,
+        counts={level: sum(one.get("level") == level for one in findings) for level in _ORDER},
+        state=state,
+        daemon=state.get("daemon") or {},
+        hooks=state.get("hooks") or {},
+        latency=(state.get("health") or {}).get("latency_ms") or {},
+        problems=problems,
+    )

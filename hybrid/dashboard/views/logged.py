@@ -13,16 +13,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from hybrid.base.errors import HybridError
-from hybrid.dashboard.desk import NO_PROJECT
-from hybrid.dashboard.owners import Owners
+from hybrid.dashboard.desk import NO_PROJECT, Owners, PageError
 from hybrid.dashboard.rendering import curves, link
-from hybrid.dashboard.service import PageError
 from hybrid.feedback.events import compared_in, is_decision
 from hybrid.feedback.log_index import COMPARED, INJECTED, PROMPT, LogFilter
 from hybrid.feedback.marks import add_mark, read_marks, remove_marks
 from hybrid.feedback.reasons import REASONS, STARTS, reason_of
 from hybrid.health.explaining import advice, gate_rows, item_place, kind_rows, learned_ids
-from hybrid.operations.page_types import PageMemory, PageMemoryArguments, PageTitles, PageTitlesArguments
+from hybrid.operations import types
 from hybrid.records.memory.types import parse_name
 from hybrid.render.numbers import LOWEST_BAR, local_time
 
@@ -243,7 +241,7 @@ def projects(asked: Asked) -> Response:
     names: dict[str, str] = {}
     problem = ""
     try:
-        found = asked.ask("page_memory", PageMemoryArguments(project="*", limit=1), PageMemory)
+        found = asked.ask("page_memory", types.PageMemoryArguments(project="*", limit=1), types.PageMemory)
         n_rows = {key: n for key, _, n in found.projects}
         names = {key: name for key, name, _ in found.projects}
     except PageError as error:
@@ -341,7 +339,7 @@ def _named(asked: Asked, events: list[Event]) -> list[Event]:
     names = list(dict.fromkeys(item["id"] for item in items if parse_name(item["id"])))[:_MOST_NAMED]
     if names and asked.desk.service.is_there:
         with contextlib.suppress(PageError):
-            titles = asked.ask("page_titles", PageTitlesArguments(ids=names), PageTitles).titles
+            titles = asked.ask("page_titles", types.PageTitlesArguments(ids=names), types.PageTitles).titles
             for item in items:
                 item["name"] = item["name"] or titles.get(item["id"], "")
     return events

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from hybrid.dashboard.service import PageError
-from hybrid.operations import page_types as types
+from hybrid.dashboard.desk import PageError
+from hybrid.operations import types
 from hybrid.render.numbers import amount, local_time
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from hybrid.dashboard.desk import PageError
 from hybrid.dashboard.rendering import link
-from hybrid.dashboard.service import PageError
-from hybrid.operations import page_types as types
+from hybrid.operations import types
 from hybrid.records.lore.patterns import CATEGORIES, DEFAULT_CONFIDENCE, SEVERITIES
 
 if TYPE_CHECKING:

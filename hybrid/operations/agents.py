@@ -1,11 +1,14 @@
-"""Operations on what is indexed: search, read with neighbours, what a prompt would get, what belongs together.
+"""Operations that agents are offered, by the names in `OPERATIONS`: look up, read, and write down.
 
-They answer as `hybrid search` and `hybrid context` do; what is read comes from indexed files only, secrets masked.
+They answer as `hybrid search` and `hybrid context` do. What is read comes from indexed files only, secrets masked, and
+from records that may be given out here: lessons of an accepted tree, rows of this project, or of all where the settings
+let projects share their memory. What an agent wrote says so.
 """
 
 from __future__ import annotations
 
 import re
+from datetime import datetime, timezone
 from itertools import zip_longest
 from pathlib import PurePosixPath
 from textwrap import dedent
@@ -13,27 +16,59 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hybrid.answer.decide import CONSIDERED, Turn, decide, span_reader
-from hybrid.ask.memory_lookup import RankedRow, id_of, list_text, rows_of
+from hybrid.answer import decide as answering
+from hybrid.answer.decide import Turn
+from hybrid.answer.session_start import start_session
+from hybrid.ask.memory_lookup import (
+    Filters,
+    MemoryScope,
+    Note,
+    OpenMemory,
+    RankedRow,
+    around,
+    id_of,
+    list_text,
+    of_files,
+    project_paths,
+    recent,
+    rows_of,
+    told,
+)
+from hybrid.ask.memory_lookup import search as search_memory
 from hybrid.ask.search import SearchRequest, find
+from hybrid.base.digest import chunk_digest
 from hybrid.base.text import one_line
 from hybrid.base.tokens import part_terms
+from hybrid.feedback import state as state_files
 from hybrid.index.backend import Filter
 from hybrid.index.history import open_history
 from hybrid.index.roles import bit, roles
 from hybrid.knowledge.collections import record_hit
-from hybrid.knowledge.stores import names_of
+from hybrid.knowledge.memory_intake import flush
+from hybrid.knowledge.stores import names_of, open_stores
 from hybrid.operations import types
-from hybrid.operations.asking import OperationError, Outcome, Shown
+from hybrid.operations.asking import CONNECTION, OperationError, Outcome, Shown
 from hybrid.prompting.query import make_query
-from hybrid.records.lessons.types import full_lines
+from hybrid.records.lessons.types import AI, Draft, full_lines, index_line, shown
+from hybrid.records.lore.json_records import DecisionDraft
 from hybrid.records.lore.types import field_lines, listed
-from hybrid.records.memory.types import record_of
+from hybrid.records.lore.writing import head_commit, new_writer
+from hybrid.records.memory.types import (
+    Observation,
+    Owner,
+    RowFilter,
+    iso,
+    kind_of,
+    name_of,
+    record_of,
+    title_of,
+    type_of,
+)
 from hybrid.redact import redact
 from hybrid.render.frame import Entry, render_entry
 from hybrid.render.marks import harmless, harmless_line
 from hybrid.render.numbers import amount
-from hybrid.sources.records import path_of, record_id
+from hybrid.sources.records import RecordSource, path_at, path_of, record_id, record_text
 from hybrid.types import FILE_KINDS, Hit, HookEvent
 
 if TYPE_CHECKING:
@@ -42,6 +77,7 @@ if TYPE_CHECKING:
     from hybrid.ask.search import ResultHit
     from hybrid.index.backend import ChunkView, SearchBackend
     from hybrid.operations.asking import Asking
+    from hybrid.records.lessons.types import Lesson
     from hybrid.records.memory.types import Row
     from hybrid.records.types import Record
     from hybrid.search.searcher import Searcher
@@ -183,7 +219,7 @@ def _read_file(asking: Asking, ref: str, neighbours: int) -> Outcome:
     searcher = asking.kinds.searcher(asking.workspace)
     path, first, last = _place(asking, searcher.backend, ref)
     chunks = _chunks(searcher.backend, path)
-    lines = span_reader(asking.workspace, searcher).masked_lines(path)
+    lines = answering.span_reader(asking.workspace, searcher).masked_lines(path)
     if not chunks:
         raise OperationError(f"this project's index has no file or record {harmless_line(ref)!r}; `search` gives refs")
     if not lines:
@@ -301,7 +337,7 @@ def context(asking: Asking, wanted: types.ContextArguments) -> Outcome:
     event = HookEvent(
         asking.client, "UserPromptSubmit", asking.session_id, "", str(asking.workspace.cwd or ""), wanted.prompt
     )
-    decision = decide(Turn(asking.workspace, event, asking.kinds, asking.environ))
+    decision = answering.decide(Turn(asking.workspace, event, asking.kinds, asking.environ))
     refs = [ref_of(item.hit) for item in decision.items]
     text = decision.text if decision.is_injected else ""
     value = types.ContextResult(injected=decision.is_injected, reason=decision.reason, refs=refs, text=text)
@@ -360,7 +396,7 @@ def _tests(searcher: Searcher, path: str, chunks: Sequence[ChunkView], shares: M
     names = [view.name for view in chunks if view.name and view.chunk_kind != "lines"]
     if names:
         asked = make_query(" ".join(dict.fromkeys([PurePosixPath(path).stem, *names[:_MOST_NAMES]])))
-        for hit in searcher.search(asked, top_k=CONSIDERED, mode="lexical", only=Filter(("code",))).hits:
+        for hit in searcher.search(asked, top_k=answering.CONSIDERED, mode="lexical", only=Filter(("code",))).hits:
             if _is_test(hit.path):
                 worth[hit.path] = max(worth.get(hit.path, 0.0), _MENTIONED * hit.relevance)
     return sorted(worth, key=lambda test: (-worth[test], test))
@@ -431,3 +467,262 @@ def _lines(asking: Asking, record: Record) -> str:
                 fields.pop("id", None)
             lines += [f"  {line}" for line in field_lines({"status": one.status, **fields})]
     return "\n".join(lines)
+
+
+_MOST_ROWS = 100
+"""Rows that may be paged through."""
+
+
+# --- lessons ----------------------------------------------------------------------------------------------
+
+
+def lessons(asking: Asking, wanted: types.LessonsArguments) -> Outcome:
+    """Return one lesson, those that fit a query, or the most used.
+
+    Raises:
+        OperationError: There is no such lesson.
+        LessonsError: The files cannot be read.
+    """
+    found = asking.kinds.stores.lessons(asking.workspace)
+    relevance: dict[str, int] = {}
+    if wanted.id:
+        one = found.active.get(wanted.id.strip().upper())
+        if one is None:
+            raise OperationError(f"there is no active lesson {wanted.id[:40]!r}")
+        chosen = [one]
+    elif wanted.query.strip():
+        hits = found.scorer.best(wanted.query, top_k=wanted.limit)
+        chosen, relevance = [hit.lesson for hit in hits], {hit.lesson.id: hit.relevance for hit in hits}
+    else:
+        every = sorted(found.active.values(), key=lambda one: (-one.uses, -one.velocity, one.id))
+        chosen = every[: wanted.limit]
+    value = types.LessonsResult(lessons=[_lesson(one, relevance.get(one.id, 0)) for one in chosen])
+    lines = [line for one in chosen for line in _lesson_lines(one)]
+    paths = {record.id: path for path, record in RecordSource(found.records).by_path.items()}
+    records = {record.id: record for record in found.records}
+    given = [Shown(record_hit(paths[one.id], records[one.id]), "full") for one in chosen if one.id in paths]
+    return Outcome(value, "\n".join(lines) or "No lesson fits.", tuple(given))
+
+
+def _lesson(lesson: Lesson, relevance: int) -> types.LessonShown:
+    lesson = shown(lesson)
+    return types.LessonShown(
+        id=lesson.id,
+        title=one_line(lesson.title),
+        content=lesson.content,
+        category=one_line(lesson.category),
+        stars=lesson.stars,
+        uses=lesson.uses,
+        relevance=relevance,
+        by_agent=lesson.source == AI,
+    )
+
+
+def _lesson_lines(lesson: Lesson) -> list[str]:
+    lines = shown(lesson).content.split("\n")
+    return [one_line(index_line(lesson)), *(f"  {line}".rstrip() for line in lines if line)]
+
+
+# --- lore -------------------------------------------------------------------------------------------------
+
+
+def decide(asking: Asking, wanted: types.DecideArguments) -> Outcome:
+    """Write a decision down, with the client as its author.
+
+    Raises:
+        OperationError: Lore is off.
+        LoreError: A recent decision says nearly the same, or the file cannot be written.
+    """
+    workspace = asking.workspace
+    if not workspace.config.lore.enabled:
+        raise OperationError("lore is switched off here (`lore.enabled`)")
+    project = workspace.require_project()
+    shelf, commit = asking.kinds.stores.shelf(workspace), head_commit(project.root)
+    draft = DecisionDraft(
+        wanted.decision, wanted.why, tuple(wanted.alternatives), tuple(wanted.tags), commit, asking.client
+    )
+    identity = new_writer(shelf, names_of(workspace), asking.now_ms / 1000).add(draft)
+    return _written(identity, "decision")
+
+
+def _written(ref: str, what: str) -> Outcome:
+    return Outcome(types.Written(ref=ref), f"Wrote down {what} {ref}.")
+
+
+# --- memory -----------------------------------------------------------------------------------------------
+
+
+def remember(asking: Asking, wanted: types.RememberArguments) -> Outcome:
+    """Write an observation or a lesson down, with the client as its author.
+
+    Raises:
+        HybridError: The memory or the lessons are off, in use or cannot be written.
+    """
+    return _learn(asking, wanted) if wanted.kind == "lesson" else _note(asking, wanted)
+
+
+def _learn(asking: Asking, wanted: types.RememberArguments) -> Outcome:
+    if not asking.workspace.config.lessons.enabled:
+        raise OperationError("lessons are switched off here (`lessons.enabled`)")
+    store = open_stores(asking.workspace).of_project()
+    draft = Draft(wanted.title, wanted.text or wanted.title, source=AI, triggers=tuple(wanted.triggers))
+    added = store.add(draft, today=asking.today)
+    if added.lesson is not None:
+        return _written(added.lesson.id, "lesson")
+    ref = added.duplicate_of.id if added.duplicate_of else ""
+    note = f"not written: {ref} says nearly the same" if ref else "not written"
+    return Outcome(types.Written(ref=ref, written=False, note=note), note)
+
+
+def _note(asking: Asking, wanted: types.RememberArguments) -> Outcome:
+    workspace = asking.workspace
+    if not workspace.config.memory.enabled:
+        raise OperationError("the memory is switched off here (`memory.enabled`)")
+    project = workspace.require_project()
+    note = Note(wanted.type, wanted.title, f"noted by {asking.client}", wanted.text, wanted.facts, (), wanted.files)
+    owner = Owner(asking.session_id or f"{CONNECTION}{asking.client}", project.key, project.name)
+    row = asking.kinds.stores.memory(workspace).add_observation(owner, told(note, project.root), asking.now_ms)
+    if row is not None:
+        return _written(name_of(row), "observation")
+    text = "not written again: the same was stored within the last hour, and counted there"
+    return Outcome(types.Written(ref="", written=False, note=text), text)
+
+
+def recall(asking: Asking, wanted: types.RecallArguments) -> Outcome:
+    """Return rows of the memory: by a query, around a row, of files, or the newest.
+
+    Raises:
+        OperationError: The memory is off, or `around` names no row.
+        HybridError: A filter has no such form, or the memory cannot be searched.
+    """
+    memory, skip = _memory(asking), offset_of(wanted.cursor)
+    filters = Filters(
+        wanted.limit,
+        wanted.since,
+        tuple(wanted.types),
+        project_paths(wanted.files, None, memory.workspace.require_project().root),
+    )
+    rows = _rows(asking, memory, wanted, filters, min(skip + wanted.limit + 1, _MOST_ROWS))
+    page = rows[skip : skip + wanted.limit]
+    own = memory.scope.present
+    records = {id(one): record_of(one.row, here=own) for one in page}
+    digests = {key: chunk_digest(record_text(record)) for key, record in records.items()}
+    given = {key for key, digest in digests.items() if asking.ledger.has_whole(digest)}
+    value = types.RecallResult(
+        records=[_remembered(one.row, wanted.detail, own, is_given=id(one) in given) for one in page],
+        next_cursor=str(skip + len(page)) if len(rows) > skip + len(page) else "",
+    )
+    form = "full" if wanted.detail == "full" else "pointer"
+    shown_rows = tuple(
+        Shown(record_hit(path_at(kind_of(one.row), one.row.id, one.row.owner.key), records[id(one)]), form)
+        for one in page
+    )
+    listed = list_text(page, "full" if wanted.detail == "full" else "index", here=own)
+    text = listed or "Nothing is remembered of that."
+    more = f"\nMore: cursor {value.next_cursor}" if value.next_cursor else ""
+    return Outcome(value, f"{text}{more}", shown_rows)
+
+
+def _memory(asking: Asking) -> OpenMemory:
+    workspace = asking.workspace
+    if not workspace.config.memory.enabled:
+        raise OperationError("the memory is switched off here (`memory.enabled`)")
+    project, store = workspace.require_project(), asking.kinds.stores.memory(workspace)
+    if store.exists:
+        flush(workspace, store, asking.now_ms)
+    is_cross = workspace.config.memory.cross_project
+    scope = MemoryScope("" if is_cross else project.key, project.name, project.key, is_cross=is_cross)
+    return OpenMemory(workspace, store, scope, asking.now_ms)
+
+
+def _rows(
+    asking: Asking, memory: OpenMemory, wanted: types.RecallArguments, filters: Filters, n_rows: int
+) -> list[RankedRow]:
+    request = memory.request(memory.scope.wanted(filters, memory.now_ms), n_rows)
+    if wanted.around:
+        identity = id_of(wanted.around)
+        middle = rows_of(memory.store, [identity]) if identity else []
+        # The store gives the row that is named, whosever it is.
+        if identity is None or not middle or memory.scope.key not in ("", middle[0].owner.key):
+            raise OperationError(f"the memory has no row {wanted.around[:40]!r}")
+        before, after = around(wanted.limit, None, None)
+        return [RankedRow(row) for row in memory.store.timeline(*identity, before, after, request.wanted)]
+    if wanted.query.strip():
+        return search_memory(memory.workspace, asking.kinds, wanted.query, request)
+    if filters.files:
+        return of_files(memory.store, filters.files, request)
+    return recent(memory.store, request, is_cross=memory.scope.is_cross)
+
+
+def _remembered(row: Row, detail: str, own: str, *, is_given: bool) -> types.Remembered:
+    files = [one_line(path) for path in row.told.files] if isinstance(row, Observation) else list[str]()
+    return types.Remembered(
+        ref=name_of(row),
+        kind=kind_of(row),
+        when=iso(row.created_ms),
+        type=type_of(row) or "",
+        title=one_line(title_of(row) or ""),
+        project=one_line(row.owner.project) if row.owner.key != own else "",
+        files=files[:10] if detail == "full" else [],
+        given=is_given,
+        text="\n".join(record_of(row, here=own).lines) if detail == "full" else "",
+    )
+
+
+# --- texts that nobody searched for -------------------------------------------------------------------------
+
+
+_LATELY = 30
+
+_HAND_OVER = """\
+Write a handoff for whoever goes on with this work. Say what was asked for, what is done and where, what is left, what \
+blocks it, and what to look at first. Then store it with `hybrid lore handoff "MESSAGE" --next STEP --blocker \
+BLOCKER`, or, where no command can be run, with the tool `remember`. Decisions that others may ask about go to \
+`decide`."""
+
+_LEARNED = """\
+Look back at this session and find what the next one must know: what failed and why, what the project expects that its \
+code does not say, what had to be found out twice. For each, look with the tool `lessons` whether it is known. Write \
+down what is new with the tool `remember`, kind `lesson`: a short title, and the rule with its reason. Write nothing \
+that the code or the commits say already; nothing is a good result too."""
+
+
+def orientation(asking: Asking, _: types.Nothing) -> Outcome:
+    """Return what a new session of this project is given."""
+    event = HookEvent(asking.client, "SessionStart", "", "", str(asking.workspace.cwd or ""), "", source="startup")
+    decision = start_session(Turn(asking.workspace, event, asking.kinds, asking.environ))
+    text = decision.text or f"Nothing is known of this project yet ({decision.reason})."
+    return Outcome(types.TextResult(text), text, frame=decision.text)
+
+
+def hot_topics(asking: Asking, _: types.Nothing) -> Outcome:
+    """Return the files and symbols that were injected most, as `hot-topics.md` has them."""
+    state = state_files.read_state(asking.workspace.state_folder)
+    return _text(state_files.hot_topics(state, datetime.fromtimestamp(asking.now_ms / 1000, timezone.utc)))
+
+
+def hand_over(asking: Asking, _: types.Nothing) -> Outcome:
+    """Return a prompt that asks for a handoff, with what the memory knows of this session."""
+    return _text(_HAND_OVER + _done_lately(asking))
+
+
+def learned(asking: Asking, _: types.Nothing) -> Outcome:
+    """Return a prompt that asks for the lessons of a session, with what the memory knows of it."""
+    return _text(_LEARNED + _done_lately(asking))
+
+
+def _done_lately(asking: Asking) -> str:
+    """Return the newest rows of the memory that this session left, or of the project where the session is unknown."""
+    workspace = asking.workspace
+    store = asking.kinds.stores.memory(workspace)
+    if not workspace.config.memory.enabled or not store.exists:
+        return ""
+    key = workspace.require_project().key
+    rows = store.newest(RowFilter(key=key, session_id=asking.session_id), _LATELY) if asking.session_id else []
+    rows = rows or store.newest(RowFilter(key=key), _LATELY)
+    listed = list_text([RankedRow(row) for row in reversed(rows)], "index", here=key)
+    return f"\n\nWhat was noted lately:\n{listed}" if rows else ""
+
+
+def _text(text: str) -> Outcome:
+    return Outcome(types.TextResult(text), text)
