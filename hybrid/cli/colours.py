@@ -1,6 +1,6 @@
 """Colours and links on a terminal: whether it knows them, and the sequences that make them.
 
-A command writes lines with them through `write_line`; text within them is shown with marks, as all text is. Where
+A command writes lines with them through `say_raw`; text within them is shown with marks, as all text is. Where
 standard output is no terminal, commands print what they always did.
 """
 
@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from hybrid.cli.common import say_lines
-from hybrid.cli.streams import marked_path
+from hybrid.cli.common import say_lines, say_raw
 from hybrid.render.marks import harmless, harmless_line, without_marks
 from hybrid.render.visible import visible
 
@@ -41,18 +40,10 @@ _STYLES = {
 """Name of a style → its codes: of the terminal's own sixteen colours those that can be read on dark and on light."""
 
 
-class Look(NamedTuple):
-    """The colours and links that a terminal can show.
+def look_of(stream: TextIO, links: str, environ: Mapping[str, str] = os.environ) -> str | None:
+    """Return the form of links on the terminal behind a stream; None for a pipe, or without colours.
 
-    Attributes:
-        links: Form of an address, with `{path}` and perhaps `{line}` and `{host}`; empty for no links.
-    """
-
-    links: str = ""
-
-
-def look_of(stream: TextIO, links: str, environ: Mapping[str, str] = os.environ) -> Look | None:
-    """Return what the terminal behind a stream shows; None for a pipe, and where no colours are wanted or known.
+    The form has `{path}` and perhaps `{line}` and `{host}`; it is empty where colours are shown, and no links.
 
     Args:
         stream: Standard output.
@@ -64,7 +55,7 @@ def look_of(stream: TextIO, links: str, environ: Mapping[str, str] = os.environ)
     is_known = environ.get("WT_SESSION") or environ.get("ANSICON") if sys.platform == "win32" else term
     if not stream.isatty() or environ.get("NO_COLOR") or not (term or is_known) or term in _NO_COLOURS[1:]:
         return None
-    return Look(_link_form(links, environ))
+    return _link_form(links, environ)
 
 
 def _link_form(links: str, environ: Mapping[str, str]) -> str:
@@ -84,7 +75,7 @@ def address(form: str, path: str, line: int) -> str:
     """Return the address of a line in a file.
 
     Args:
-        form: As of a `Look`.
+        form: As `look_of` gives it.
         path: Absolute path.
         line: From 1.
     """
@@ -98,12 +89,12 @@ def address(form: str, path: str, line: int) -> str:
     return "".join(char for char in filled if char.isascii() and char.isprintable())
 
 
-def link_to(look: Look | None, root: str, path: str, line: int) -> str:
+def link_to(look: str | None, root: str, path: str, line: int) -> str:
     """Return the address of a line of a file of a tree; empty without links, or when there is no such file."""
     place = os.path.join(root, path)  # noqa: PTH118 - any text may be a path, and none is wrong
-    if look is None or not look.links or not root or not os.path.isfile(place):  # noqa: PTH113
+    if not look or not root or not os.path.isfile(place):  # noqa: PTH113
         return ""
-    return address(look.links, place, line)
+    return address(look, place, line)
 
 
 def _host() -> str:
@@ -166,7 +157,7 @@ class PlaceLinks:
     def __init__(self, links: str, root: str) -> None:
         self._look = look_of(sys.stdout, links)
         self._root = root
-        self.write: Callable[[Sequence[str]], None] = write_lines if self._look else say_lines
+        self.write: Callable[[Sequence[str]], None] = say_lines if self._look is None else _write_lines
         """Writes lines with links."""
 
     def put_in(self, line: str, items: Iterable[Mapping[str, Any]]) -> str:
@@ -183,12 +174,6 @@ class PlaceLinks:
         return line
 
 
-def write_line(text: str) -> None:
-    """Write a line that holds sequences of this module to standard output."""
-    marked_path(sys.stdout).write(f"{text}\n")
-
-
-def write_lines(lines: Iterable[str]) -> None:
-    """Write lines as `write_line` does."""
+def _write_lines(lines: Sequence[str]) -> None:
     for line in lines:
-        write_line(line)
+        say_raw(line)

@@ -1,21 +1,30 @@
-"""Options and output that several commands share."""
+"""Options and output that several commands share, and the workspace that they name.
+
+Output goes through streams that show marks, in UTF-8, to a reader that may go away; a build shows its progress.
+"""
 
 from __future__ import annotations
 
 import argparse
+import io
 import json
+import os
 import sys
+import time
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
 
 from hybrid.base.errors import HybridError, ProjectError
-from hybrid.cli.streams import marked_path
-from hybrid.render.marks import harmless, harmless_json, harmless_line, without_marks
+from hybrid.render.marks import harmless, harmless_json, without_marks
 from hybrid.render.visible import json_escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
+    from rich.progress import ProgressColumn
+
+    from hybrid.index.plan import Progress
     from hybrid.records.types import Problem
     from hybrid.workspace import Workspace
 
@@ -170,8 +179,8 @@ def say_lines(lines: Sequence[str]) -> None:
         say("\n".join(lines))
 
 
-def say_frame(text: str) -> None:
-    """Print a frame of our own, whose marks stay unchanged; its content was neutralised when it was rendered."""
+def say_raw(text: str) -> None:
+    """Print our own frame, or a line with colours, as it is; what strangers wrote in it was made harmless before."""
     marked_path(sys.stdout).write(f"{text}\n")
 
 
@@ -216,16 +225,11 @@ def print_found(
     return 0 if lines else 1
 
 
-def say_line(text: str) -> None:
-    """Print one line with names and paths in it; line ends and tabs become marks, since they would forge lines."""
-    say(harmless_line(text))
-
-
 _SHOWN_PROBLEMS = 5
 
 
-def say_unread(problems: Sequence[Problem], n_unread: int, *, is_verbose: bool) -> None:
-    """Say what an import could not read: the first problems, all of them when that is wanted, and how many more.
+def unread_lines(problems: Sequence[Problem], n_unread: int, *, is_verbose: bool) -> list[str]:
+    """Return what an import could not read: the first problems, all of them when that is wanted, and how many more.
 
     Args:
         problems: The first ones that were met.
@@ -233,11 +237,11 @@ def say_unread(problems: Sequence[Problem], n_unread: int, *, is_verbose: bool) 
         is_verbose: Show all of the problems.
     """
     shown = problems if is_verbose else problems[:_SHOWN_PROBLEMS]
-    for problem in shown:
-        say(f"not read: {problem}")
+    lines = [f"not read: {problem}" for problem in shown]
     if n_unread > len(shown):
         named = "all" if len(problems) == n_unread else f"the first {len(problems):,}"
-        say(f"not read: {n_unread - len(shown):,} more{'' if is_verbose else f'; --verbose shows {named}'}")
+        lines.append(f"not read: {n_unread - len(shown):,} more{'' if is_verbose else f'; --verbose shows {named}'}")
+    return lines
 
 
 def print_table(rows: Sequence[tuple[str, str]]) -> None:
@@ -304,3 +308,100 @@ def positive(text: str) -> int:
         shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
         raise argparse.ArgumentTypeError(f"{shown!r} must be a whole number from 1 to {_MAX_NUMBER:,}")
     return int(text)
+
+
+class VisibleStream:
+    """A text stream through which people and agents get no text but what `harmless` leaves; else the stream below."""
+
+    def __init__(self, raw: TextIO) -> None:
+        self.raw = raw
+
+    def write(self, text: str) -> int:
+        """Write harmless text; returns the number of characters of the text as it was given."""
+        self.raw.write(harmless(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write each line."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.raw, name)
+
+
+@contextmanager
+def visible_streams() -> Generator[None]:
+    """Give the block standard streams in UTF-8 that show marks, with the null device for those that are closed.
+
+    Python leaves None in the place of a closed stream. A file name that is not UTF-8 is shown with its bytes escaped.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - as long as the process
+    before = sys.stdout, sys.stderr
+    for stream in before:
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    sys.stdout, sys.stderr = (cast("TextIO", VisibleStream(stream)) for stream in before)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
+
+
+def marked_path(stream: TextIO) -> TextIO:
+    """Return the stream below a `VisibleStream`, for text that was made harmless before, or the stream itself."""
+    return stream.raw if isinstance(stream, VisibleStream) else stream
+
+
+# --- progress ---------------------------------------------------------------------------------------------
+
+
+_LABELS = {
+    "scan": "Finding files",
+    "read": "Reading and embedding",
+    "write": "Writing the index",
+    "merge": "Merging segments",
+}
+_SHOWN_AFTER_S = 0.3
+"""Seconds after which a bar is drawn: one that vanishes at once only flickers."""
+_LABEL_COLUMNS, _BAR_COLUMNS = 36, 60
+"""Widths of a terminal from which on there is room for the name of the step, and for a bar."""
+
+
+@contextmanager
+def build_progress(*, is_quiet: bool) -> Generator[Progress]:
+    """Give a `Progress` that draws a bar on standard error; one that shows nothing when quiet or not on a terminal."""
+    if is_quiet or not sys.stderr.isatty():
+        # Every command imports this module, few of them build.
+        from hybrid.index.plan import silent
+
+        yield silent
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(file=marked_path(sys.stderr))
+    # On a narrow terminal the numbers would be the first to go.
+    columns: list[ProgressColumn] = [TextColumn("{task.fields[count]}")]
+    if console.width >= _LABEL_COLUMNS:
+        columns = [TextColumn("{task.description}"), *columns]
+    if console.width >= _BAR_COLUMNS:
+        columns = [columns[0], BarColumn(), columns[1], TimeRemainingColumn()]
+    bar = Progress(*columns, console=console, transient=True)
+    task = bar.add_task("Finding files", total=None, count="")
+    started = time.monotonic()
+
+    def report(step: str, done: int, total: int, share: float = 0.0) -> None:
+        if not bar.live.is_started and time.monotonic() - started > _SHOWN_AFTER_S:
+            bar.start()
+        count = f"{done}/{total or '?'}"
+        # The bar and the time left are those of the whole build.
+        completed, whole = (share, 1.0) if share else (float(done), float(total) if total else None)
+        bar.update(task, description=_LABELS.get(step, step), completed=completed, total=whole, count=count)
+
+    try:
+        yield report
+    finally:
+        bar.stop()

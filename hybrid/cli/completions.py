@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from hybrid.cli.common import add_common, say
-from hybrid.cli.main import COMMANDS, command_of
+from hybrid.cli.main import COMMANDS, parser_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,7 +48,7 @@ def offer_for(words: Sequence[str]) -> Offer:
         return Offer((*((name, about) for name, (_, about) in COMMANDS.items()), *_GENERAL))
     if before[0] not in COMMANDS:
         return Offer()
-    walk = _Walk(before[0], command_of(before[0])[1])
+    walk = _Walk(before[0], parser_of(before[0]))
     for word in before[1:]:
         walk.take(word)
     return walk.offer(current)

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from hybrid.answer.recording import english_part
-from hybrid.cli.common import add_common, number_in, print_json, say, say_frame, workspace_of
+from hybrid.cli.common import add_common, number_in, print_json, say, say_raw, workspace_of
 from hybrid.health.explaining import gate_rows, kind_rows
 from hybrid.render.marks import harmless_line
 from hybrid.render.numbers import evidence_line
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         print_json(form | _gate_form(decision.verdict), frame=decision.text)
     else:
         if decision.is_injected:
-            say_frame(decision.text)
+            say_raw(decision.text)
         else:
             say(decision.debug_line)
         if args.explain:

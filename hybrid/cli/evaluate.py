@@ -1,29 +1,369 @@
 """`hybrid eval`: measure hybrid on your own project and on judged queries; the laboratory adds the other measures.
 
-`init` and `run` judge the user's own project, `gate --marks` the decisions that the user marked.
+`retrieval` says how well judged queries are answered, and what another setting or each part is worth; `init` and `run`
+judge the user's own project, `gate --marks` the decisions that the user marked. `hybrid models bench` compares models.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import sys
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hybrid.base.errors import HybridError, ProjectError
-from hybrid.cli import evaluate_retrieval as retrieval
-from hybrid.cli.common import add_common, positive, print_json, say, workspace_of
-from hybrid.cli.evaluate_retrieval import add_ways, check_ways, evaluate_ways, show, ways_of
-from hybrid.cli.evaluating import INSTALL_LAB, add_settings, percent, print_table
-from hybrid.evaluation.qrels import QrelsError
+from hybrid.base.errors import HybridError, ModelError, ProjectError
+from hybrid.cli.common import add_common, add_repeated, positive, print_json, say, workspace_of
+from hybrid.evaluation.measures import QrelsError
 from hybrid.project.find import FOLDER_NAME, refusal
+from hybrid.render.marks import harmless_line
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from hybrid.config import Config, Loaded
     from hybrid.evaluation.decisions import MarkedReport
+    from hybrid.evaluation.own import Own
+    from hybrid.evaluation.results import Configuration
+    from hybrid.evaluation.retrieval import Evaluation, Load, Plan, Tree
     from hybrid.workspace import Workspace
+
+
+INSTALL_LAB = "the laboratory measures it: pip install hybrid-lab"
+"""The end of a message on measures that most users do not need: how to install the laboratory that has them."""
+
+
+def add_shared(parser: argparse.ArgumentParser, *, needs_repos: bool = True) -> None:
+    """Add the options that name repositories and where their indexes lie, and `--set`."""
+    about = "holds a folder for each repository"
+    parser.add_argument("--repos", type=Path, required=needs_repos, metavar="DIR", help=about)
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only these repositories")
+    parser.add_argument("--home", type=Path, metavar="DIR", help="keep the indexes here (default: a temporary folder)")
+    add_settings(parser)
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Add `--set`."""
+    about = "a setting or constant for this run, for example search.rrf_k=20; may be repeated"
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help=about)
+
+
+def teller(args: argparse.Namespace) -> Callable[[str], None]:
+    """Return a function that names the present work on standard error, for a person who waits."""
+
+    def tell(name: str) -> None:
+        if sys.stderr.isatty() and not args.quiet:
+            sys.stderr.write(f"{name}\n")
+
+    return tell
+
+
+def print_table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a plain table, the first column to the left, the others to the right; some letters fill two columns."""
+    from rich.cells import cell_len
+
+    listed = [[harmless_line(cell) for cell in row] for row in (heads, *rows)]
+    widths = [max(cell_len(row[column]) for row in listed) for column in range(len(heads))]
+    say(title)
+    for row in listed:
+        gaps = [" " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)]
+        first, *others = row
+        cells = [first + gaps[0], *(gap + cell for cell, gap in zip(others, gaps[1:], strict=True))]
+        say(f"  {'  '.join(cells).rstrip()}")
+    say("")
+
+
+def percent(share: float | None) -> str:
+    """Return a share, 0 to 1, in percent with one digit after the point; a dash for None."""
+    return "–" if share is None else f"{share:.1%}"
+
+
+_MODES = ("hybrid", "dense", "lexical", "all")
+_EXAMPLE = """hybrid eval retrieval queries.jsonl --repos ~/checkouts --manifest manifest.json
+  hybrid eval retrieval queries.jsonl tasks.jsonl --repos ~/checkouts --against search.ranker=rrf
+  hybrid eval retrieval queries.jsonl --repos ~/checkouts --ablation --plot ablation.svg"""
+
+
+def configure_retrieval(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `retrieval`."""
+    add_common(parser, example=_EXAMPLE)
+    about = "judged queries; each file is reported apart"
+    parser.add_argument("queries", nargs="+", type=Path, metavar="QUERIES.jsonl", help=about)
+    add_shared(parser)
+    parser.add_argument("--manifest", type=Path, metavar="FILE", help="names the folder of each repository to compare")
+    about = "index everything, docs and tests too (default: code of that folder)"
+    parser.add_argument("--whole", action="store_true", help=about)
+    about = "holds a clone of each, whose commits tell up to a query's `known_at` (default: the repositories)"
+    parser.add_argument("--history", type=Path, metavar="DIR", help=about)
+    add_ways(parser)
+    parser.add_argument("--run", type=Path, metavar="OUT.jsonl", help="write the rankings of the last mode")
+
+
+def add_ways(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose what is compared, and the plot."""
+    about = "legs that take part (default: all; hybrid to compare something)"
+    parser.add_argument("--mode", choices=_MODES, help=about)
+    about = "compare with this setting on top of those in force; repeated ones act together"
+    add_repeated(parser, "--against", "KEY=VALUE", about)
+    parser.add_argument("--ablation", action="store_true", help="what each leg and each piece of evidence is worth")
+    about = "draw languages, ablation and times of a query"
+    parser.add_argument("--plot", type=Path, metavar="OUT.svg|OUT.png", help=about)
+
+
+def run_retrieval(args: argparse.Namespace) -> int:
+    """Rank the judged queries, print the measures, write the rankings for `--run`; the exit code is that of `show`."""
+    from hybrid.base.errors import HybridError
+    from hybrid.evaluation.measures import read_queries, read_roots
+    from hybrid.evaluation.retrieval import Plan, settings_in_force, trees_of, write_run
+
+    if args.run and len(args.queries) > 1:
+        raise HybridError("--run writes the rankings of one QUERIES.jsonl; call it once for each file")
+    check_ways(args)
+
+    def load(assignments: Sequence[str]) -> Any:
+        return settings_in_force([*args.settings, *assignments])
+
+    judged = {name: read_queries(path) for name, path in _named(args.queries).items()}
+    roots = read_roots(args.manifest) if args.manifest else {}
+    trees = trees_of(
+        [query for queries in judged.values() for query in queries],
+        args.repos,
+        roots=None if args.whole else roots,
+        only=args.only,
+        history=args.history,
+    )
+    ways = ways_of(args, load(()).config)
+    evaluation = evaluate_ways(args, Plan(judged, trees, ways.all, tuple(args.only)), load)
+    if args.run:
+        (results,) = evaluation.results.values()
+        write_run(args.run, results.of(ways.in_force[-1].label))
+    return show(args, evaluation, ways)
+
+
+def _named(paths: Sequence[Path]) -> dict[str, Path]:
+    """Return the files by a short name: without folder and suffix, unless that stands for two of them."""
+    stems = [path.stem for path in paths]
+    return {str(path) if stems.count(path.stem) > 1 else path.stem: path for path in paths}
+
+
+# --- ways to search ----------------------------------------------------------------------------------------
+
+
+class Ways(NamedTuple):
+    """The configurations of a run.
+
+    Attributes:
+        in_force: The settings in force in each mode; others are compared with the last one.
+        against: The configurations that `--against` names; empty without it.
+        ablation: The configurations with a part off for `--ablation`; empty without it.
+    """
+
+    in_force: Sequence[Configuration]
+    against: Sequence[Configuration]
+    ablation: Sequence[Configuration]
+
+    @property
+    def all(self) -> list[Configuration]:
+        """Return all configurations, in the order in which they are shown."""
+        return [*self.in_force, *self.against, *self.ablation]
+
+
+def check_ways(args: argparse.Namespace) -> None:
+    """Find out before minutes of work whether its results can be written.
+
+    Raises:
+        HybridError: The plot cannot be drawn.
+    """
+    if args.plot:
+        from hybrid.evaluation.plot import check_plot
+
+        check_plot(args.plot)
+
+
+def ways_of(args: argparse.Namespace, config: Config) -> Ways:
+    """Return the configurations that the command line asks for."""
+    from hybrid.evaluation.retrieval import MODES, ablations, against, in_force
+
+    mode = args.mode or ("hybrid" if args.against or args.ablation else "all")
+    modes = MODES if mode == "all" else (mode,)
+    return Ways(
+        in_force(modes),
+        [against(args.against, modes[-1])] if args.against else [],
+        ablations(config, modes[-1]) if args.ablation else [],
+    )
+
+
+def evaluate_ways(args: argparse.Namespace, plan: Plan, load: Load) -> Evaluation:
+    """Rank every query under every configuration, with the indexes below `--home` or in a temporary folder."""
+    from hybrid.evaluation.retrieval import evaluate_retrieval, scratch_home
+
+    with scratch_home(args.home) as home:
+        return evaluate_retrieval(plan, home, load, report_repo=teller(args))
+
+
+# --- output ------------------------------------------------------------------------------------------------
+
+
+def show(args: argparse.Namespace, evaluation: Evaluation, ways: Ways) -> int:
+    """Print the evaluation and draw its plot; the exit code is 1 when no query was asked."""
+    form = _form_of(evaluation, ways)
+    if args.plot:
+        from hybrid.evaluation.plot import write_bars
+
+        write_bars(args.plot, form["sets"])
+    if args.json:
+        print_json(form)
+    else:
+        _print_forms(form, is_quiet=args.quiet)
+    return 0 if any(results.answered for results in evaluation.results.values()) else 1
+
+
+def _form_of(evaluation: Evaluation, ways: Ways) -> dict[str, Any]:
+    """Return all results of an evaluation as JSON knows them."""
+    from hybrid.evaluation.measures import MEASURES
+    from hybrid.evaluation.timing import sum_up
+
+    return {
+        "model": evaluation.model,
+        "measures": list(MEASURES),
+        "bare_start": sum_up(evaluation.bare_ms).as_json(),
+        "repositories": {
+            name: {"documents": built.documents, "chunks": built.chunks, "build_s": round(built.seconds, 3)}
+            for name, built in evaluation.builds.items()
+        },
+        "sets": {name: _set_form(evaluation, name, ways) for name in evaluation.results},
+    }
+
+
+def _set_form(evaluation: Evaluation, name: str, ways: Ways) -> dict[str, Any]:
+    from hybrid.evaluation.results import compare
+
+    results, base = evaluation.results[name], ways.in_force[-1].label
+
+    def compared(others: Sequence[Configuration]) -> dict[str, Any]:
+        differences = {each.label: compare(results, base, each.label) for each in others}
+        return {label: {name: one.as_json() for name, one in by.items()} for label, by in differences.items()}
+
+    return {
+        **results.as_json(bare_ms=median(evaluation.bare_ms)),
+        "n": {
+            "repositories": results.n_queries(),
+            "categories": results.n_queries(lambda query: query.category or "none"),
+            "languages": results.n_queries(lambda query: query.language or "none"),
+        },
+        "in_force": [each.label for each in ways.in_force],
+        "against": compared(ways.against),
+        "ablation": compared(ways.ablation),
+    }
+
+
+# --- tables for a person ----------------------------------------------------------------------------------
+
+
+_COLUMNS = ("nDCG@10", "R@5", "R@10", "RR@10", "Success@1")
+_GROUPS = (("repositories", "repository"), ("categories", "category"), ("languages", "language"))
+_MAIN = "nDCG@10"
+_TOKENS = ("tokens_mean", "tokens_median")
+_CHANGE, _SHARES = ("difference", "low", "high"), ("better", "equal", "worse")
+
+
+def _print_forms(form: Mapping[str, Any], *, is_quiet: bool) -> None:
+    """Print what an evaluation of rankings found.
+
+    Args:
+        form: The JSON that `_form_of` returns.
+        is_quiet: Leave out what is told by category and language.
+    """
+    sets: Mapping[str, Any] = form["sets"]
+    for name, results in sets.items():
+        if len(sets) > 1:
+            say(f"== {name}: {amount(results['queries'], 'query', 'queries')}")
+            say("")
+        _print_set(results, is_quiet=is_quiet)
+
+
+def _print_set(results: Mapping[str, Any], *, is_quiet: bool) -> None:
+    configurations: Mapping[str, Any] = results["configurations"]
+    if not results["queries"]:
+        say("no query is about a repository that is there")
+        say("")
+    else:
+        for label in results["in_force"]:
+            for key, name in _GROUPS[:1] if is_quiet else _GROUPS:
+                _print_scores(f"{label}: by {name}", configurations[label][key], results["n"][key])
+        for second, differences in results["against"].items():
+            _print_difference(results["in_force"][-1], second, differences)
+            if not is_quiet:
+                _print_beside(configurations[results["in_force"][-1]], configurations[second], results["n"])
+        if results["ablation"]:
+            _print_ablation(results["ablation"])
+        shown = [*results["in_force"], *results["against"]]
+        n_repos = len(configurations[shown[0]]["repositories"])
+        rows = {label: configurations[label]["overall"] for label in shown}
+        _print_latency({label: configurations[label]["latency"] for label in shown})
+        _print_scores(f"mean of the means of {amount(n_repos, 'repository', 'repositories')}", rows, {})
+        say("nDCG@10 and tokens count chunks: where lines are judged, the right file with another chunk is no hit;")
+        say("the other measures count files.")
+    if results["missing"]:
+        say(f"not there: {', '.join(results['missing'])}")
+
+
+def _print_scores(title: str, rows: Mapping[str, Mapping[str, float]], counts: Mapping[str, int]) -> None:
+    table = [
+        [name, str(counts.get(name, "")), *_shown(each, ".4f", *_COLUMNS), *_shown(each, ".0f", *_TOKENS)]
+        for name, each in rows.items()
+    ]
+    print_table(title, ["", "n", *_COLUMNS, "tokens to hit", "median"], table)
+
+
+def _print_latency(rows: Mapping[str, Mapping[str, Any]]) -> None:
+    keys = ("median_ms", "p95_ms", "per_bare_start", "per_first")
+    table = [[label, str(times["n"]), *_shown(times, ".2f", *keys)] for label, times in rows.items()]
+    print_table("time of a query", ["", "n", "median ms", "p95 ms", "per bare python", "per first"], table)
+
+
+def _print_difference(first: str, second: str, differences: Mapping[str, Mapping[str, Any]]) -> None:
+    table: list[Sequence[str]] = []
+    for measure, each in differences.items():
+        digits = ".0f" if measure == "tokens" else ".4f"
+        kept = each["kept"] or {"gain": None, "held": None}
+        values = [*_shown(each, digits, "first", "second"), *_shown(each, f"+{digits}", *_CHANGE)]
+        chosen = [*_shown(kept, f"+{digits}", "gain"), *_shown(kept, ".1%", "held")]
+        table.append([measure, *values, *_shown(each, ".1%", *_SHARES), *chosen])
+    heads = ["", "in force", "against", "difference", "95 % from", "to", "better", "equal", "worse"]
+    print_table(f"{second} against the settings in force, {first}", [*heads, "gain if chosen", "held"], table)
+    of = next(each["of"] for each in differences.values())
+    say(f"  better, equal, worse: share of the {of}; gain if chosen: choosing on half of the {of}")
+    say("  and counting on the other half; held: share of such choices that did no harm there")
+    say("")
+
+
+def _shown(values: Mapping[str, Any], form: str, *keys: str) -> list[str]:
+    """Return the values of the keys as cells of a table, in a format of `format`; None becomes a dash."""
+    return ["–" if values[key] is None else format(values[key], form) for key in keys]
+
+
+def _print_beside(first: Mapping[str, Any], second: Mapping[str, Any], n: Mapping[str, Mapping[str, int]]) -> None:
+    """Print the main measure of the settings in force and of `--against`, and the difference, by group of queries."""
+    for key, name in _GROUPS:
+        table: list[Sequence[str]] = []
+        for group, scores in first[key].items():
+            before, after = scores[_MAIN], second[key][group][_MAIN]
+            counted = str(n[key].get(group, ""))
+            table.append([group, counted, f"{before:.4f}", f"{after:.4f}", f"{after - before:+.4f}"])
+        print_table(f"{_MAIN} by {name}", ["", "n", "in force", "against", "difference"], table)
+
+
+def _print_ablation(rows: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> None:
+    table: list[Sequence[str]] = []
+    for label, of in rows.items():
+        main = [*_shown(of[_MAIN], ".4f", "second"), *_shown(of[_MAIN], "+.4f", *_CHANGE)]
+        others = [f"{of['R@10']['difference']:+.4f}", f"{of['tokens']['difference']:+.0f}"]
+        table.append([label, *main, *_shown(of[_MAIN], ".1%", *_SHARES), *others])
+    heads = ["", _MAIN, "change", "95 % from", "to", "better", "equal", "worse", "R@10", "tokens"]
+    print_table("ablation: change against the settings in force; below 0 the part was worth it", heads, table)
 
 
 # --- `gate`: marked decisions -----------------------------------------------------------------------------
@@ -146,9 +486,8 @@ def run_init(args: argparse.Namespace) -> int:
 
 def run_queries(args: argparse.Namespace) -> int:
     """Score the queries of the project's file, with held-out files hidden from the index; exit code as of `show`."""
-    from hybrid.evaluation.own import inside, lines_of, read_own
+    from hybrid.evaluation.own import lines_of, read_own
     from hybrid.evaluation.retrieval import Plan
-    from hybrid.evaluation.trees import IndexScope, Tree, settings_in_force
 
     check_ways(args)
     workspace = _workspace(args)
@@ -157,19 +496,31 @@ def run_queries(args: argparse.Namespace) -> int:
     if not path.exists():
         raise QrelsError(f"{path} is not there; `hybrid eval init` proposes one")
     own = read_own(path, project.name, lines_of(workspace))
-    scope = IndexScope(held_out=own.held_out, left_out=inside(path, project.root))
-    folder = project.root / FOLDER_NAME if project.has_folder else None
-
-    def load(assignments: Sequence[str]) -> Any:
-        return settings_in_force([*args.settings, *assignments], folder=folder)
-
+    trees, load = _tree_and_settings(workspace, path, own, args.settings)
     ways = ways_of(args, load(()).config)
-    plan = Plan({path.stem: own.queries}, {project.name: Tree(project.root, scope)}, ways.all)
+    plan = Plan({path.stem: own.queries}, trees, ways.all)
     code = show(args, evaluate_ways(args, plan, load), ways)
     if own.left_out and not args.json:
         say(f"left out, since their text has changed: {', '.join(own.left_out)}")
         say("`hybrid eval init --force` proposes anew")
     return code
+
+
+def _tree_and_settings(
+    workspace: Workspace, path: Path, own: Own, settings: Sequence[str]
+) -> tuple[dict[str, Tree], Load]:
+    """Return the project without what its queries were made of, and its settings with others on top of them."""
+    from hybrid.evaluation.own import inside
+    from hybrid.evaluation.retrieval import IndexScope, Tree, settings_in_force
+
+    project = workspace.require_project()
+    folder = project.root / FOLDER_NAME if project.has_folder else None
+    scope = IndexScope(held_out=own.held_out, left_out=inside(path, project.root))
+
+    def load(assignments: Sequence[str]) -> Loaded:
+        return settings_in_force([*settings, *assignments], folder=folder)
+
+    return {project.name: Tree(project.root, scope)}, load
 
 
 def _workspace(args: argparse.Namespace) -> Workspace:
@@ -197,6 +548,90 @@ def _default_file(workspace: Workspace) -> Path:
     return project.root / FOLDER_NAME / FILE_NAME
 
 
+# --- `hybrid models bench` ----------------------------------------------------------------------------------
+
+
+def bench(args: argparse.Namespace) -> int:
+    """Compare models on this machine and project, and print what was found; returns 0.
+
+    Raises:
+        ProjectError: There is no project here, or it is a home directory or the root of a file system.
+        ModelError: A named model is not on disk, or cannot be loaded.
+        QrelsError: The file of questions cannot be read, or none of them can be asked now.
+    """
+    from hybrid.evaluation import model_bench
+    from hybrid.evaluation.own import lines_of, read_own
+    from hybrid.evaluation.retrieval import scratch_home
+    from hybrid.evaluation.timing import machine, runner
+
+    workspace = _workspace(args)
+    project = workspace.require_project()
+    names = model_bench.models_to_compare(args.names, workspace)
+    own = read_own(args.questions, project.name, lines_of(workspace)) if args.questions else None
+    sample = model_bench.sample_of(workspace, [query.text for query in own.queries] if own else ())
+    with scratch_home(None) as home:
+        speeds, failed = model_bench.time_models(names, sample, runner(home, workspace.loaded), teller(args))
+        if failed and (args.names or names[0] in failed):
+            raise ModelError("; ".join(failed.values()))
+        quality = _quality(args, workspace, own, home, list(speeds)) if own else None
+    base = speeds[names[0]]
+    found = {
+        "project": project.name,
+        "machine": machine(),
+        "sample": {"chunks": len(sample.inputs), "files": sample.n_files, "queries": len(sample.queries)},
+        "shipped": names[0],
+        "models": {name: speed.as_json(base) for name, speed in speeds.items()},
+        "not_measured": failed,
+        "questions": {"asked": len(own.queries), "left_out": list(own.left_out)} if own else None,
+        "quality": quality,
+    }
+    if args.json:
+        print_json(found)
+    else:
+        _print_bench(found)
+    return 0
+
+
+def _quality(
+    args: argparse.Namespace, workspace: Workspace, own: Own, home: Path, names: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """Index the project with each model in a scratch home, and return how well each answers the questions."""
+    from hybrid.evaluation.model_bench import configurations, quality_of
+    from hybrid.evaluation.retrieval import Plan, evaluate_retrieval
+
+    trees, load = _tree_and_settings(workspace, args.questions, own, [f"model.name={names[0]}"])
+    plan = Plan({"": own.queries}, trees, configurations(names))
+    return quality_of(evaluate_retrieval(plan, home, load, report_repo=teller(args)).results[""])
+
+
+def _print_bench(found: Mapping[str, Any]) -> None:
+    from hybrid.evaluation.model_bench import MEASURED
+
+    sample, system, base = found["sample"], found["machine"], found["shipped"]
+    what = f"up to {sample['chunks']:,} chunks of {sample['files']} files and {sample['queries']} queries"
+    heads = ["", "queries/s", "ratio", "chunks/s", "ratio", "load ms", "ratio", "memory MB", "ratio"]
+    table = [[name, *_cells(speed)] for name, speed in found["models"].items()]
+    print_table(f"speed: {what}; ratios to {base}, which ships", heads, table)
+    say(f"{system['system']}, {system['cpus']} processors, Python {system['python']}, numpy {system['numpy']}")
+    for name, reason in found["not_measured"].items():
+        say(f"not measured: {name}: {reason}")
+    if found["quality"] is not None:
+        say("")
+        rows = [[label, *(f"{scores[name]:.4f}" for name in MEASURED)] for label, scores in found["quality"].items()]
+        print_table(f"quality: the whole ranking on {found['questions']['asked']} questions", ["", *MEASURED], rows)
+        if found["questions"]["left_out"]:
+            say(f"left out, since their text has changed: {', '.join(found['questions']['left_out'])}")
+
+
+def _cells(speed: Mapping[str, Any]) -> list[str]:
+    cells: list[str] = []
+    for name, digits in (("queries_per_s", 0), ("chunks_per_s", 0), ("load_ms", 0), ("peak_bytes", 1)):
+        value, ratio = speed[name], speed["of_shipped"][name]
+        value = value / 1e6 if name == "peak_bytes" and value is not None else value
+        cells += ["–" if value is None else f"{value:,.{digits}f}", "–" if ratio is None else f"{ratio:.3g}"]
+    return cells
+
+
 # --- the command ------------------------------------------------------------------------------------------
 
 
@@ -217,7 +652,7 @@ class _Measure(NamedTuple):
 
 
 _OWN = {
-    "retrieval": _Measure("how well judged queries are answered, and why", retrieval.configure, retrieval.run),
+    "retrieval": _Measure("how well judged queries are answered, and why", configure_retrieval, run_retrieval),
     "init": _Measure("propose queries from your own project, to be corrected", configure_init, run_init),
     "run": _Measure("score those queries on your own project", configure_run, run_queries),
     "gate": _Measure("how often the decisions you marked were right", configure_gate, run_gate),

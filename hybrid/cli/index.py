@@ -13,18 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import to_builtins
 
 from hybrid.base.errors import HybridError
-from hybrid.cli.common import (
-    Action,
-    add_actions,
-    number_in,
-    print_done,
-    print_found,
-    print_json,
-    say,
-    say_line,
-    workspace_of,
-)
-from hybrid.cli.streams import build_progress
+from hybrid.cli.common import Action, add_actions, build_progress, number_in, print_done, print_found, workspace_of
 from hybrid.render.marks import harmless_line
 from hybrid.render.numbers import amount
 
@@ -41,35 +30,22 @@ def export(args: argparse.Namespace) -> int:
     with build_progress(is_quiet=args.quiet or args.json) as progress:
         header = export_index(workspace_of(args), file, progress)
     size_bytes, sha256 = file.stat().st_size, sha256_of_file(file)
-    if args.json:
-        print_json(
-            {
-                "file": str(file),
-                "size_bytes": size_bytes,
-                "sha256": sha256,
-                "documents": header.documents,
-                "chunks": header.chunks,
-                "model": header.model,
-            }
-        )
-    elif not args.quiet:
-        counts = f"{amount(header.documents, 'document')}, {amount(header.chunks, 'chunk')}"
-        say_line(f"{file}: {counts}, {size_bytes / 1e6:.1f} MB, SHA-256 {sha256}")
+    form = {"file": str(file), "size_bytes": size_bytes, "sha256": sha256}
+    form |= {name: getattr(header, name) for name in ("documents", "chunks", "model")}
+    counts = f"{amount(header.documents, 'document')}, {amount(header.chunks, 'chunk')}"
+    print_done(args, form, harmless_line(f"{file}: {counts}, {size_bytes / 1e6:.1f} MB, SHA-256 {sha256}"))
     return 0
 
 
 def import_file(args: argparse.Namespace) -> int:
     """Begin the index of the tree with an exported one, and index what it has besides; returns 0."""
-    from hybrid.cli.reindex import describe
+    from hybrid.cli.init import describe
     from hybrid.upkeep.sharing import import_index
 
     with build_progress(is_quiet=args.quiet or args.json) as progress:
         header, summary = import_index(workspace_of(args), Path(args.file), progress, sha256=args.sha256)
-    if args.json:
-        print_json({"from": header.project, **summary.as_json()})
-    elif not args.quiet:
-        say_line(f"began with the index of {header.project}: {amount(header.documents, 'document')}")
-        say(describe(summary))
+    began = harmless_line(f"began with the index of {header.project}: {amount(header.documents, 'document')}")
+    print_done(args, {"from": header.project, **summary.as_json()}, began, describe(summary))
     return 0
 
 

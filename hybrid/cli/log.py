@@ -1,4 +1,8 @@
-"""`hybrid log`: the last decisions of the hooks, newest first."""
+"""`hybrid log`, `explain` and `mark`: the last decisions of the hooks, why one was made, and whether it was good.
+
+An explanation names the setting or command that would have changed the decision; `hybrid eval gate --marks` counts what
+people marked.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +10,29 @@ import argparse
 import sys
 import time
 from datetime import datetime
-from itertools import chain, islice, takewhile
+from itertools import chain, dropwhile, islice, takewhile
 from shutil import get_terminal_size
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from hybrid.base.errors import HybridError
 from hybrid.cli.colours import PlaceLinks
-from hybrid.cli.common import add_common, positive, print_found, workspace_of
+from hybrid.cli.common import add_common, positive, print_done, print_found, workspace_of
 from hybrid.cli.pause import duration_s, session_id
-from hybrid.feedback.events import compared_in, log_folder, newest_events
-from hybrid.health.explaining import item_place, learned_ids
-from hybrid.render.marks import harmless_line
-from hybrid.render.numbers import bar, local_time, number
+from hybrid.feedback.events import compared_in, is_decision, is_prompt, log_folder, newest_events
+from hybrid.feedback.marks import add_mark, read_marks, remove_marks
+from hybrid.feedback.reasons import reason_of
+from hybrid.health.explaining import advice, gate_rows, item_place, kind_rows, learned_ids
+from hybrid.render.marks import harmless_line, neutralise_line
+from hybrid.render.numbers import bar, evidence_line, local_time, number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from hybrid.feedback.marks import Mark
     from hybrid.workspace import Workspace
+
 
 _POLL_S = 0.5
 _FOLLOWED_BYTES = 256_000
@@ -65,7 +75,6 @@ def run(args: argparse.Namespace) -> int:
 def _plot(args: argparse.Namespace, workspace: Workspace, is_wanted: Callable[[dict[str, Any]], bool]) -> int:
     """Draw the events, and those of marks that the log holds no more; exit code 1 when no prompt is among them."""
     from hybrid.cli.plots import is_utf8, lines_of, plots_of
-    from hybrid.feedback.marks import read_marks
 
     marks = read_marks(log_folder(workspace.home))
     marked = filter(is_wanted, (dict(mark.event) for mark in marks))
@@ -93,7 +102,7 @@ def line_of(event: dict[str, Any]) -> str:
         f"{event.get('client') or '-':<8}",
         f"{_reason(event):<24}",
         f"{_taken(event):>8}",
-        quoted_prompt(event, _PROMPT_CHARS),
+        _quoted_prompt(event),
         _what(event),
     ]
     return harmless_line("  ".join(part for part in parts if part).rstrip())
@@ -139,7 +148,8 @@ def _newer(folder: Path, is_wanted: Callable[[dict[str, Any]], bool], last_id: o
 
 
 def _reason(event: dict[str, Any]) -> str:
-    numbers = f" {text}" if (text := compared(event)) else ""
+    score, threshold = compared_in(event)
+    numbers = "" if score is None or threshold is None else f" {number(score)}/{bar(threshold)}"
     name = event.get("event")
     about = " (report)" if event.get("is_report") else "" if name in (None, "UserPromptSubmit") else f" ({name})"
     return f"{event.get('reason')}{numbers}{about}"
@@ -150,17 +160,11 @@ def _taken(event: dict[str, Any]) -> str:
     return f"{latency:.0f} ms" if isinstance(latency, (int, float)) else "-"
 
 
-def quoted_prompt(event: dict[str, Any], most: int | None = None) -> str:
-    """Return the prompt of an event on one line, in quotes and so many characters of it, else its digest, else ""."""
+def _quoted_prompt(event: dict[str, Any]) -> str:
+    """Return the beginning of an event's prompt on one line, in quotes, else its digest, else ""."""
     if event.get("prompt"):
-        return f'"{" ".join(str(event["prompt"]).split())[:most]}"'
+        return f'"{" ".join(str(event["prompt"]).split())[:_PROMPT_CHARS]}"'
     return f"prompt {event['prompt_digest']}" if event.get("prompt_digest") else ""
-
-
-def compared(event: dict[str, Any]) -> str:
-    """Return score and bar of the gate of an event, as `0.52/0.31`; empty without them."""
-    score, threshold = compared_in(event)
-    return f"{number(score)}/{bar(threshold)}" if score is not None and threshold is not None else ""
 
 
 def _what(event: dict[str, Any]) -> str:
@@ -180,3 +184,284 @@ def _seconds(at: object) -> float:
         return datetime.fromisoformat(str(at)).timestamp()
     except (ValueError, OverflowError):
         return 0.0
+
+
+# --- explain ----------------------------------------------------------------------------------------------
+
+
+_MARKS = {"topic": "", "read": " (read)", "names_gone": " (about code that is gone)"}
+"""Reason of what was held back → what follows its place, for reasons that are shown by name."""
+
+
+def configure_explain(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `explain`."""
+    parser.set_defaults(run_action=_explain)
+    add_common(parser, example="hybrid explain --last")
+    about = "of an event, as `hybrid log` shows it; its beginning is enough"
+    parser.add_argument("id", nargs="?", metavar="ID", help=about)
+    parser.add_argument("--last", action="store_true", help="the last prompt (the default)")
+
+
+def _explain(args: argparse.Namespace) -> int:
+    """Print the event with advice; exit code 1 when there is no such event."""
+    workspace = workspace_of(args, is_strict=False)
+    event = workspace.log.find(args.id) if args.id else _last_answer(workspace)
+    hints = advice(event, _earlier(workspace, event), workspace.config) if event else []
+    titles = _titles(workspace, event) if event and not args.json else {}
+    lines = [*lines_of_event(event, titles), *(f"  try        {hint}" for hint in hints)] if event else []
+    nothing = f"No event {args.id}." if args.id else "Nothing was recorded yet."
+    links = places_in(workspace)
+    shown = [links.put_in(line, (event or {}).get("items") or ()) for line in lines]
+    return print_found(args, {"event": event, "advice": hints}, shown, nothing, links.write)
+
+
+def _last_answer(workspace: Workspace) -> dict[str, Any] | None:
+    """Return the newest answer to a prompt, or failure; without any, the newest event of another kind."""
+    newest = next(filter(workspace.is_here, workspace.log.newest()), None)
+    here = filter(workspace.is_here, workspace.log.newest())
+    return next((event for event in here if event.get("error") or is_prompt(event)), newest)
+
+
+def _earlier(workspace: Workspace, event: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the events before this one of the same client, session, agent and project, newest first."""
+    keys = ("client", "session", "agent", "project")
+    from_here = dropwhile(lambda other: other.get("id") != event.get("id"), workspace.log.newest())
+    return [other for other in from_here if all(other.get(key) == event.get(key) for key in keys)][1:]
+
+
+def _titles(workspace: Workspace, event: dict[str, Any]) -> dict[str, str]:
+    """Return id → title of the memory's rows that an event gave and that still exist, since the log keeps no titles."""
+    from hybrid.ask.memory_lookup import id_of, rows_of
+    from hybrid.knowledge.stores import RecordStores
+    from hybrid.records.memory.types import name_of, title_of
+
+    items = [item for item in event.get("items") or () if item.get("kind") in ("observation", "summary")]
+    ids = [identity for item in items if (identity := id_of(str(item.get("id") or "")))]
+    if not ids:
+        return {}
+    try:
+        rows = rows_of(RecordStores().memory(workspace), ids)
+    except (HybridError, OSError):
+        return {}
+    return {name_of(row): neutralise_line(title_of(row)) for row in rows}
+
+
+def lines_of_event(event: dict[str, Any], titles: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """Return one event in full.
+
+    Args:
+        event: A line of the event log.
+        titles: Id → title of rows of the memory.
+    """
+    reason = str(event.get("reason"))
+    lines = [
+        f"{event.get('id')}  {event.get('at')}  {reason}",
+        known.sentence if (known := reason_of(reason)) else "",
+        f"  client     {event.get('client')} (session {event.get('session') or 'none'}){_named_event(event)}",
+        f"  prompt     {_kept_prompt(event)}",
+    ]
+    if event.get("english"):
+        lines.append(f"  in English {event['english']}")
+    if passages := event.get("passages"):
+        found = ", ".join(f"{count} {kind}" for kind, count in passages.items())
+        lines.append(f"  by title   its first line counts most; the prompt has {found}")
+    for label, key in (("detail", "detail"), ("error", "error"), ("topic id", "topic_id")):
+        if event.get(key):
+            lines.append(f"  {label:<10} {event[key]}")
+    lines += [f"  {label:<10} {', '.join(ids)}" for label, ids in learned_ids(event).items()]
+    lines += [f"  {label:<10} {text}" for label, text in _gates(event)]
+    for item in event.get("items") or ():
+        name = item["name"] or titles.get(str(item.get("id")), "")
+        why = f" ({item['why']})" if item.get("why") else ""
+        lines.append(f"  {item['form']:<10} {_place_of(item)} {name}".rstrip() + why)
+        lines.append(
+            f"             cosine {item['cosine']} (rank {item['cosine_rank']}), bm25 {item['bm25']} "
+            f"(rank {item['bm25_rank']}), rrf {item['rrf']}, relevance {item['relevance']}"
+        )
+        if item.get("evidence"):
+            lines.append(f"             {evidence_line(item['evidence'])}")
+    if event.get("withheld"):
+        held = ", ".join(f"{count} {why}" for why, count in sorted(event["withheld"].items()))
+        lines.append(f"  held back  {held}")
+    for entry in event.get("held_back") or ():
+        if entry.get("reason") in _MARKS:
+            mark = _MARKS[entry["reason"]]
+            lines.append(f"             {str(entry.get('key')).rpartition(':')[0]}{mark}")
+    lines += [f"  problem    {problem}" for problem in event.get("problems") or ()]
+    lines += [f"  settings   {problem}" for problem in event.get("config_problems") or ()]
+    if event.get("latency_ms") is not None:
+        lines.append(f"  latency    {event['latency_ms']} ms, {event.get('bytes')} bytes")
+    return lines
+
+
+def _gates(event: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the verdict of each kind; lines of earlier versions know only that on files."""
+    kinds: dict[str, dict[str, Any]] = event.get("kinds") or {}
+    rows = [] if event.get("gate_kind") in kinds else gate_rows(event)
+    return rows + [row for kind, compared in kinds.items() for row in kind_rows(kind, compared)]
+
+
+def _place_of(item: dict[str, Any]) -> str:
+    """Return a record by its id, else the lines of a file."""
+    if item.get("id"):
+        return f"[{item['kind']}] {item['id']}"
+    return f"{item['path']}:{item['start_line']}-{item['end_line']}"
+
+
+def _named_event(event: dict[str, Any]) -> str:
+    """Return `, ` and the event's name, or that it was a subagent's report; empty for a plain prompt."""
+    name, source = event.get("event"), event.get("source")
+    about = "" if name in (None, "UserPromptSubmit") else str(name)
+    about = "a subagent's report" if event.get("is_report") else about
+    return f", {about}{f' ({source})' if source and about else ''}" if about else ""
+
+
+def _kept_prompt(event: dict[str, Any]) -> str:
+    """Return what was kept of the prompt, which is only the beginning of a long one."""
+    kept, length = event.get("prompt"), event.get("prompt_chars")
+    if not kept:
+        return f"not kept (digest {event['prompt_digest']})" if event.get("prompt_digest") else "not kept"
+    text = " ".join(str(kept).split())
+    return f"{text}… ({length} characters)" if isinstance(length, int) and length > len(str(kept)) else text
+
+
+# --- mark -------------------------------------------------------------------------------------------------
+
+
+_USAGE = """hybrid mark ID good|noise [--note TEXT]
+       hybrid mark --last good|noise [--note TEXT]
+       hybrid mark list [--all] [--json]
+       hybrid mark remove ID"""
+
+_MARK_WORDS = ("good", "noise")
+
+_MEANINGS = {
+    (True, True): "speaking was good",
+    (True, False): "it should have been silent",
+    (False, True): "it should have spoken",
+    (False, False): "silence was right",
+}
+"""(has spoken, is good) → the meaning of that mark, shown so that a person who marks a good silence sees it."""
+
+
+def configure_mark(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `mark`."""
+    parser.set_defaults(run_action=_mark)
+    parser.usage = _USAGE
+    parser.description = (
+        "say of a decision whether context was wanted: of an injection, `good` or `noise`; of a silence, `good` means "
+        "that speaking would have been good, `noise` that silence was right"
+    )
+    add_common(parser, example='hybrid mark --last noise --note "it was about another service"')
+    about = "ID and `good` or `noise`; `list`; or `remove` and ID. `hybrid log` shows ids, their beginning is enough"
+    parser.add_argument("words", nargs="+", metavar="WORD", help=about)
+    parser.add_argument("--last", action="store_true", help="mark the answer to the last prompt here")
+    parser.add_argument("--note", metavar="TEXT", default="", help="why, in your words; kept with the mark")
+    parser.add_argument("--all", action="store_true", help="list the marks of every project")
+
+
+def _mark(args: argparse.Namespace) -> int:
+    """List, remove or add marks, as the words say; exit code 1 when there is no such decision, or no mark.
+
+    Raises:
+        HybridError: The words are none of the four forms, or an id fits several decisions or none that was decided.
+    """
+    workspace = workspace_of(args, is_strict=False)
+    words: list[str] = args.words
+    if words == ["list"]:
+        return _list_marks(args, workspace)
+    if len(words) == 2 and words[0] == "remove" and not args.last:
+        return _remove_mark(args, workspace, words[1])
+    if len(words) == (1 if args.last else 2) and words[-1] in _MARK_WORDS:
+        return _add_mark(args, workspace, None if args.last else words[0], is_good=words[-1] == "good")
+    raise HybridError(_mistake(words, is_last=args.last))
+
+
+def _mistake(words: Sequence[str], *, is_last: bool) -> str:
+    """Return a message on what is wrong with words that are none of the four forms."""
+    if words[0] == "list":
+        return f"`hybrid mark list` takes no further word, and got {_shown(words[1:])}; --all lists every project's"
+    if words[0] == "remove":
+        return "`hybrid mark remove` takes one ID and no --last; `hybrid mark list` shows ids"
+    if words[-1] not in _MARK_WORDS:
+        return (
+            f"{words[-1]!r} is no mark; write `hybrid mark ID good` or `hybrid mark ID noise`; `hybrid log` shows ids"
+        )
+    if is_last:
+        return f"--last takes the place of the ID; leave out --last or {_shown(words[:-1])}"
+    if len(words) == 1:
+        mark = words[0]
+        return f"`hybrid mark {mark}` needs a decision: `hybrid mark --last {mark}`, or an ID as `hybrid log` shows it"
+    return f"one decision is marked at a time, and {_shown(words[:-1])} are {len(words) - 1}"
+
+
+def _shown(words: Sequence[str]) -> str:
+    return ", ".join(map(repr, words))
+
+
+def _add_mark(args: argparse.Namespace, workspace: Workspace, event_id: str | None, *, is_good: bool) -> int:
+    event = _last_prompt(workspace) if event_id is None else _logged_or_marked(workspace, event_id)
+    if event is None:
+        return _told_mark(
+            args, None, "No prompt was answered here yet." if event_id is None else f"No event {event_id}."
+        )
+    if not is_decision(event):
+        raise HybridError(f"event {event['id']} ({event.get('reason')}) was no decision; `hybrid log` shows others")
+    mark = add_mark(log_folder(workspace.home), event, is_good=is_good, note=args.note)
+    return _told_mark(args, mark, f"{mark.event_id}  {mark.word}: {_MEANINGS[mark.is_injected, is_good]}")
+
+
+def _remove_mark(args: argparse.Namespace, workspace: Workspace, event_id: str) -> int:
+    folder = log_folder(workspace.home)
+    marks = {mark.event_id: mark for mark in read_marks(folder)}
+    mark = marks.get(_only_id(marks, event_id))
+    if mark is not None:
+        remove_marks(folder, mark.event_id)
+    return _told_mark(args, mark, f"{mark.event_id}  no longer marked" if mark else f"No mark of an event {event_id}.")
+
+
+def _list_marks(args: argparse.Namespace, workspace: Workspace) -> int:
+    marks = [mark for mark in read_marks(log_folder(workspace.home)) if args.all or workspace.is_here(mark.event)]
+    notes = (f"  ({' '.join(mark.note.split())})" if mark.note else "" for mark in marks)
+    lines = [f"{mark.word:<5}  {line_of(dict(mark.event))}{note}" for mark, note in zip(marks, notes, strict=True)]
+    nothing = "No decision was marked yet; `hybrid mark ID good` or `noise` marks one."
+    return print_found(args, {"marks": [mark.as_json() for mark in marks]}, lines, nothing)
+
+
+def _logged_or_marked(workspace: Workspace, event_id: str) -> dict[str, Any] | None:
+    """Return the decision whose id begins so, from the log or, if rotated away, from its mark; None without one.
+
+    Raises:
+        HybridError: The id is empty, or several begin so.
+    """
+    marked = {mark.event_id: dict(mark.event) for mark in read_marks(log_folder(workspace.home))}
+    logged = {str(event["id"]): event for event in workspace.log.newest() if event.get("id")}
+    events = marked | logged
+    return events.get(_only_id(events, event_id))
+
+
+def _only_id(ids: Iterable[str], beginning: str) -> str:
+    """Return the one id that begins with a text; empty when none does.
+
+    Raises:
+        HybridError: The text is empty, or several ids begin so; what is written must be the decision that was meant.
+    """
+    if not beginning:
+        raise HybridError("an empty ID means no event; `hybrid log` shows ids, `--last` is the last one")
+    matching = [event_id for event_id in ids if event_id.startswith(beginning)]
+    if len(matching) > 1:
+        raise HybridError(
+            f"{len(matching)} events begin with {beginning!r}; give more of the ID, `hybrid log` shows it"
+        )
+    return matching[0] if matching else ""
+
+
+def _last_prompt(workspace: Workspace) -> dict[str, Any] | None:
+    return next((event for event in workspace.log.newest() if workspace.is_here(event) and is_prompt(event)), None)
+
+
+def _told_mark(args: argparse.Namespace, mark: Mark | None, text: str) -> int:
+    if mark is None:
+        return print_found(args, {"mark": None}, [], text)
+    print_done(args, {"mark": mark.as_json()}, text)
+    return 0

@@ -9,30 +9,30 @@ import io
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, Protocol, cast
+from typing import TYPE_CHECKING, NoReturn
 
 from hybrid import __version__
 from hybrid.base.errors import HybridError
-from hybrid.cli.streams import visible_streams
+from hybrid.cli.common import visible_streams
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 COMMANDS = {
     "init": ("init", "index a project and make its .hybrid folder"),
-    "reindex": ("reindex", "bring the index up to date"),
+    "reindex": ("init", "bring the index up to date"),
     "status": ("status", "how the project's index, gate and hooks are"),
     "search": ("search", "search the project"),
-    "changes-with": ("changes_with", "which files changed together with a file in earlier commits"),
+    "changes-with": ("search", "which files changed together with a file in earlier commits"),
     "context": ("context", "what an agent would get for a prompt, without recording it"),
     "hook": ("hook", "install it in coding agents, and what they call"),
     "daemon": ("daemon", "the service that answers agents: start, stop, status, run"),
     "mcp": ("mcp", "serve an agent's client over MCP: search, read, lessons, memory"),
-    "explain": ("explain", "why something was injected, or why it was silent"),
+    "explain": ("log", "why something was injected, or why it was silent"),
     "log": ("log", "the last decisions"),
     "lore": ("lore", "patterns, decisions and handoffs: list, search, write down, import"),
     "memory": ("memory", "what happened in earlier sessions: recent, search, show, timeline, add, forget, import"),
-    "mark": ("mark", "say whether a decision was good or noise"),
+    "mark": ("log", "say whether a decision was good or noise"),
     "lessons": ("lessons", "rules that the project learned: show, score, add, change, import"),
     "score-local": ("lessons", "how well lessons fit a query, by their words"),
     "dashboard": ("dashboard", "a page in the browser: what was given and why, search, gate, records, index, health"),
@@ -43,13 +43,17 @@ COMMANDS = {
     "completions": ("completions", "a script that has bash, zsh or fish complete commands and options"),
     "config": ("config", "show and change settings"),
     "models": ("models", "embedding models: list, show, verify, use, bench"),
-    "project": ("project", "which project a folder belongs to, and why it has its name and key"),
+    "project": ("projects", "which project a folder belongs to, and why it has its name and key"),
     "projects": ("projects", "list and forget indexed projects"),
     "index": ("index", "an index in one file: export, import; the team's index: push, status, drop"),
-    "trust": ("trust", "accept the lessons, the lore and the settings that lie in a project's tree"),
+    "trust": ("init", "accept the lessons, the lore and the settings that lie in a project's tree"),
     "eval": ("evaluate", "measure ranking, gate, chunks and speed"),
 }
-"""Command → (module in `hybrid.cli`, what it does)."""
+"""Command → (module in `hybrid.cli`, what it does).
+
+A module has `configure`, which adds the command's arguments, and `run`, which takes them and returns the exit code.
+Where it has several commands, `configure_COMMAND` of another one sets `run_action`, as actions do.
+"""
 
 _REMOVED = {"top": "use `hybrid log --follow`, `hybrid dashboard` or the status line"}
 """Command that is gone → what to use instead."""
@@ -69,18 +73,6 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print the message with the way to help, and end the process with code 2."""
         self.exit(2, f"{self.prog}: error: {message}; `{self.prog} --help` shows how it is called\n")
-
-
-class CommandModule(Protocol):
-    """The functions that a module of this package offers; with `add_actions`, `run` is left out."""
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        """Add the command's arguments."""
-        ...
-
-    def run(self, args: argparse.Namespace) -> int:
-        """Run the command with its arguments; returns the exit code."""
-        ...
 
 
 def run(argv: Sequence[str], *, started_s: float) -> int:
@@ -145,7 +137,7 @@ def _run(argv: Sequence[str], started_s: float, *, is_tolerant: bool = False) ->
         )
         sys.stderr.write(f"hybrid: {why}\n")
         return 2
-    module, parser = command_of(argv[0])
+    parser = parser_of(argv[0])
     try:
         args, unknown = parser.parse_known_args(list(argv[1:]))
         if unknown and not is_tolerant:
@@ -158,16 +150,18 @@ def _run(argv: Sequence[str], started_s: float, *, is_tolerant: bool = False) ->
     args.started_s = started_s
     if argv[0] in _READ_STORES:
         _mask_again()
-    return (vars(args).get("run_action") or module.run)(args)
+    return args.run_action(args)
 
 
-def command_of(name: str) -> tuple[CommandModule, argparse.ArgumentParser]:
-    """Return the module of a command in `COMMANDS`, and its parser with all arguments."""
-    module = cast("CommandModule", importlib.import_module(f"hybrid.cli.{COMMANDS[name][0]}"))
+def parser_of(name: str) -> argparse.ArgumentParser:
+    """Return the parser of a command in `COMMANDS`, with all arguments; `run_action` of what it parses runs it."""
+    module = vars(importlib.import_module(f"hybrid.cli.{COMMANDS[name][0]}"))
     parser = _Parser(prog=f"hybrid {name}", description=COMMANDS[name][1])
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    module.configure(parser)
-    return module, parser
+    parser.set_defaults(run_action=module.get("run"))
+    configure = module.get(f"configure_{name.replace('-', '_')}") or module["configure"]
+    configure(parser)
+    return parser
 
 
 def _mask_again() -> None:

@@ -26,25 +26,30 @@ _LONGEST_S = 3650 * 86_400
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `pause` or `resume`, as the parser's name says."""
-    is_resume = parser.prog.endswith("resume")
-    add_common(parser, example="hybrid resume --all" if is_resume else "hybrid pause --session --for 2h")
+    """Add the arguments of `pause`."""
+    add_common(parser, example="hybrid pause --session --for 2h")
+    _add_scope(parser, "everywhere")
+    parser.add_argument("--for", dest="for_s", type=_pause_s, metavar="TIME", help="end by itself: 30m, 2h, 1d")
+
+
+def configure_resume(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `resume`."""
+    add_common(parser, example="hybrid resume --all")
+    _add_scope(parser, "end every pause: of all projects and sessions")
+    parser.set_defaults(run_action=_resume, for_s=None)
+
+
+def _add_scope(parser: argparse.ArgumentParser, every: str) -> None:
     scope = parser.add_mutually_exclusive_group()
     about = "this agent session, or the one with this id"
     scope.add_argument("--session", nargs="?", const="", metavar="ID", help=about)
-    every = "end every pause: of all projects and sessions" if is_resume else "everywhere"
     scope.add_argument("--all", action="store_true", help=every)
-    if not is_resume:
-        parser.add_argument("--for", dest="for_s", type=_pause_s, metavar="TIME", help="end by itself: 30m, 2h, 1d")
-    parser.set_defaults(is_resume=is_resume)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Pause hybrid, or resume it; exit code 1 when there was nothing to resume."""
+    """Pause hybrid; returns 0."""
     workspace = workspace_of(args, is_strict=False)
-    wanted = _wanted(args, workspace, time.time())
-    if args.is_resume:
-        return _resume(args, workspace.home, wanted)
+    wanted = _wanted(args, workspace)
     pause(workspace.home, wanted)
     name = workspace.project.name if workspace.project else ""
     return _told(args, workspace.home, 0, f"paused {pause_line(wanted, project=name)}")
@@ -99,9 +104,9 @@ def pause_line(entry: Pause, *, project: str = "") -> str:
     return f"{where}{until}: `hybrid resume{option}`"
 
 
-def _wanted(args: argparse.Namespace, workspace: Workspace, now_s: float) -> Pause:
-    duration = getattr(args, "for_s", None)
-    until_s = None if duration is None else now_s + duration
+def _wanted(args: argparse.Namespace, workspace: Workspace) -> Pause:
+    now_s = time.time()
+    until_s = None if args.for_s is None else now_s + args.for_s
     if args.all:
         return Pause("all", "", now_s, until_s)
     if args.session is not None:
@@ -110,7 +115,10 @@ def _wanted(args: argparse.Namespace, workspace: Workspace, now_s: float) -> Pau
     return Pause("project", project.key, now_s, until_s, root=str(project.root))
 
 
-def _resume(args: argparse.Namespace, home: Path, wanted: Pause) -> int:
+def _resume(args: argparse.Namespace) -> int:
+    """Resume hybrid; exit code 1 when there was nothing to resume."""
+    workspace = workspace_of(args, is_strict=False)
+    home, wanted = workspace.home, _wanted(args, workspace)
     keys = frozenset(entry.key for entry in pauses(home)) if args.all else frozenset({wanted.key})
     n_ended = resume(home, keys)
     text = "resumed" if n_ended else "nothing was paused here"

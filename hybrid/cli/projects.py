@@ -1,27 +1,29 @@
-"""`hybrid projects`: list the indexed projects, forget one, and put some into a group."""
+"""`hybrid projects` and `hybrid project`: the indexed projects, their groups, and which one a folder belongs to.
+
+`project` is for support: it says where the name and the key of a project come from.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
 from datetime import datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from hybrid.base.errors import ProjectError
-from hybrid.cli.common import add_common, print_done, print_found, print_json, say, say_line, workspace_of
+from hybrid.cli.common import add_common, print_done, print_found, print_json, say, workspace_of
 from hybrid.render.marks import harmless_line
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from hybrid.types import HookEvent
     from hybrid.upkeep.projects import IndexedProject
     from hybrid.workspace import Workspace
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
+    """Add the arguments of `projects`."""
     add_common(parser, example="hybrid projects forget payments\n  hybrid projects group backend payments users")
     parser.add_argument("action", nargs="?", choices=("list", "forget", "group"), default="list")
     parser.add_argument("name", nargs="?", metavar="NAME", help="name or key of a project; of a group its name")
@@ -106,7 +108,7 @@ def _forget(args: argparse.Namespace, workspace: Workspace, project: IndexedProj
         print_json(names | forgotten.as_json() | {"remembered_sessions": n_sessions})
         return 0
     if not args.quiet:
-        say_line(f"forgot {project.name}: its index is deleted, its files and .hybrid folder are untouched")
+        say(harmless_line(f"forgot {project.name}: its index is deleted, its files and .hybrid folder are untouched"))
         say("it is not indexed again unasked; `hybrid reindex` in it makes it a project again")
         if forgotten.was_accepted:
             say("the records in its tree are not given out any more; `hybrid trust` accepts them again")
@@ -128,3 +130,99 @@ def _n_remembered(workspace: Workspace, project: IndexedProject) -> int:
         return RecordStores().memory(workspace).n_sessions(project.key)
     except (HybridError, OSError):
         return 0
+
+
+# --- project ------------------------------------------------------------------------------------------------
+
+
+_AGAINST = {
+    "off": "no: [index] auto is off",
+    "home_folder": "no: it is or holds your home folder, or is the root of a file system",
+    "forgotten": "no: it was forgotten on purpose; `hybrid reindex` makes it a project again",
+    "not_git": "no: not a git working tree; `hybrid reindex` indexes it by hand",
+    "too_many_files": "no: it has more files than [index] auto_max_files; `hybrid reindex` indexes it by hand",
+    "own_home": "no: it lies in the folder of hybrid itself",
+    "read_only": "no: $HYBRID_HOME cannot be written",
+}
+
+
+def configure_project(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `project`."""
+    parser.set_defaults(run_action=_project)
+    add_common(parser, example="hybrid project ~/src/payments --json")
+    parser.add_argument("path", nargs="?", metavar="PATH", help="a directory of the project (default: here)")
+
+
+def _project(args: argparse.Namespace) -> int:
+    """Print the project of the folder; exit code 1 when there is none."""
+    args.project = args.path or args.project
+    workspace = workspace_of(args, is_strict=False)
+    form = project_form(workspace, Path(args.project) if args.project else Path.cwd())
+    lines = [] if form["key"] is None else _lines(form)
+    return print_found(args, form, lines, f"no project: {form['reason']}; run `hybrid init` to make one")
+
+
+def project_form(workspace: Workspace, cwd: Path) -> dict[str, Any]:
+    """Return the JSON of the command; without a project every key but `path`, `home` and `reason` is null."""
+    from hybrid.project.find import explain_none
+
+    form: dict[str, Any] = dict.fromkeys(_KEYS)
+    form |= {"path": os.path.realpath(cwd), "home": str(workspace.home)}
+    if workspace.project is None:
+        return form | {"reason": explain_none(cwd, workspace.home)}
+    return form | _described(workspace)
+
+
+_KEYS = (
+    *("name", "key", "root", "main_root", "tree", "git", "worktree", "submodule", "origin", "key_from", "key_why"),
+    *("name_from", "name_why", "known_origins", "known_paths", "has_folder", "accepted", "indexed", "auto_index"),
+    *("auto_index_reason", "refusal", "path", "home", "reason"),
+)
+
+
+def _described(workspace: Workspace) -> dict[str, Any]:
+    from hybrid.project.find import explain_project, refusal
+    from hybrid.project.trust import is_accepted
+    from hybrid.upkeep.indexing import reason_against, was_indexed
+
+    project = workspace.require_project()
+    why = explain_project(project, workspace.home)
+    against = reason_against(workspace)
+    return {
+        **{key: getattr(project, key) for key in ("name", "key", "tree", "worktree", "has_folder")},
+        **{key: getattr(why, key) for key in ("key_from", "key_why", "name_from", "name_why")},
+        "root": str(project.root),
+        "main_root": str(project.main_root),
+        "git": project.is_git,
+        "submodule": why.is_submodule,
+        "origin": why.origin or None,
+        "known_origins": list(why.known_origins),
+        "known_paths": list(why.known_paths),
+        "accepted": is_accepted(project, workspace.home),
+        "indexed": was_indexed(workspace),
+        "auto_index": not against,
+        "auto_index_reason": against or None,
+        "refusal": refusal(project.root, Path.home()),
+    }
+
+
+def _lines(form: dict[str, Any]) -> list[str]:
+    kind = "linked worktree" if form["worktree"] else "git working tree" if form["git"] else "plain folder"
+    yes = {True: "yes", False: "no"}
+    against = _AGAINST.get(form["auto_index_reason"] or "", f"no: {form['auto_index_reason']}")
+    rows = [
+        ("name", f"{form['name']} ({form['name_why']})"),
+        ("key", f"{form['key']} ({form['key_why']})"),
+        ("root", f"{form['root']} ({kind}{', a submodule' if form['submodule'] else ''})"),
+        ("main working tree", form["main_root"]),
+        ("origin", form["origin"] or "none"),
+        ("known origins", ", ".join(form["known_origins"]) or "none"),
+        ("known paths", ", ".join(form["known_paths"]) or "none"),
+        (".hybrid folder", yes[form["has_folder"]]),
+        ("records accepted", yes[form["accepted"]] if form["accepted"] else "no; `hybrid trust` accepts them"),
+        ("indexed", yes[form["indexed"]]),
+        ("indexed automatically", "yes" if form["auto_index"] else against),
+        ("HYBRID_HOME", form["home"]),
+    ]
+    width = max(len(label) for label, _ in rows)
+    return [harmless_line(f"{label:<{width}}  {value}") for label, value in rows]

@@ -1,4 +1,4 @@
-"""`hybrid search`: search the project and its records, for people and for agents."""
+"""`hybrid search` and `hybrid changes-with`: search the project, its records and its commits, for people and agents."""
 
 from __future__ import annotations
 
@@ -6,12 +6,25 @@ import argparse
 import os
 import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid.base.errors import HybridError
 from hybrid.base.tokens import query_tokens, term_spans
-from hybrid.cli.colours import link_to, linked, look_of, painted, styled, write_line
-from hybrid.cli.common import add_common, add_repeated, positive, print_json, query_of, say, warn, workspace_of
+from hybrid.cli.colours import link_to, linked, look_of, painted, styled
+from hybrid.cli.common import (
+    add_common,
+    add_repeated,
+    directory_of,
+    positive,
+    print_found,
+    print_json,
+    query_of,
+    say,
+    say_raw,
+    warn,
+    workspace_of,
+)
 from hybrid.render.marks import harmless_line, without_marks
 from hybrid.render.numbers import amount
 
@@ -21,13 +34,14 @@ if TYPE_CHECKING:
     from hybrid.types import Hit
     from hybrid.workspace import Workspace
 
+
 _FILE_KINDS = ("code", "doc")
 _RECORDS = ("lesson", "pattern", "anti-pattern", "decision", "handoff", "observation", "summary")
 _KINDS = (*_FILE_KINDS, *_RECORDS, "lessons", "lore", "memory")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
+    """Add the arguments of `search`."""
     add_common(parser, example='hybrid search "where are retries capped" --limit 5 --path src')
     parser.add_argument("query", nargs="+", metavar="QUERY", help="words, a question, an identifier")
     parser.add_argument("-n", "--limit", type=positive, default=10, help="hits of a list to show (default: 10)")
@@ -167,7 +181,9 @@ class _Printer:
         self.args = args
         self._root = str(workspace.project.root) if workspace.project else ""
         self._look = look_of(sys.stdout, workspace.config.terminal.links)
-        self._terms = {*query_tokens(query.text), *query_tokens(query.english)} if self._look else set[str]()
+        self._terms = (
+            {*query_tokens(query.text), *query_tokens(query.english)} if self._look is not None else set[str]()
+        )
 
     def hit(self, found: ResultHit, place: FoundIn | None = None) -> None:
         """Print a hit; `place` says in which of several projects."""
@@ -179,7 +195,7 @@ class _Printer:
         if self._look is None:
             say(f"{hit.rank:>2}  {project}{header}")
         else:
-            write_line(f"{hit.rank:>2}  {project}{self._header(header, hit, place.root if place else self._root)}")
+            say_raw(f"{hit.rank:>2}  {project}{self._header(header, hit, place.root if place else self._root)}")
         if self.args.explain:
             self._aside(_steps(hit))
             if hit.evidence:
@@ -197,7 +213,7 @@ class _Printer:
         if self._look is None:
             say(f"      {text}")
         else:
-            write_line(f"      {styled(text, 'dim')}")
+            say_raw(f"      {styled(text, 'dim')}")
 
     def _header(self, header: str, hit: Hit, root: str) -> str:
         """Return the line that names a hit: the place in bold and, where its file is, as a link."""
@@ -220,18 +236,18 @@ class _Printer:
         numbers = _numbers_of(found.hit, len(lines)) if self.args.verbose else found.numbers
         if found.hit.is_record:
             for line in lines:
-                write_line(f"      {painted(line, (), term_spans(line, self._terms))}".rstrip())
+                say_raw(f"      {painted(line, (), term_spans(line, self._terms))}".rstrip())
             return
         from hybrid.cli.syntax import spans_of_lines
 
         spans = spans_of_lines(text, found.hit.language)
         for number, line in zip(numbers, lines, strict=True):
             if number is None:
-                write_line(f"      {styled(line, 'dim')}")
+                say_raw(f"      {styled(line, 'dim')}")
                 continue
             of_line = spans[number - max(found.hit.start_line, 1)]
             shown_line = painted(line, of_line, term_spans(line, self._terms))
-            write_line(f"{styled(f'{number:>6}', 'dim')}  {shown_line}".rstrip())
+            say_raw(f"{styled(f'{number:>6}', 'dim')}  {shown_line}".rstrip())
 
 
 def _numbers_of(hit: Hit, n_lines: int) -> range:
@@ -246,3 +262,51 @@ def _steps(hit: Hit) -> str:
     dense_rank = f" (rank {hit.cosine_rank})" if hit.cosine_rank else ""
     lexical_rank = f" (rank {hit.bm25_rank})" if hit.bm25_rank else ""
     return f"{dense}{dense_rank}; {lexical}{lexical_rank}; rrf {hit.rrf:.5f}; relevance {hit.relevance:.2f}"
+
+
+# --- changes-with -------------------------------------------------------------------------------------------
+
+
+def configure_changes_with(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `changes-with`."""
+    parser.set_defaults(run_action=_changes_with)
+    add_common(parser, example="hybrid changes-with src/payments/client.py --limit 5")
+    parser.add_argument("file", metavar="FILE", help="a file of the project, as it is called now")
+    parser.add_argument("-n", "--limit", type=positive, default=10, help="files to show (default: 10)")
+
+
+def _changes_with(args: argparse.Namespace) -> int:
+    """Print the files, most often together first; exit code 1 when there is none.
+
+    Raises:
+        HybridError: The file lies outside of the project, or no commits can be read here.
+    """
+    from hybrid.index.reading_history import update_history
+
+    workspace = workspace_of(args)
+    root = workspace.require_project().root
+    path = _path_in(root, directory_of(args.project) / args.file)
+    history = update_history(workspace.place.folder, str(root))
+    if history is None:
+        raise HybridError(f"{root} has no commits that git can read: what changed together is not known")
+    found = history.changed_with(path, args.limit)
+    n_commits = history.n_commits_of(path)
+    form = {"path": path, "commits": n_commits, "read": history.n_commits, "files": [one._asdict() for one in found]}
+    lines = [
+        harmless_line(f"{one.share:>4.0%}  {one.path} ({amount(one.commits, 'commit')} of {n_commits})")
+        for one in found
+    ]
+    of = f"{amount(n_commits, 'commit')} of the {history.n_commits:,} read"
+    return print_found(args, form, lines, f"Nothing changed together with {harmless_line(path)}: it is in {of}.")
+
+
+def _path_in(root: Path, file: Path) -> str:
+    """Return the path of a file relative to the project; the file itself may be a link, or gone.
+
+    Raises:
+        HybridError: It lies outside.
+    """
+    path = Path(os.path.realpath(file.parent)) / file.name
+    if not path.is_relative_to(root):
+        raise HybridError(f"{file} lies outside of the project {root}")
+    return path.relative_to(root).as_posix()

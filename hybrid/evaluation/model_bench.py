@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from hybrid.base.errors import HybridError
-from hybrid.evaluation.trees import Configuration
+from hybrid.evaluation.results import Configuration
 from hybrid.index.analysis import Reader, head_line
 from hybrid.models.registry import describe, embedder_info, known_models, present_name
 from hybrid.types import EmbedInput, Skipped

@@ -23,10 +23,23 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.evaluation.measures import FilePassage
-    from hybrid.evaluation.qrels import JudgedQuery
+    from hybrid.evaluation.measures import FilePassage, JudgedQuery
     from hybrid.evaluation.timing import Times
-    from hybrid.evaluation.trees import Configuration
+    from hybrid.search.searcher import Mode
+
+
+class Configuration(Struct, frozen=True):
+    """One way to search.
+
+    Attributes:
+        label: Name, unique among the configurations that are asked together.
+        settings: Assignments `section.key=value` on top of the settings in force.
+        mode: Legs that take part in the search.
+    """
+
+    label: str
+    settings: tuple[str, ...] = ()
+    mode: Mode = "hybrid"
 
 
 class Answered(Struct, frozen=True):

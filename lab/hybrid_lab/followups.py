@@ -17,8 +17,9 @@ from msgspec.structs import asdict
 
 from hybrid.answer.decide import Turn, decide
 from hybrid.answer.events import answer
-from hybrid.evaluation.qrels import read_lines, unique
-from hybrid.evaluation.trees import WHOLE, Configuration, Tree, TreeOpener, repositories
+from hybrid.evaluation.measures import read_lines, unique
+from hybrid.evaluation.results import Configuration
+from hybrid.evaluation.retrieval import WHOLE, Tree, TreeOpener, repositories
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.types import HookEvent
 from hybrid_lab.memory.replay import make_repository
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from hybrid.answer.decide import Decision
-    from hybrid.evaluation.trees import Load, Opened
+    from hybrid.evaluation.retrieval import Load, Opened
     from hybrid_lab.memory.replay import Recording
     from hybrid_lab.sessions import SessionEvent
 
@@ -144,7 +145,7 @@ def read_pairs(path: Path) -> list[Pair]:
     """The pairs of a JSONL file: `{id, repo, first, read, prompt, files, depends}`.
 
     Raises:
-        QrelsError: As `hybrid.evaluation.qrels.read_lines` and `unique`.
+        QrelsError: As `hybrid.evaluation.measures.read_lines` and `unique`.
     """
     return unique(path, read_lines(path, lambda fields: convert(fields, Pair)), lambda pair: pair.id)
 

@@ -14,8 +14,8 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from hybrid.answer.decide import Turn, decide, span_reader
-from hybrid.evaluation.results import interval
-from hybrid.evaluation.trees import WHOLE, Configuration, Tree, TreeOpener, repositories
+from hybrid.evaluation.results import Configuration, interval
+from hybrid.evaluation.retrieval import WHOLE, Tree, TreeOpener, repositories
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.render.frame import file_entry, render_entry
 from hybrid.types import HookEvent, Item
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hybrid.answer.decide import Decision
-    from hybrid.evaluation.trees import Load
+    from hybrid.evaluation.retrieval import Load
     from hybrid.search.searcher import Searcher
     from hybrid.types import Form, Hit
     from hybrid.workspace import Workspace

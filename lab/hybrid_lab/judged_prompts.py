@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
-from hybrid.evaluation.qrels import read_lines, unique
+from hybrid.evaluation.measures import read_lines, unique
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -66,7 +66,7 @@ def read_prompts(path: Path) -> list[JudgedPrompt]:
     A line of `gold` is a path, or has one: `{path, start_line?, end_line?, name?, lines?}`.
 
     Raises:
-        QrelsError: As `hybrid.evaluation.qrels.read_queries`.
+        QrelsError: As `hybrid.evaluation.measures.read_queries`.
     """
     return unique(path, read_lines(path, _prompt), lambda prompt: prompt.id)
 

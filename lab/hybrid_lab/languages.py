@@ -12,8 +12,8 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from hybrid.evaluation.measures import FilePassage, score
-from hybrid.evaluation.retrieval import RANKED
-from hybrid.evaluation.trees import WHOLE, Configuration, Tree, TreeOpener, repositories
+from hybrid.evaluation.results import Configuration
+from hybrid.evaluation.retrieval import RANKED, WHOLE, Tree, TreeOpener, repositories
 from hybrid.prompting.query import make_query
 from hybrid_lab.injection import IN_FORCE, decided
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from hybrid.evaluation.trees import Load, Opened
+    from hybrid.evaluation.retrieval import Load, Opened
     from hybrid_lab.judged_prompts import JudgedPrompt
 
 _NDCG = "nDCG@10"

@@ -18,7 +18,7 @@ from hybrid.search.searcher import open_searcher
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from hybrid.evaluation.qrels import JudgedQuery
+    from hybrid.evaluation.measures import JudgedQuery
     from hybrid.types import Hit
     from hybrid.workspace import Workspace
 

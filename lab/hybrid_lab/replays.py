@@ -15,7 +15,8 @@ from hybrid.answer.decide import decide
 from hybrid.answer.events import answer
 from hybrid.capture import dialects
 from hybrid.capture.definitions import without_line_numbers
-from hybrid.evaluation.trees import WHOLE, Configuration, Tree, TreeOpener
+from hybrid.evaluation.results import Configuration
+from hybrid.evaluation.retrieval import WHOLE, Tree, TreeOpener
 from hybrid.session.lines_read import is_telling
 from hybrid_lab.followups import FILES_ALONE, IN_FORCE, copied, turn_of
 from hybrid_lab.sessions import opened_files, seen_tree, session_events
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from hybrid.evaluation.trees import Load, Opened
+    from hybrid.evaluation.retrieval import Load, Opened
     from hybrid.types import HookEvent, Item
     from hybrid_lab.memory.replay import Recording
     from hybrid_lab.sessions import SessionEvent

@@ -17,7 +17,7 @@ from msgspec import Struct
 from hybrid.capture import dialects
 from hybrid.capture.definitions import without_line_numbers
 from hybrid.capture.tools import PathRoots, ToolCall, tool_use
-from hybrid.evaluation.qrels import QrelsError
+from hybrid.evaluation.measures import QrelsError
 from hybrid.hooks.event import EventError, parse_event
 from hybrid.types import HookEvent
 

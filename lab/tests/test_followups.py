@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.cli.main import run
-from hybrid.evaluation.qrels import QrelsError
-from hybrid.evaluation.trees import Configuration, settings_in_force
+from hybrid.evaluation.measures import QrelsError
+from hybrid.evaluation.results import Configuration
+from hybrid.evaluation.retrieval import settings_in_force
 from hybrid_lab.followups import (
     IN_FORCE,
     Cut,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.cli.main import run
-from hybrid.evaluation.qrels import QrelsError
-from hybrid.evaluation.trees import settings_in_force
+from hybrid.evaluation.measures import QrelsError
+from hybrid.evaluation.retrieval import settings_in_force
 from hybrid_lab.injection import IN_FORCE, PLAIN, RULES, evaluate_injections
 from hybrid_lab.judged_prompts import JudgedPlace, JudgedPrompt, read_prompts
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.evaluation.qrels import QrelsError
+from hybrid.evaluation.measures import QrelsError
 from hybrid_lab.judged_prompts import JudgedPrompt, read_prompts
 
 if TYPE_CHECKING:

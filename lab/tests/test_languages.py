@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.cli.main import run
-from hybrid.evaluation.trees import settings_in_force
+from hybrid.evaluation.retrieval import settings_in_force
 from hybrid_lab.judged_prompts import read_prompts
 from hybrid_lab.languages import evaluate_languages
 from tests.support.builders import CHECKOUT

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hybrid.evaluation.measures import FilePassage
-from hybrid.evaluation.qrels import JudgedQuery
+from hybrid.evaluation.measures import FilePassage, JudgedQuery
 from hybrid.workspace import open_workspace
 from hybrid_lab.projects import measure
 from tests.support.builders import Shop, git_project, new_shop

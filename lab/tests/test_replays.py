@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.cli.main import run
-from hybrid.evaluation.trees import settings_in_force
+from hybrid.evaluation.retrieval import settings_in_force
 from hybrid_lab.memory.replay import Recording
 from hybrid_lab.replays import evaluate_replays
 from lab.tests.conftest import BOATS

@@ -8,7 +8,7 @@ import pytest
 
 from hybrid.base.errors import HybridError
 from hybrid.cli.main import run
-from hybrid.evaluation.trees import settings_in_force
+from hybrid.evaluation.retrieval import settings_in_force
 from hybrid_lab.tables import Data, measure, prose, sections_of
 
 INDEX = settings_in_force([]).config.index

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.cli.explain import lines_of
+from hybrid.cli.log import lines_of_event
 from hybrid.health.explaining import advice, gate_rows
 from tests.support.builders import command_environment, default_config, hear_interrupts
 from tests.support.cases import Case, cases
@@ -121,7 +121,7 @@ def test_explain_of_an_event_of_an_earlier_version() -> None:
     """A line that has no score compared the raw top cosine."""
     event = {"id": "a1", "reason": "gate", "top_cosine": 0.21, "threshold": 0.29, "threshold_source": "auto"}
 
-    assert "  gate       raw top cosine 0.2100, opens from 0.29 (auto)" in lines_of(event)
+    assert "  gate       raw top cosine 0.2100, opens from 0.29 (auto)" in lines_of_event(event)
 
 
 def test_before_the_first_prompt_there_is_nothing(shop: Shop) -> None:

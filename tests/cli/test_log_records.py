@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.cli.explain import lines_of
-from hybrid.cli.log import line_of
+from hybrid.cli.log import line_of, lines_of_event
 from hybrid.health.explaining import advice
 from tests.support.builders import default_config
 from tests.support.records import DECISION, shop_with_records
@@ -205,7 +204,7 @@ def test_whose_numbers_a_line_shows(change: dict[str, Any], expected: str) -> No
 
 def test_the_gate_of_a_kind_is_told_once() -> None:
     """Without an index of the files the verdict of the best kind stands for all: it is not repeated."""
-    shown = lines_of(EVENT | {"gate_kind": "lessons"})
+    shown = lines_of_event(EVENT | {"gate_kind": "lessons"})
 
     assert ["  lessons    open: score 0.43, opens above 0.12 (tasks of other projects, auto)"] == [
         line for line in shown if "opens above" in line and "closed" not in line
@@ -218,7 +217,7 @@ def test_a_line_of_before_there_were_records() -> None:
     event = {key: value for key, value in EVENT.items() if key not in ("kinds", "gate_kind")} | {"items": [new]}
 
     assert line_of(event).endswith("a.py:1")
-    shown = lines_of(event)
+    shown = lines_of_event(event)
     assert "  full       a.py:1-2 Git commit format" in shown
     assert not any("lessons" in line or "lore" in line or "problem" in line for line in shown)
 

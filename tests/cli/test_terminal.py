@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.cli.evaluating import print_table
+from hybrid.cli.evaluate import print_table
 from hybrid.render.visible import json_escaped, visible, visible_line
 from tests.support.builders import PAYMENTS, Shop, command_environment, git_project
 from tests.support.cases import Case, cases
@@ -175,7 +175,7 @@ def test_wide_letters_fill_two_columns_of_a_table(capsys: pytest.CaptureFixture[
 
 _BUILD = """
 import time
-from hybrid.cli.streams import build_progress
+from hybrid.cli.common import build_progress
 with build_progress(is_quiet=False) as report:
     time.sleep(0.35)
     report("read", 12, 558)

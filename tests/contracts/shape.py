@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import tomli
 
-from hybrid.cli.main import COMMANDS
-from tests.docs.reference import actions_of, parser_of
+from hybrid.cli.main import COMMANDS, parser_of
+from tests.docs.reference import actions_of
 from tests.support.builders import CHECKOUT, Shop
 from tests.support.memories import fill_memory
 from tests.support.records import Talk, new_talk

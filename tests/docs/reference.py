@@ -6,7 +6,6 @@ Each function gives the text of one page; `tests.docs.made` writes them.
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import re
 import textwrap
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.base.resources import shipped
 from hybrid.cli.evaluate import LAB
-from hybrid.cli.main import COMMANDS
+from hybrid.cli.main import COMMANDS, parser_of
 from hybrid.hooks.answer import TAKING, write_answer
 from hybrid.hooks.install.clients import CLIENTS
 from hybrid.hooks.service import event_of
@@ -77,13 +76,6 @@ def commands_page() -> str:
             lines += [f"### hybrid {name} {action}", "", *wrapped(f"{told[0].upper()}{told[1:]}."), *_of_parser(part)]
         lines += _measures_elsewhere() if name == "eval" else []
     return "\n".join(lines).rstrip("\n") + "\n"
-
-
-def parser_of(name: str) -> argparse.ArgumentParser:
-    """Return the parser of a command with all arguments."""
-    parser = argparse.ArgumentParser(prog=f"hybrid {name}")
-    importlib.import_module(f"hybrid.cli.{COMMANDS[name][0]}").configure(parser)
-    return parser
 
 
 def actions_of(parser: argparse.ArgumentParser) -> dict[str, tuple[str, argparse.ArgumentParser]]:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.cli.main import COMMANDS
+from hybrid.cli.main import COMMANDS, parser_of
 from tests.docs.findings import AREAS, MODULES, told_by
 from tests.docs.made import PAGES
-from tests.docs.reference import actions_of, examples, parser_of
+from tests.docs.reference import actions_of, examples
 from tests.support.builders import CHECKOUT
 
 if TYPE_CHECKING:

@@ -119,11 +119,11 @@ def test_a_lesson_about_a_deleted_file_is_held_back(project: Project) -> None:
 
 def test_explain_names_what_was_held_back(project: Project) -> None:
     """The log keeps the reason, and its line for people."""
-    from hybrid.cli.explain import lines_of
+    from hybrid.cli.log import lines_of_event
 
     project.remove()
     project.talk.ask(BALANCE)
-    lines = lines_of(project.talk.log()[0])
+    lines = lines_of_event(project.talk.log()[0])
 
     assert any("names_gone" in line for line in lines)
     assert any("L003" in line and "(about code that is gone)" in line for line in lines)

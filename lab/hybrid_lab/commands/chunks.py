@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid.cli.common import add_common, print_json, say
-from hybrid.cli.evaluating import add_settings, percent, print_table
+from hybrid.cli.evaluate import add_settings, percent, print_table
 
 if TYPE_CHECKING:
     import argparse
@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run it."""
     from hybrid.base.errors import ProjectError
-    from hybrid.evaluation.trees import settings_in_force
+    from hybrid.evaluation.retrieval import settings_in_force
     from hybrid.project.find import hybrid_home
     from hybrid_lab.chunks.report import coverage_form, evaluate_chunks
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.common import add_common, add_repeated, print_json, say
-from hybrid.cli.evaluating import add_shared, percent, print_table, teller
+from hybrid.cli.evaluate import add_shared, percent, print_table, teller
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run it; the exit code is 1 when no follow-up could be asked."""
     from hybrid.evaluation.decisions import finite
-    from hybrid.evaluation.trees import scratch_home
+    from hybrid.evaluation.retrieval import scratch_home
     from hybrid_lab.followups import follow_up_rows
 
     with scratch_home(args.home) as home:
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _asked(args: argparse.Namespace, path: Path, home: Path) -> dict[str, list[Asked]]:
-    from hybrid.evaluation.trees import against, settings_in_force
+    from hybrid.evaluation.retrieval import against, settings_in_force
     from hybrid_lab.followups import evaluate_cuts, evaluate_follow_ups, read_cuts, read_pairs
     from hybrid_lab.memory.replay import read_recordings
 

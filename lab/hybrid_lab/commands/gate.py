@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.common import add_common, positive, print_json, say
-from hybrid.cli.evaluate import add_marks, marked_report, print_marked
-from hybrid.cli.evaluating import add_shared, percent, print_table, teller
+from hybrid.cli.evaluate import add_marks, add_shared, marked_report, percent, print_marked, print_table, teller
 from hybrid_lab.commands.records import print_gate_rows
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ def _check(args: argparse.Namespace) -> None:
 
 def _judged(args: argparse.Namespace) -> tuple[dict[str, GateReport], list[AblationRow], list[RecordsGateRow]]:
     """A report of each file of judged prompts, by `prompts` and `chatty`; rows of the ablation and of the records."""
-    from hybrid.evaluation.trees import scratch_home
+    from hybrid.evaluation.retrieval import scratch_home
     from hybrid_lab.gate.ablation import ablation
     from hybrid_lab.gate.prompts import IN_FORCE, GatePlan, evaluate_gate
     from hybrid_lab.gate.with_records import WITH_RECORDS, compare_records
@@ -120,7 +119,7 @@ def _variants(settings: Sequence[str]) -> tuple[Variant, ...]:
         HybridError: A threshold is fixed, so that no part has a say.
     """
     from hybrid.base.errors import HybridError
-    from hybrid.evaluation.trees import settings_in_force
+    from hybrid.evaluation.retrieval import settings_in_force
     from hybrid_lab.gate.ablation import variants
 
     config = settings_in_force(settings).config

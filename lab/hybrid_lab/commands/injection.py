@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.common import add_common, add_repeated, print_json, say
-from hybrid.cli.evaluating import add_shared, percent, print_table, teller
+from hybrid.cli.evaluate import add_shared, percent, print_table, teller
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run it; the exit code is 1 when no prompt has judged files."""
-    from hybrid.evaluation.trees import against, scratch_home, settings_in_force
+    from hybrid.evaluation.retrieval import against, scratch_home, settings_in_force
     from hybrid_lab.injection import PLAIN, evaluate_injections
     from hybrid_lab.judged_prompts import read_prompts
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.common import add_common, add_repeated, print_json
-from hybrid.cli.evaluating import add_shared, percent, print_table, teller
+from hybrid.cli.evaluate import add_shared, percent, print_table, teller
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run it; the exit code is 1 when no prompt has judged files."""
-    from hybrid.evaluation.trees import against, scratch_home, settings_in_force
+    from hybrid.evaluation.retrieval import against, scratch_home, settings_in_force
     from hybrid_lab.judged_prompts import read_prompts
     from hybrid_lab.languages import evaluate_languages
 

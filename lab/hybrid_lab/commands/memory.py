@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from hybrid.cli.common import add_common, print_json, say
-from hybrid.cli.evaluating import add_settings, percent, print_table, teller
+from hybrid.cli.evaluate import add_settings, percent, print_table, teller
 
 if TYPE_CHECKING:
     import argparse
@@ -49,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run it; the exit code is 1 when no question is left to ask."""
-    from hybrid.evaluation.trees import scratch_home, settings_by_key
+    from hybrid.evaluation.retrieval import scratch_home, settings_by_key
     from hybrid.workspace import open_workspace
     from hybrid_lab.memory.judged import read_memory_prompts, read_memory_questions
     from hybrid_lab.memory.questions import evaluate_memory
@@ -92,8 +92,8 @@ def _check(home: Path | None) -> None:
 
 def _runner(args: argparse.Namespace, scratch: Path) -> Runner:
     """Environment with a home of its own, without the user's lore and memory."""
+    from hybrid.evaluation.retrieval import settings_in_force
     from hybrid.evaluation.timing import runner
-    from hybrid.evaluation.trees import settings_in_force
     from hybrid_lab.records.setup import ALONE
 
     home = scratch / "home"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid.cli.common import add_common, positive, print_json, say
-from hybrid.cli.evaluating import add_settings, print_table, teller
+from hybrid.cli.evaluate import add_settings, print_table, teller
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,8 +45,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run it."""
-    from hybrid.evaluation.qrels import read_queries, read_roots
-    from hybrid.evaluation.trees import scratch_home, settings_in_force
+    from hybrid.evaluation.measures import read_queries, read_roots
+    from hybrid.evaluation.retrieval import scratch_home, settings_in_force
     from hybrid_lab.peer.comparison import PEER_SCRIPT, PeerPlan, evaluate_peer
 
     plan = PeerPlan(

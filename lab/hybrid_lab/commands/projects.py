@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid.cli.common import add_common, print_json, say, workspace_of
-from hybrid.cli.evaluating import print_table
+from hybrid.cli.evaluate import print_table
 
 if TYPE_CHECKING:
     import argparse
@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run it; the exit code is 1 when no query is about an indexed project."""
-    from hybrid.evaluation.qrels import read_queries
+    from hybrid.evaluation.measures import read_queries
     from hybrid.upkeep.projects import workspaces_of
     from hybrid_lab.projects import measure
 

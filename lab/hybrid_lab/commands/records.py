@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from hybrid.cli.common import add_common, print_json, say
-from hybrid.cli.evaluating import add_settings, percent, print_table, teller
+from hybrid.cli.evaluate import add_settings, percent, print_table, teller
 
 if TYPE_CHECKING:
     import argparse
@@ -62,7 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run it; the exit code is 1 when no record may be given."""
-    from hybrid.evaluation.trees import scratch_home
+    from hybrid.evaluation.retrieval import scratch_home
     from hybrid_lab.records.report import joined
 
     _check(args)
@@ -99,7 +99,7 @@ def _asked(
     args: argparse.Namespace, sets: Sequence[RecordSet], roots: Sequence[Path], runner: Runner
 ) -> list[RecordsReport]:
     """Ask the prompts of every set; return a report for each."""
-    from hybrid.evaluation.trees import settings_by_key
+    from hybrid.evaluation.retrieval import settings_by_key
     from hybrid.workspace import open_workspace
     from hybrid_lab.records.prompts import evaluate_records
 
@@ -155,8 +155,8 @@ def _check(args: argparse.Namespace) -> None:
 
 def _runner(args: argparse.Namespace, scratch: Path, settings: Sequence[str] = ()) -> Runner:
     """Processes and environment with a home of their own, without the user's lore."""
+    from hybrid.evaluation.retrieval import settings_in_force
     from hybrid.evaluation.timing import runner
-    from hybrid.evaluation.trees import settings_in_force
     from hybrid_lab.records.setup import ALONE
 
     home = scratch / "home"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.common import add_common, positive, print_json, say
-from hybrid.cli.evaluating import percent, print_table, teller
+from hybrid.cli.evaluate import percent, print_table, teller
 
 if TYPE_CHECKING:
     import argparse

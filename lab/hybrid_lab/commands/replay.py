@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.common import add_common, positive, print_json, say
-from hybrid.cli.evaluating import add_shared, print_table, teller
+from hybrid.cli.evaluate import add_shared, print_table, teller
 
 if TYPE_CHECKING:
     import argparse
@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run it; the exit code is 1 when no session's tree is there."""
-    from hybrid.evaluation.trees import scratch_home, settings_in_force
+    from hybrid.evaluation.retrieval import scratch_home, settings_in_force
     from hybrid_lab.memory.replay import read_recordings
     from hybrid_lab.replays import evaluate_replays
 

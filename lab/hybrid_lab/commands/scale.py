@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.common import add_common, positive, print_json, say
-from hybrid.cli.evaluating import add_settings, print_table, teller
+from hybrid.cli.evaluate import add_settings, print_table, teller
 
 if TYPE_CHECKING:
     import argparse
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     # Read when numpy is imported: what is compared has one thread, as the service has.
     os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
-    from hybrid.evaluation.trees import scratch_home, settings_in_force
+    from hybrid.evaluation.retrieval import scratch_home, settings_in_force
     from hybrid_lab.scale.measure import ScalePlan, measure_scale
 
     installed = tuple(name for name in _ENGINES if name == "fts5" or find_spec(name))

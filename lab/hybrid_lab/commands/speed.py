@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.cli.common import add_common, positive, print_json, say
-from hybrid.cli.evaluating import add_settings, teller
+from hybrid.cli.evaluate import add_settings, teller
 
 if TYPE_CHECKING:
     import argparse
@@ -41,8 +41,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run it."""
     from hybrid.base.errors import ProjectError
-    from hybrid.evaluation.qrels import read_queries
-    from hybrid.evaluation.trees import scratch_home, settings_in_force
+    from hybrid.evaluation.measures import read_queries
+    from hybrid.evaluation.retrieval import scratch_home, settings_in_force
     from hybrid_lab.speed.measure import PARTS, SpeedPlan, measure_speed
 
     repo = args.repo or Path(args.project or ".")

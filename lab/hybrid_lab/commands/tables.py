@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid.cli.common import add_common, print_json, say
-from hybrid.cli.evaluating import add_settings, print_table
+from hybrid.cli.evaluate import add_settings, print_table
 
 if TYPE_CHECKING:
     import argparse
@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run it."""
     from hybrid.base.errors import HybridError
-    from hybrid.evaluation.trees import scratch_home, settings_in_force
+    from hybrid.evaluation.retrieval import scratch_home, settings_in_force
     from hybrid_lab.tables import Data, measure
 
     files = (args.questions, args.tasks, args.gate)

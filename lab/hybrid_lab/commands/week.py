@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from hybrid.cli.common import add_common, positive, print_json, say
-from hybrid.cli.evaluating import add_settings, print_table, teller
+from hybrid.cli.evaluate import add_settings, print_table, teller
 
 if TYPE_CHECKING:
     import argparse
@@ -46,8 +46,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run it; the exit code is 1 when something acknowledged is missing, doubled, or the database is damaged."""
     from hybrid.base.errors import HybridError
+    from hybrid.evaluation.retrieval import scratch_home, settings_in_force
     from hybrid.evaluation.timing import runner
-    from hybrid.evaluation.trees import scratch_home, settings_in_force
     from hybrid_lab.week.simulation import WeekPlan, simulate_week
 
     if args.folder and args.folder.exists() and any(args.folder.iterdir()):

@@ -18,7 +18,7 @@ from msgspec.structs import asdict
 
 from hybrid.answer.decide import Turn, decide
 from hybrid.evaluation.decisions import Rates, auc, finite, open_rate, usual_rates
-from hybrid.evaluation.trees import build_index, repositories, scratch_home, settings_in_force, workspace_at
+from hybrid.evaluation.retrieval import build_index, repositories, scratch_home, settings_in_force, workspace_at
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.models.registry import load_embedder
 from hybrid.prompting.clean import clean

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from hybrid.evaluation.qrels import read_lines, unique
+from hybrid.evaluation.measures import read_lines, unique
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.answer.decide import Turn, decide
 from hybrid.ask import memory_lookup
-from hybrid.evaluation.qrels import QrelsError
+from hybrid.evaluation.measures import QrelsError
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.records.memory.types import RowFilter, name_of, title_of
 from hybrid.search.ranking.memory import Present

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
-from hybrid.evaluation.qrels import QrelsError
+from hybrid.evaluation.measures import QrelsError
 from hybrid.hooks.event import EventError, parse_event
 from hybrid.knowledge.memory_intake import flush, remember
 from hybrid.knowledge.stores import RecordStores

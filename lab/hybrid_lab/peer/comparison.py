@@ -24,15 +24,15 @@ from msgspec import Struct, field
 import hybrid
 from hybrid.base.errors import HybridError
 from hybrid.evaluation.measures import DEPTH, FilePassage, mean_of, score
+from hybrid.evaluation.retrieval import repositories
 from hybrid.evaluation.timing import BARE, Runner, machine, runner
-from hybrid.evaluation.trees import repositories
 from hybrid_lab.peer.figures import PeerReport, RepoFigures, Round, side_figures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from hybrid.config import Loaded
-    from hybrid.evaluation.qrels import JudgedQuery
+    from hybrid.evaluation.measures import JudgedQuery
 
 PEER_SCRIPT = Path(__file__).with_name("semble_side.py")
 WARM_UP = (

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid import __version__
+from hybrid.evaluation.retrieval import IndexScope, build_index, settings_in_force, workspace_at
 from hybrid.evaluation.timing import timed
-from hybrid.evaluation.trees import IndexScope, build_index, settings_in_force, workspace_at
 from hybrid.index.snapshot import open_snapshot
 from hybrid.models.registry import load_embedder
 from hybrid.prompting.query import make_query

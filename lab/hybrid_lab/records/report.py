@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from hybrid.evaluation.decisions import finite
-from hybrid.evaluation.qrels import read_lines, unique
+from hybrid.evaluation.measures import read_lines, unique
 from hybrid.evaluation.results import interval
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.evaluation.qrels import QrelsError
+from hybrid.evaluation.measures import QrelsError
 from hybrid_lab.records.report import RecordPrompt, read_record_prompts
 from hybrid_lab.records.setup import copy_files, make_project, write_records
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hybrid.base.atomic import write_atomic
-from hybrid.evaluation.qrels import QrelsError, read_lines, unique
+from hybrid.evaluation.measures import QrelsError, read_lines, unique
 from hybrid.knowledge.open_kinds import OpenFiles
 from hybrid.knowledge.stores import FILE, open_stores
 from hybrid.project.find import FOLDER_NAME

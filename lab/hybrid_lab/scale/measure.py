@@ -21,9 +21,9 @@ from msgspec import Struct
 
 from hybrid.base.errors import HybridError
 from hybrid.base.tokens import query_tokens
-from hybrid.evaluation.qrels import read_lines
+from hybrid.evaluation.measures import read_lines
+from hybrid.evaluation.retrieval import build_index, workspace_at
 from hybrid.evaluation.timing import machine, runner, sum_up, time_each, timed
-from hybrid.evaluation.trees import build_index, workspace_at
 from hybrid.index.build import build
 from hybrid.index.plan import BuildTask, BuildTools, Part
 from hybrid.models.registry import load_embedder

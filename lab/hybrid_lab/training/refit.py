@@ -22,9 +22,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hybrid.cli.common import say
-from hybrid.cli.evaluating import print_table
+from hybrid.cli.evaluate import print_table
 from hybrid.evaluation.decisions import Spread, spread
-from hybrid.evaluation.trees import scratch_home, settings_in_force
+from hybrid.evaluation.retrieval import scratch_home, settings_in_force
 from hybrid.models.registry import load_embedder
 from hybrid.types import EmbedInput
 from hybrid_lab.gate.prompts import GatePlan, GateReport, Variant, evaluate_gate

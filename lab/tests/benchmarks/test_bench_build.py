@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from hybrid.evaluation.trees import build_index, settings_in_force, workspace_at
+from hybrid.evaluation.retrieval import build_index, settings_in_force, workspace_at
 from hybrid_lab.synthetic import write_tree
 
 pytestmark = pytest.mark.bench

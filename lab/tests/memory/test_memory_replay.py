@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.evaluation.qrels import QrelsError
+from hybrid.evaluation.measures import QrelsError
 from hybrid.knowledge.stores import RecordStores
 from hybrid.records.memory.types import Observation
 from hybrid_lab.memory.replay import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.evaluation.qrels import QrelsError
+from hybrid.evaluation.measures import QrelsError
 from hybrid_lab.memory.judged import (
     MemoryPrompt,
     MemoryQuestion,

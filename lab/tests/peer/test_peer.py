@@ -12,9 +12,9 @@ import pytest
 import hybrid
 from hybrid.base.errors import HybridError
 from hybrid.cli.main import run
-from hybrid.evaluation.qrels import QrelsError, read_queries, read_roots
+from hybrid.evaluation.measures import QrelsError, read_queries, read_roots
+from hybrid.evaluation.retrieval import settings_in_force
 from hybrid.evaluation.timing import Runner
-from hybrid.evaluation.trees import settings_in_force
 from hybrid.models.registry import HashingEmbedder
 from hybrid.types import EmbedInput
 from hybrid_lab.peer.comparison import PEER_SCRIPT, WARM_UP, PeerError, PeerPlan, evaluate_peer

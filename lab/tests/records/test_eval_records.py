@@ -9,7 +9,7 @@ import pytest
 
 from hybrid.base.errors import HybridError
 from hybrid.cli.main import run
-from hybrid.evaluation.qrels import QrelsError
+from hybrid.evaluation.measures import QrelsError
 from hybrid.knowledge.stores import RecordStores, names_of
 from hybrid.workspace import open_workspace
 from hybrid_lab.records.report import RecordAsked, RecordPrompt, RecordsReport, read_record_prompts

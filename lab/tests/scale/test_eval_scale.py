@@ -8,7 +8,7 @@ import pytest
 
 from hybrid.base.errors import HybridError
 from hybrid.cli.main import run
-from hybrid.evaluation.trees import build_index, settings_in_force, workspace_at
+from hybrid.evaluation.retrieval import build_index, settings_in_force, workspace_at
 from hybrid.index.snapshot import open_snapshot
 from hybrid.models.registry import HashingEmbedder, load_embedder
 from hybrid_lab.scale import corpus

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hybrid.evaluation.retrieval import settings_in_force
 from hybrid.evaluation.timing import runner
-from hybrid.evaluation.trees import settings_in_force
 from hybrid.models.registry import load_embedder
 from hybrid.records.memory.types import CONCEPTS, MAX_TITLE_CHARS, OBSERVATION_TYPES
 from hybrid.records.memory.writing import is_repeat

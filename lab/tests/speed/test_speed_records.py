@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hybrid.evaluation.retrieval import settings_in_force
 from hybrid.evaluation.timing import runner
-from hybrid.evaluation.trees import settings_in_force
 from hybrid.models.registry import load_embedder
 from hybrid_lab.commands import speed
 from hybrid_lab.speed.measure import PARTS

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hybrid.evaluation.retrieval import settings_in_force
 from hybrid.evaluation.timing import runner
-from hybrid.evaluation.trees import settings_in_force
 from hybrid_lab.speed.tools import ToolMeasurement
 from tests.support.agent import until
 from tests.support.builders import new_shop

@@ -39,7 +39,7 @@ UNREAD = {
     "hybrid.chunking.names: re.split(separators, text)",
     "hybrid.chunking.chunker: re.compile(block, re.IGNORECASE)",
     "hybrid.cli.colours: re.sub(place, lambda found, to=target: linked(found.group(), to), line, count=1)",
-    "hybrid.cli.lessons_reading: re.compile('|'.join(forms), re.MULTILINE)",
+    "hybrid.cli.lessons: re.compile('|'.join(forms), re.MULTILINE)",
     "hybrid.prompting.clean: compiled(value)",
     "hybrid.sources.patterns: re.compile(joined)",
     "hybrid.sources.patterns: re.compile(_linear(expression.pattern))",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hybrid.cli.lessons_changing import words_of
+from hybrid.cli.lessons import words_of
 
 
 @pytest.mark.parametrize(

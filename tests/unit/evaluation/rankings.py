@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hybrid.evaluation.measures import MEASURES
-from hybrid.evaluation.qrels import JudgedQuery
-from hybrid.evaluation.results import Answered, Results
-from hybrid.evaluation.trees import Configuration
+from hybrid.evaluation.measures import MEASURES, JudgedQuery
+from hybrid.evaluation.results import Answered, Configuration, Results
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

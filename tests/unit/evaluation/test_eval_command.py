@@ -7,8 +7,8 @@ import pytest
 
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.cli.main import run
+from hybrid.evaluation.retrieval import settings_in_force
 from hybrid.evaluation.timing import runner
-from hybrid.evaluation.trees import settings_in_force
 
 MODEL = ["--set", "model.name=hashing-64"]
 

@@ -2,8 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from hybrid.evaluation.measures import FilePassage
-from hybrid.evaluation.qrels import JudgedQuery, QrelsError, read_queries, read_roots
+from hybrid.evaluation.measures import FilePassage, JudgedQuery, QrelsError, read_queries, read_roots
 
 
 def test_queries_are_read_with_their_targets(queries_file: Path) -> None:

@@ -7,11 +7,22 @@ import pytest
 
 from hybrid.config import Loaded
 from hybrid.constants import RankingConfig
-from hybrid.evaluation.measures import TOKENS, FilePassage, score
-from hybrid.evaluation.qrels import JudgedQuery, QrelsError, read_queries
-from hybrid.evaluation.results import Answered
-from hybrid.evaluation.retrieval import Evaluation, Plan, evaluate_retrieval, trees_of, write_run
-from hybrid.evaluation.trees import MODES, WHOLE, Configuration, IndexScope, Tree, against, in_force, settings_in_force
+from hybrid.evaluation.measures import TOKENS, FilePassage, JudgedQuery, QrelsError, read_queries, score
+from hybrid.evaluation.results import Answered, Configuration
+from hybrid.evaluation.retrieval import (
+    MODES,
+    WHOLE,
+    Evaluation,
+    IndexScope,
+    Plan,
+    Tree,
+    against,
+    evaluate_retrieval,
+    in_force,
+    settings_in_force,
+    trees_of,
+    write_run,
+)
 from tests.support.repositories import Repository
 
 needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hybrid.config import load
-from hybrid.evaluation.measures import FilePassage
+from hybrid.evaluation.measures import FilePassage, QrelsError
 from hybrid.evaluation.own import Proposal, is_docstring, is_remark, n_words, propose, question_of, read_own, write_own
-from hybrid.evaluation.qrels import QrelsError
 from hybrid.upkeep.indexing import chunk_limits, file_source
 from tests.support.cases import Case, cases, project
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from hybrid.config import load
 from hybrid.evaluation.measures import MEASURES
 from hybrid.evaluation.results import compare
-from hybrid.evaluation.trees import ablations, against, in_force
+from hybrid.evaluation.retrieval import ablations, against, in_force
 from tests.unit.evaluation.rankings import FIRST, SECOND, results
 
 
