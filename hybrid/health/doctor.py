@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
     from hybrid.index.manifest import Place
     from hybrid.project.find import Project
-    from hybrid.records.lessons.document import Lessons
+    from hybrid.records.lessons.store import Lessons
     from hybrid.records.lore.types import Lore
     from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import MemoryStats

@@ -33,8 +33,7 @@ from hybrid.models.registry import embedder_info, verify
 from hybrid.project.find import FOLDER_NAME, project_folder
 from hybrid.project.registry import load_registry
 from hybrid.project.trust import is_accepted
-from hybrid.records.lessons.document import Lessons
-from hybrid.records.lessons.store import LessonStore
+from hybrid.records.lessons.store import Lessons, LessonStore
 from hybrid.records.lessons.types import id_form
 from hybrid.records.lore.store import LoreFolder, LoreShelf, LoreStore, lore_folders, personal_folder
 from hybrid.records.lore.store import project_folder as lore_folder_of

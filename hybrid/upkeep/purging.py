@@ -13,7 +13,8 @@ from hybrid.base.atomic import locked
 from hybrid.base.errors import HybridError
 from hybrid.index.catalog import Catalog
 from hybrid.index.plan import silent
-from hybrid.knowledge.views import READING, MemoryIndex, changed_part, places_of_store
+from hybrid.knowledge.reading import READING
+from hybrid.knowledge.views import MemoryIndex, changed_part, places_of_store
 from hybrid.sources.records import MemorySource
 
 if TYPE_CHECKING:

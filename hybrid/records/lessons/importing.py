@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from hybrid.records.lessons import writing
 from hybrid.records.lessons.counters import parse_counters
-from hybrid.records.lessons.document import counts_of, lesson_of, parse
-from hybrid.records.lessons.store import LessonStore, decoded, is_text, read_bytes, read_counters
+from hybrid.records.lessons.document import counts_of, parse
+from hybrid.records.lessons.store import LessonStore, decoded, is_text, lesson_of, read_bytes, read_counters
 from hybrid.records.lessons.types import DATE, PREFIXES, checked
 from hybrid.records.types import LessonsError, LessonsFileError, Problem
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -22,16 +23,34 @@ from hybrid.base.atomic import locked, read_regular, write_atomic
 from hybrid.base.stamps import Stamp, stamp_of
 from hybrid.project.find import FOLDER_NAME
 from hybrid.records.lessons.counters import Counters, parse_counters, save_counters
-from hybrid.records.lessons.document import Lessons, LessonsChange, LessonsDocument, lessons_of, parse
-from hybrid.records.lessons.types import DELETED, PREFIXES, checked, checked_edit, number_of
-from hybrid.records.types import LessonsBusyError, LessonsError, LessonsFileError, Problem, UnknownLessonError
+from hybrid.records.lessons.document import LessonsChange, LessonsDocument, counts_of, parse
+from hybrid.records.lessons.types import (
+    CATEGORIES,
+    DELETED,
+    PREFIXES,
+    Lesson,
+    checked,
+    checked_edit,
+    is_date,
+    number_of,
+)
+from hybrid.records.types import (
+    LessonsBusyError,
+    LessonsError,
+    LessonsFileError,
+    Problem,
+    UnknownLessonError,
+    well_formed,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Sequence
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
     from datetime import date
     from pathlib import Path
 
-    from hybrid.records.lessons.types import Draft, Lesson, LessonEdit, Level
+    from hybrid.records.lessons.counters import Counts
+    from hybrid.records.lessons.document import LessonEntry
+    from hybrid.records.lessons.types import Draft, LessonEdit, Level
     from hybrid.records.lessons.writing import Adoption, CitingMessage, Elsewhere, Offer
 
 
@@ -43,6 +62,101 @@ _MAX_COUNTER_BYTES = 16_000_000
 _COMMITTED_RIGHTS = 0o644
 
 _NOT_TEXT = (b"\xff\xfe", b"\xfe\xff")
+
+
+_COUNT = re.compile(r"[0-9]+")
+_VELOCITY = re.compile(r"[0-9]+(?:\.[0-9]*)?|\.[0-9]+")
+_SHOWN_CHARS = 40
+
+
+class Lessons(Struct, frozen=True):
+    """The lessons of a store at one moment.
+
+    Attributes:
+        lessons: In the order of the file, superseded ones and tombstones included.
+        problems: Places in the files that could not be read as they were meant.
+    """
+
+    lessons: tuple[Lesson, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def active(self) -> tuple[Lesson, ...]:
+        """The lessons that are neither superseded nor deleted, in their order."""
+        return tuple(lesson for lesson in self.lessons if lesson.is_active)
+
+    def named(self, lesson_id: str) -> tuple[Lesson, ...]:
+        """Return the lessons with this id, superseded ones too; there may be two after branches were merged."""
+        return tuple(lesson for lesson in self.lessons if lesson.id == lesson_id)
+
+
+def lessons_of(
+    document: LessonsDocument, counters: Counters, *, file: Path, level: Level, is_inline_first: bool
+) -> Lessons:
+    """Return the lessons of a document with their counters.
+
+    Args:
+        document: The parsed file.
+        counters: The counters beside the file.
+        file: Path of the LESSONS.md, for problems.
+        level: Entries of the other level are left out and reported as a problem: their ids belong to another store.
+        is_inline_first: True if counters in the LESSONS.md count before those beside it.
+    """
+    lessons: list[Lesson] = []
+    problems = [Problem(str(file), line, message) for line, message in document.problems]
+    for entry in document.entries:
+        if entry.id[0] != PREFIXES[level]:
+            message = f"{entry.id} does not belong here: ids of this file begin with {PREFIXES[level]}"
+            problems.append(Problem(str(file), entry.heading + 1, f"{message}; `hybrid lessons import` sorts them"))
+            continue
+        inline = counts_of(entry)
+        lessons.append(lesson_of(entry, counters.counts(entry.id, inline, is_inline_first=is_inline_first)))
+        category = entry.value("category").lower()
+        if category and category not in CATEGORIES:
+            message = f"{entry.id} has the category {category!r}; there are {', '.join(CATEGORIES)}"
+            problems.append(Problem(str(file), entry.heading + 1, message))
+        problems += [Problem(str(file), line, message) for line, message in _wrong_values(entry)]
+    return Lessons(tuple(lessons), tuple(sorted(problems, key=lambda problem: problem.line)))
+
+
+def lesson_of(entry: LessonEntry, counts: Counts) -> Lesson:
+    """Return the lesson of an entry and its counters; bytes that are no UTF-8 become U+FFFD."""
+    return Lesson(
+        id=entry.id,
+        title=well_formed(entry.title),
+        content=well_formed(entry.content),
+        category=well_formed(entry.value("category").lower()),
+        type=well_formed(entry.value("type").lower()),
+        source=well_formed(entry.source),
+        triggers=tuple(map(well_formed, entry.triggers)),
+        superseded=well_formed(entry.superseded),
+        is_promotable=entry.is_promotable,
+        uses=counts.uses,
+        velocity=counts.velocity,
+        learned=well_formed(entry.value("learned")),
+        last=well_formed(counts.last),
+        injections=counts.injections,
+        citations=counts.citations,
+        line=entry.heading + 1,
+    )
+
+
+def _wrong_values(entry: LessonEntry) -> Iterator[tuple[int, str]]:
+    """Yield (line from 1, message) for each date or counter of an entry that has a wrong form."""
+    for field in entry.fields:
+        form = _FORMS.get(field.name)
+        if form is not None and field.value and not form[0](field.value):
+            shown = well_formed(field.value[:_SHOWN_CHARS])
+            yield field.line + 1, f"{entry.id} has {field.name.capitalize()} {shown!r}; write {form[1]}"
+
+
+_FORMS: dict[str, tuple[Callable[[str], object], str]] = {
+    "learned": (is_date, "a date as 2026-02-14"),
+    "last": (is_date, "a date as 2026-02-14"),
+    "uses": (_COUNT.fullmatch, "a whole number from 0"),
+    "velocity": (_VELOCITY.fullmatch, "a number from 0, as 1.5"),
+}
+"""Name of a field → whether a value has its form, and the form in words."""
 
 
 class ChangedError(Exception):

@@ -16,7 +16,7 @@ from hybrid_lab.records.report import read_record_prompts
 from tests.support.builders import CHECKOUT
 
 if TYPE_CHECKING:
-    from hybrid.records.lessons.document import Lessons
+    from hybrid.records.lessons.store import Lessons
 
 SETS = CHECKOUT / "lab" / "data" / "records"
 PROJECTS = ("larkshop", "tillbridge", "voltkeel")
