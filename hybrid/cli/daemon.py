@@ -136,11 +136,14 @@ def _stop(home: Path) -> dict[str, Any]:
 
 
 def _status(home: Path) -> dict[str, Any]:
-    from hybrid.daemon.server import hung_process
     from hybrid.ipc.start import daemon_status
 
     status = daemon_status(str(home))
-    return status if status["running"] else status | {"hung_pid": hung_process(home)}
+    if status["running"]:
+        return status
+    from hybrid.daemon.server import hung_process  # It brings the whole server.
+
+    return status | {"hung_pid": hung_process(home)}
 
 
 def _show(status: Mapping[str, Any], *, is_enabled: bool) -> None:

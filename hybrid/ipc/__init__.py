@@ -1,1 +1,1 @@
-"""The connection between a hook process and the service: endpoint, wire, start. Standard library only."""
+"""The connection between a hook process and the service: wire, start. Standard library only."""

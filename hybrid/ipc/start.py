@@ -174,9 +174,12 @@ def exchange(home: str, operation: str, *parts: bytes, timeout_s: float) -> dict
     import json  # A hook that starts a service needs none.
 
     step_s = min(timeout_s, _ASK_S)
+    endpoint = read_endpoint(home)
+    if endpoint is None:
+        raise NoServiceError("there is no service")
     with contextlib.ExitStack() as stack:
         try:
-            connection = connect(read_endpoint(home) or {}, timeout_s=step_s)
+            connection = connect(endpoint, timeout_s=step_s)
             stack.callback(connection.close)
             greeting = Greeting(connection.receive(timeout_s=step_s))
         except WireError as error:

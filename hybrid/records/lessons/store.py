@@ -278,7 +278,10 @@ class LessonFiles:
         self._parsed: tuple[bytes, LessonsDocument] | None = None
 
     def stamps(self) -> tuple[Stamp | None, ...]:
-        """Return the stamps of the LESSONS.md and of each file of counters that is read; None for a missing one."""
+        """Return the stamps of the LESSONS.md and of each file of counters that is read; None for a missing one.
+
+        A change within the clock's grain may not show.
+        """
         read = [self.file, self.counters, *([self._theirs] if self.keeps_inline else [])]
         return tuple(stamp_of(path, follows_links=True) for path in read)
 

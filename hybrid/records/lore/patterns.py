@@ -120,7 +120,7 @@ def _read_whole(text: str, shift: int = 0) -> _YamlRecords:
         shift: Number that is added to each line that is told, also in an error.
 
     Raises:
-        YamlError: The text is not well-formed, or goes beyond the bounds.
+        _YamlError: The text is not well-formed, or goes beyond the bounds.
     """
     import yaml  # Costs 15 ms; only who has patterns pays for it.
 

@@ -175,16 +175,20 @@ class MemoryStore:
         """
         from hybrid.records.memory import writing
 
-        added = self.database.write(lambda db: writing.add_observation(db, clean_owner(owner), told, now_ms, digest))
-        row = self._row("observation", added)
+        def work(db: sqlite3.Connection) -> Row | None:
+            return _row_of(db, "observation", writing.add_observation(db, clean_owner(owner), told, now_ms, digest))
+
+        row = self.database.write(work)
         return row if isinstance(row, Observation) else None
 
     def add_summary(self, owner: Owner, told: Summarised, now_ms: int) -> SessionSummary | None:
         """Store and return the summary of the session's last prompt, in place of an earlier one; None if empty."""
         from hybrid.records.memory import writing
 
-        added = self.database.write(lambda db: writing.add_summary(db, clean_owner(owner), told, now_ms))
-        row = self._row("summary", added)
+        def work(db: sqlite3.Connection) -> Row | None:
+            return _row_of(db, "summary", writing.add_summary(db, clean_owner(owner), told, now_ms))
+
+        row = self.database.write(work)
         return row if isinstance(row, SessionSummary) else None
 
     def complete_session(self, session_id: str, now_ms: int) -> None:
@@ -236,12 +240,16 @@ class MemoryStore:
 
     def timeline(self, kind: MemoryKind, identity: int, before: int, after: int, wanted: RowFilter) -> list[Row]:
         """Return a row and at most so many wanted ones before and after it, oldest first; empty without that row."""
-        row = self._row(kind, identity)
-        return self._around(_place(row), [row], before, after, wanted) if row else []
+
+        def work(db: sqlite3.Connection) -> list[Row]:
+            row = _row_of(db, kind, identity)
+            return _around(db, _place(row), [row], before, after, wanted) if row else []
+
+        return self.database.read(work, [])
 
     def timeline_at(self, ms: int, before: int, after: int, wanted: RowFilter) -> list[Row]:
         """Return at most so many wanted rows before and after a time, oldest first; those of that time are after."""
-        return self._around((ms, -1, 0), [], before, after, wanted)
+        return self.database.read(lambda db: _around(db, (ms, -1, 0), [], before, after, wanted), [])
 
     def of_files(self, paths: Sequence[str], wanted: RowFilter, limit: int) -> list[Row]:
         """Return the newest wanted observations that touched one of the paths, or something below one."""
@@ -432,35 +440,47 @@ class MemoryStore:
     def _select(self, kind: MemoryKind, clause: Clause, order: str, limit: int) -> list[Row]:
         return self.database.read(lambda db: select(db, kind, clause, order, limit), [])
 
-    def _row(self, kind: MemoryKind, identity: int | None) -> Row | None:
-        return None if identity is None else self.rows(kind, [identity]).get(identity)
-
     def _prompts(self, session_id: str, clause: Clause, order: str, limit: int) -> list[UserPrompt]:
         clause.add("s.claude_session_id = ?", clean(session_id))
         return self.database.read(lambda db: select_prompts(db, clause, order, limit), [])
 
-    def _around(
-        self, place: tuple[int, int, int], middle: list[Row], before: int, after: int, wanted: RowFilter
-    ) -> list[Row]:
-        earlier = self._beside(place, wanted, before, is_after=False)
-        return [*earlier, *middle, *self._beside(place, wanted, after, is_after=True)]
 
-    def _beside(self, place: tuple[int, int, int], wanted: RowFilter, limit: int, *, is_after: bool) -> list[Row]:
-        """Return at most `limit` wanted rows next to a place (`_place`) on one side of it, in the order of time."""
-        ms, kind_number, identity = place
-        compare, order = (">", _OLDEST_FIRST) if is_after else ("<", _NEWEST_FIRST)
-        found: list[Row] = []
-        for kind in kinds_of(wanted):
-            clause, number = where(wanted, kind), MEMORY_KINDS.index(kind)
-            if number == kind_number:
-                clause.add(f"(r.created_at_epoch, r.id) {compare} (?, ?)", ms, identity)
-            else:
-                # At the same time a later kind comes after, an earlier one before.
-                is_same_time_too = (number > kind_number) == is_after
-                clause.add(f"r.created_at_epoch {compare}{'=' if is_same_time_too else ''} ?", ms)
-            found += self._select(kind, clause, order, max(0, limit))
-        found.sort(key=_place, reverse=not is_after)
-        return sorted(found[: max(0, limit)], key=_place)
+def _row_of(db: sqlite3.Connection, kind: MemoryKind, identity: int | None) -> Row | None:
+    """Return a row by its id; None without one. What was just written is read in the same transaction."""
+    return next(iter(select(db, kind, Clause().add("r.id = ?", identity), "r.id", 1)), None)
+
+
+def _around(
+    db: sqlite3.Connection,
+    place: tuple[int, int, int],
+    middle: list[Row],
+    before: int,
+    after: int,
+    wanted: RowFilter,
+) -> list[Row]:
+    """Return rows before and after a place in one reading: a summary that is rewritten meanwhile is not in both."""
+    earlier = _beside(db, place, wanted, before, is_after=False)
+    return [*earlier, *middle, *_beside(db, place, wanted, after, is_after=True)]
+
+
+def _beside(
+    db: sqlite3.Connection, place: tuple[int, int, int], wanted: RowFilter, limit: int, *, is_after: bool
+) -> list[Row]:
+    """Return at most `limit` wanted rows next to a place (`_place`) on one side of it, in the order of time."""
+    ms, kind_number, identity = place
+    compare, order = (">", _OLDEST_FIRST) if is_after else ("<", _NEWEST_FIRST)
+    found: list[Row] = []
+    for kind in kinds_of(wanted):
+        clause, number = where(wanted, kind), MEMORY_KINDS.index(kind)
+        if number == kind_number:
+            clause.add(f"(r.created_at_epoch, r.id) {compare} (?, ?)", ms, identity)
+        else:
+            # At the same time a later kind comes after, an earlier one before.
+            is_same_time_too = (number > kind_number) == is_after
+            clause.add(f"r.created_at_epoch {compare}{'=' if is_same_time_too else ''} ?", ms)
+        found += select(db, kind, clause, order, max(0, limit))
+    found.sort(key=_place, reverse=not is_after)
+    return sorted(found[: max(0, limit)], key=_place)
 
 
 def _last_change(db: sqlite3.Connection) -> int:
