@@ -1,4 +1,4 @@
-"""Finds the definitions and comments of a source text; `code` builds chunks from them, `coverage` counts them.
+"""Finds the definitions and comments of a source text; `chunker` builds chunks from them, `coverage` counts them.
 
 Never raises for a text: `Parsed.failure` says why a text cannot be parsed.
 """

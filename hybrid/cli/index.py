@@ -103,7 +103,7 @@ def push(args: argparse.Namespace) -> int:
 
 def status(args: argparse.Namespace) -> int:
     """Print what the store holds; exit code 1 when it cannot be asked or holds nothing."""
-    from hybrid.team.milvus import shown_uri
+    from hybrid.team.store import shown_uri
     from hybrid.upkeep.sharing import open_team_store
 
     workspace = workspace_of(args)

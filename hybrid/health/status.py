@@ -237,7 +237,7 @@ def _team(workspace: Workspace) -> dict[str, Any] | None:
     if settings.backend != "milvus":
         return None
     from hybrid.team.base import read_base, read_outage
-    from hybrid.team.milvus import shown_uri
+    from hybrid.team.store import shown_uri
 
     folder = workspace.place.folder
     base, outage = read_base(folder), read_outage(folder)

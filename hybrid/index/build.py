@@ -13,7 +13,7 @@ import shutil
 import sqlite3
 import time
 from collections import Counter
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -25,7 +25,16 @@ from hybrid.base.sqlite import set_database_aside
 from hybrid.index.analysis import Reader, Task, chunk_text, head_line, input_key
 from hybrid.index.catalog import Catalog, recipe_of_tree
 from hybrid.index.holder import Signature, read_holder
-from hybrid.index.manifest import NAME, OVERLAY, Manifest, is_untouched, lenders, read_manifest, remove_unused
+from hybrid.index.manifest import (
+    NAME,
+    OVERLAY,
+    Manifest,
+    is_untouched,
+    last_generation,
+    lenders,
+    read_manifest,
+    remove_unused,
+)
 from hybrid.index.plan import EVERYTHING, BuildTask, Summary
 from hybrid.index.workers import are_worth_it, automatic_workers, look_in_processes
 from hybrid.redact import mask
@@ -224,8 +233,14 @@ class DocumentUpdate:
 
         if self.draft.n_chunks >= MOST_CHUNKS:
             self._flush(is_last=True)
-            self.sealed.append(seal(self._catalog, self._folder, self._tools, self.draft, len(self.sealed) + 1))
+            name = f"segment-{self._generation:08d}-{len(self.sealed) + 1:03d}.safetensors"
+            self.sealed.append(seal(self._catalog, self._folder / name, self._tools, self.draft))
             self.draft = None
+
+    @cached_property
+    def _generation(self) -> int:
+        """The generation of the segments that this run writes; looked up once, since they would count themselves."""
+        return last_generation(self._folder) + 1
 
     def _draft(self) -> SegmentDraft:
         if self.draft is None:

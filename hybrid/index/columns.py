@@ -88,7 +88,7 @@ class Columns:
     @property
     def n_live_files(self) -> int:
         """See `FieldTable.n_live_files`."""
-        return int(self.file_is_live.sum())
+        return int(np.count_nonzero(self.file_is_live))
 
     @cached_property
     def doc_of_file(self) -> NDArray[np.int32]:

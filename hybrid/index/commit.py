@@ -51,12 +51,11 @@ class Sealed(Struct, frozen=True):
     entry: SegmentEntry
 
 
-def seal(catalog: Catalog, folder: Path, tools: BuildTools, draft: SegmentDraft, number: int) -> Sealed:
-    """Write what a build has read so far, whose vectors are all made, as its segment of a number, from 1.
+def seal(catalog: Catalog, target: Path, tools: BuildTools, draft: SegmentDraft) -> Sealed:
+    """Write what a build has read so far, whose vectors are all made, as a segment of its own.
 
     A killed build leaves such files behind; the next one writes over them, or removes them when it ends.
     """
-    target = folder / f"segment-{last_generation(folder) + 1:08d}-{number:03d}.safetensors"
     return Sealed(draft.rows, _write(catalog, target, tools, draft))
 
 

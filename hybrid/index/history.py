@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-from hybrid.base.arrays import Arrays
+    from hybrid.base.arrays import Arrays
 
 NAME = "history.safetensors"
 """Name of the file in the folder of a tree's index."""
@@ -70,11 +70,12 @@ class History:
             KeyError: An array is missing.
             ValueError: Arrays do not go together.
         """
-        self.arrays = {name: arrays[name] for name in _NAMES}
+        self.arrays = of = {name: arrays[name] for name in _NAMES}
         self.tip, self.boundary = metadata.get("tip", ""), metadata.get("boundary", "")
         self.n_commits, self.n_paths = len(self.arrays["commit_touched"]), len(self.arrays["path_is_there"])
         _check(self.arrays)
-        self._tables = Memo(lambda name: Strings(self.arrays[f"{name}_text"], self.arrays[f"{name}_at"]))
+        # It must not hold `self`: a history that was replaced is unmapped at once.
+        self._tables = Memo(lambda name: Strings(of[f"{name}_text"], of[f"{name}_at"]))
 
     @cached_property
     def numbers(self) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""What a sentence transformer read of lessons and lore, beside their index.
+"""Readings of lessons and lore by a sentence transformer, beside their index.
 
 `reading.safetensors` in the folder of an index is used only when it contains every record; until then the view answers
 without it. `views` has it written in the background and opens it.

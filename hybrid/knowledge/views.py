@@ -314,7 +314,9 @@ class RecordViews:
             # Another process builds, or nothing can be written here: the last index serves, and what is found in it is
             # compared with the records, so it gives nothing wrong.
             is_behind = True
-            if isinstance(error, OSError) and not (place.folder / "manifest.json").exists():
+            if not (place.folder / "manifest.json").exists():
+                if isinstance(error, BusyError):
+                    raise BusyError(f"{len(records)} records are being indexed") from error
                 raise
         except sqlite3.DatabaseError as error:
             raise IndexUnavailableError(f"{place.catalog}: {error}") from error

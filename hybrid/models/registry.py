@@ -100,8 +100,6 @@ def load_embedder(
         ModelError: The model is unknown, not on disk or damaged, or an extra is missing.
     """
     if dim := _hashing_dim(name):
-        from hybrid.models.registry import HashingEmbedder
-
         return HashingEmbedder(dim, name)
     located = _locate(name, environ)
     if located.folder is None and allow_download and located.repository:
@@ -135,8 +133,6 @@ def embedder_info(name: str, home: Path, environ: Mapping[str, str] = os.environ
         ModelError: The model is unknown, not on disk, or damaged.
     """
     if dim := _hashing_dim(name):
-        from hybrid.models.registry import hashing_info
-
         return hashing_info(dim, name)
     return _info(_locate(name, environ), home)
 

@@ -59,6 +59,7 @@ from hybrid.team.store import (
     encode_text,
     floats_of,
     in_batches,
+    shown_uri,
     split_id,
     texts_of,
     words_of,
@@ -163,10 +164,8 @@ _NOT_READY = frozenset({1, 100, 101, 103})
 _OF_FILES = 'kind in ["file", "text"]'
 _OF_TEXTS = 'kind == "text"'
 
-
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _NAME = re.compile(r"[A-Za-z_]\w{0,99}\Z", re.ASCII)
-_HIDDEN = re.compile(r"\A([a-z][a-z0-9+.-]*://)?.*@", re.IGNORECASE | re.DOTALL)
 
 
 class Address(Struct, frozen=True):
@@ -206,11 +205,6 @@ def address_of(uri: str, collection: str, token: str) -> Address:
         raise ConfigError(f"index.uri would send code to {host} in the open: use https://, or a tunnel to 127.0.0.1")
     shown = f"[{host}]" if ":" in host else host
     return Address(f"{scheme}://{shown}:{port or 19530}{parts.path}", collection, token)
-
-
-def shown_uri(uri: str) -> str:
-    """Return an address for messages, without user, password and query, which it should not have."""
-    return re.split("[?#]", _HIDDEN.sub(r"\1", uri), maxsplit=1)[0]
 
 
 class _Server(Struct, frozen=True):

@@ -478,3 +478,11 @@ def in_batches(
             batch, size = [], 0
     if batch:
         yield batch
+
+
+_HIDDEN = re.compile(r"\A([a-z][a-z0-9+.-]*://)?.*@", re.IGNORECASE | re.DOTALL)
+
+
+def shown_uri(uri: str) -> str:
+    """Return an address for messages, without user, password and query, which it should not have."""
+    return re.split("[?#]", _HIDDEN.sub(r"\1", uri), maxsplit=1)[0]

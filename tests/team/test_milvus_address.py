@@ -6,7 +6,8 @@ import types
 import pytest
 
 from hybrid.base.errors import ConfigError, StoreDownError
-from hybrid.team.milvus import address_of, open_milvus, shown_uri
+from hybrid.team.milvus import address_of, open_milvus
+from hybrid.team.store import shown_uri
 from tests.team.conftest import KEY
 
 

@@ -1,6 +1,6 @@
 """The coding agents that hybrid is installed into.
 
-`merge`, `changes` and `found` act on these values alone; `parts` says what they mean.
+`merge`, `changes` and `found` act on these values alone; `merge.Client` says what they mean.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 The shipped prompts fall in two: a bank, against which chunks and prompts are measured, and a calibration part, which
 no part of the statistic was made from. Their vectors are made when a model is first used and kept in `$HYBRID_HOME`.
+
+From them come the bars of a segment, and the part of the evidence for a record that a sentence transformer adds.
 """
 
 from __future__ import annotations
@@ -312,7 +314,7 @@ def _numbered(name: str, texts: Sequence[str], rows: Sequence[Sequence[str]]) ->
 #
 # is a part of the evidence for a record, beside the cosine of the index's model. A static table sees words; a sentence
 # transformer sees that a prompt and a record say the same in other words. It reads records once, in the background
-# (`knowledge.views`), and the beginning of each prompt. The hub of a record is its mean cosine to the nearest tasks
+# (`knowledge.reading`), and the beginning of each prompt. The hub of a record is its mean cosine to the nearest tasks
 # of other projects, as in `parts.hubness`. The bars of a collection count the part too, so it reads the prompts once.
 
 READER_VERSION = "1"

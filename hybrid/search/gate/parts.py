@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 HUB_NEIGHBOURS = 10
-"""Number of nearest tasks of the background whose mean cosine to a record is the record's hub; see `reader`."""
+"""Number of nearest tasks of the background whose mean cosine to a record is the record's hub; see `background`."""
 
 CHAT_NEIGHBOURS = 3
 """Background pieces of talk whose mean cosine to a piece is its closeness to chat.

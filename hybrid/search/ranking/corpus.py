@@ -1,6 +1,7 @@
 """A collection as the ranker reads it: what it remembers of a backend between queries, and the files of one query.
 
-A file is compared with a query only if it is a candidate; nothing here has an entry for every chunk or file.
+Here too: relatives and long forms of a query's words, and the files and lines that a query names. A file is compared
+with a query only if it is a candidate; nothing here has an entry for every chunk or file.
 """
 
 from __future__ import annotations

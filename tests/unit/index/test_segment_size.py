@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from hybrid.base.tokens import query_tokens
 from hybrid.index import commit
+from hybrid.index.build import take_over
 from hybrid.index.manifest import read_manifest
 from hybrid.models.registry import HashingEmbedder
 from tests.support.builders import ListSource, build_index, open_index, place_in
@@ -66,10 +67,10 @@ def test_a_build_that_ends_between_segments_goes_on(tmp_path: Path, n_written: i
     """What it wrote is in no manifest; the next build makes the same index, and leaves no file that nobody names."""
     place, source = place_in(tmp_path / "cut"), _source()
 
-    def seal(*how: Any) -> commit.Sealed:
-        if how[-1] > n_written:
+    def seal(catalog: Any, target: Path, *how: Any) -> commit.Sealed:
+        if len(_files(place)) == n_written:
             raise OSError("the disk is full")
-        return real(*how)
+        return real(catalog, target, *how)
 
     real = commit.seal
     with pytest.MonkeyPatch.context() as patch:
@@ -169,6 +170,30 @@ def test_a_purge_makes_several_segments_too(tmp_path: Path) -> None:
 
     assert [8, 8, 8, 6] == [segment.n_chunks for segment in open_index(place).segments]
     assert not set(before).intersection(_files(place))
+
+
+def test_a_large_build_writes_over_no_segment_of_a_taken_over_snapshot(tmp_path: Path) -> None:
+    """Its segments have higher numbers than all that the manifest names, however many it writes."""
+    source = _source()
+    build_index(place_in(tmp_path), source)
+    second = place_in(tmp_path, "t2")
+    for i in range(40):
+        source.put(f"own{i:02d}.py", f"def own_{i}():\n    return {i}\n")
+    build_index(second, source, lend=take_over)
+    named = [entry.file for entry in read_manifest(second.folder).segments]
+    before = {name: (second.folder / name).read_bytes() for name in named}
+    for i in range(40):
+        source.put(f"g{i:02d}.py", f"def later_{i}():\n    return {i}\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(commit, "write_manifest", _fail)
+        with pytest.raises(KeyboardInterrupt):
+            build_index(second, source, lend=take_over)
+
+    assert before == {name: (second.folder / name).read_bytes() for name in named}
+
+
+def _fail(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 _texts = st.dictionaries(
