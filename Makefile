@@ -28,6 +28,8 @@ CLIENTS ?=
 PROFILE ?= quick
 WORKERS ?= 4
 BIN := $(VENV)/bin
+# Where it is set, each of the thousands of processes of the tests would compile every module anew.
+unexport PYTHONDONTWRITEBYTECODE
 TESTS = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --hypothesis-profile $(PROFILE) \
 	-m "not bench and not model and not clients and not milvus and not browser"
 

@@ -7,7 +7,6 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from jsonschema import Draft202012Validator
 from mcp.shared.exceptions import MCPError
 
 from tests.mcp_server.projects import SECRET
@@ -28,6 +27,8 @@ NAMES = ["search", "read", "context", "related", "lessons", "recall", "decide", 
 
 def test_lists_every_tool_with_valid_schemas(tools: Tools) -> None:
     """Eight tools come in a fixed order, with valid schemas; two say that they write."""
+    from jsonschema import Draft202012Validator  # As in `tool_client`.
+
     listed = tools.ask("list_tools").tools
 
     assert NAMES == [tool.name for tool in listed]

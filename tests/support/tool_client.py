@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anyio.from_thread import start_blocking_portal
-from jsonschema import validate
 from mcp.client.session import ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
@@ -76,6 +75,8 @@ class Tools:
         assert not result.is_error, text_of(result)
         found = result.structured_content
         assert isinstance(found, dict)
+        from jsonschema import validate  # Its check of formats takes a second to load, in every worker.
+
         validate(found, self.schema(name))
         assert text_of(result)
         return found
