@@ -20,7 +20,7 @@ from hybrid.cli.colours import PlaceLinks
 from hybrid.cli.common import add_common, positive, print_done, print_found, workspace_of
 from hybrid.cli.pause import duration_s, session_id
 from hybrid.feedback.events import compared_in, is_decision, is_prompt, log_folder, newest_events
-from hybrid.feedback.marks import add_mark, read_marks, remove_marks
+from hybrid.feedback.marks import MEANINGS, add_mark, read_marks, remove_marks
 from hybrid.feedback.reasons import reason_of
 from hybrid.health.explaining import advice, gate_rows, item_place, kind_rows, learned_ids
 from hybrid.render.marks import harmless_line, neutralise_line
@@ -335,14 +335,6 @@ _USAGE = """hybrid mark ID good|noise [--note TEXT]
 
 _MARK_WORDS = ("good", "noise")
 
-_MEANINGS = {
-    (True, True): "speaking was good",
-    (True, False): "it should have been silent",
-    (False, True): "it should have spoken",
-    (False, False): "silence was right",
-}
-"""(has spoken, is good) → the meaning of that mark, shown so that a person who marks a good silence sees it."""
-
 
 def configure_mark(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `mark`."""
@@ -408,7 +400,7 @@ def _add_mark(args: argparse.Namespace, workspace: Workspace, event_id: str | No
     if not is_decision(event):
         raise HybridError(f"event {event['id']} ({event.get('reason')}) was no decision; `hybrid log` shows others")
     mark = add_mark(log_folder(workspace.home), event, is_good=is_good, note=args.note)
-    return _told_mark(args, mark, f"{mark.event_id}  {mark.word}: {_MEANINGS[mark.is_injected, is_good]}")
+    return _told_mark(args, mark, f"{mark.event_id}  {mark.word}: {MEANINGS[mark.is_injected, is_good]}")
 
 
 def _remove_mark(args: argparse.Namespace, workspace: Workspace, event_id: str) -> int:

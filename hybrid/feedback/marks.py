@@ -28,6 +28,14 @@ NAME = "marks.jsonl"
 _LOCK_S = 5.0
 """Seconds to wait for another `hybrid mark`."""
 
+MEANINGS = {
+    (True, True): "speaking was good",
+    (True, False): "it should have been silent",
+    (False, True): "it should have spoken",
+    (False, False): "silence was right",
+}
+"""(has spoken, is good) → the meaning of that mark, shown so that a person who marks a good silence sees it."""
+
 _KEPT = (
     "id",
     "at",

@@ -17,7 +17,7 @@ from hybrid.dashboard.desk import NO_PROJECT, Owners, PageError
 from hybrid.dashboard.rendering import curves, link
 from hybrid.feedback.events import compared_in, is_decision
 from hybrid.feedback.log_index import COMPARED, INJECTED, PROMPT, LogFilter
-from hybrid.feedback.marks import add_mark, read_marks, remove_marks
+from hybrid.feedback.marks import MEANINGS, add_mark, read_marks, remove_marks
 from hybrid.feedback.reasons import REASONS, STARTS, reason_of
 from hybrid.health.explaining import advice, gate_rows, item_place, kind_rows, learned_ids
 from hybrid.operations import types
@@ -50,15 +50,6 @@ _COMPARED = ("score", "threshold", "top_cosine")
 
 SHOWN = {"": 0, "prompts": PROMPT, "injected": INJECTED}
 """Choice of lines of the log → the signs that a line must have."""
-MEANINGS = {
-    (True, True): "speaking was good",
-    (True, False): "it should have been silent",
-    (False, True): "it should have spoken",
-    (False, False): "silence was right",
-}
-"""(has spoken, is good) → the meaning of a mark."""
-
-
 # --- now --------------------------------------------------------------------------------------------------
 
 
