@@ -12,7 +12,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -23,9 +22,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from hybrid.daemon.server import end_service, wait_for_end
 from hybrid.evaluation.timing import sum_up
 from hybrid.ipc.spool import Spool
-from hybrid.ipc.start import daemon_status, start_command, starting_mark, stop
+from hybrid.ipc.start import daemon_status, start_command, stop
 from hybrid.ipc.wire import read_endpoint
 from hybrid.project.find import hybrid_home
 from hybrid_lab.memory.replay import make_repository
@@ -237,16 +237,10 @@ class _Week:
 
     def close(self) -> None:
         """Stop the service, also one that is just starting, and wait for its end."""
-        until_s = time.monotonic() + _STOPPED_S
-        while True:
-            pid = daemon_status(self._home)["pid"]
-            stop(self._home, timeout_s=_STOPPED_S)
-            if isinstance(pid, int) and pid != os.getpid():
-                _see_end(pid)
-            # One that listens takes the mark away; one that was killed before never does.
-            if not Path(starting_mark(self._home)).exists() or time.monotonic() > until_s:
-                return
-            time.sleep(0.1)
+        pid = daemon_status(self._home)["pid"]
+        stop(self._home, timeout_s=_STOPPED_S)
+        wait_for_end(pid or 0, _STOPPED_S)
+        end_service(Path(self._home))
 
     def times(self) -> dict[str, Any]:
         """Return the times of hooks that nobody killed, by event, and their difference to a bare start."""
@@ -285,18 +279,6 @@ def _busy(n: int) -> Generator[None]:
         for process in spinning:
             process.kill()
             process.wait()
-
-
-def _see_end(pid: int) -> None:
-    """Wait until a process that was told to stop is gone; one that does not go is killed."""
-    if sys.platform == "win32":
-        return  # There is no way to ask for a process without ending it; the home is removed, which ends the service.
-    until_s = time.monotonic() + _STOPPED_S
-    with contextlib.suppress(OSError):
-        while time.monotonic() < until_s:
-            os.kill(pid, 0)
-            time.sleep(0.05)
-        os.kill(pid, _KILL)
 
 
 def logged_errors(home: Path) -> dict[str, int]:
