@@ -10,12 +10,16 @@ import tarfile
 import venv
 import zipfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from hybrid import __version__
 from hybrid.base.atomic import locked
 from tests.support.builders import CHECKOUT, PAYMENTS, git_project, write_files
+
+if TYPE_CHECKING:
+    from tests.release.build import Built
 
 pytestmark = pytest.mark.slow
 
@@ -39,33 +43,22 @@ def _run(*command: str, **options: object) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def archives(folder_of_the_run: Path) -> tuple[Path, Path]:
-    """The sdist of this checkout, and the wheel built from the sdist alone; made by the first worker that asks."""
-    folder = folder_of_the_run / "dist"
-    with locked(folder_of_the_run / "dist.lock", timeout_s=300):
-        if not folder.exists():
-            _run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(CHECKOUT))
-    [sdist], [wheel] = folder.glob("*.tar.gz"), folder.glob("*.whl")
-    return sdist, wheel
-
-
-@pytest.fixture(scope="module")
-def program(archives: tuple[Path, Path], folder_of_the_run: Path) -> Path:
+def program(archives: Built, folder_of_the_run: Path) -> Path:
     """The `hybrid` command of a fresh environment that holds the wheel and what it depends on; made as `archives`."""
     folder = folder_of_the_run / "venv"
     scripts = folder / ("Scripts" if os.name == "nt" else "bin")
     with locked(folder_of_the_run / "venv.lock", timeout_s=300):
         if not folder.exists():
-            venv.create(folder, with_pip=True)
+            venv.create(folder)
             constraints = ("--constraint", str(CHECKOUT / "constraints.txt"))
-            pip = (str(scripts / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-            _run(*pip, *constraints, str(archives[1]))
+            pip = (sys.executable, "-m", "pip", "--python", str(scripts / "python"), "install", "--quiet")
+            _run(*pip, "--disable-pip-version-check", *constraints, str(archives.wheel))
     return scripts / "hybrid"
 
 
-def test_the_wheel_holds_one_package_and_its_data(archives: tuple[Path, Path]) -> None:
+def test_the_wheel_holds_one_package_and_its_data(archives: Built) -> None:
     """At top level stand `hybrid` and the metadata; settings, schema, manifests and model lie inside the package."""
-    with zipfile.ZipFile(archives[1]) as wheel:
+    with zipfile.ZipFile(archives.wheel) as wheel:
         names = wheel.namelist()
 
     assert {"hybrid", f"hybrid_retrieval-{__version__}.dist-info"} == {name.split("/")[0] for name in names}
@@ -77,9 +70,9 @@ def test_the_wheel_holds_one_package_and_its_data(archives: tuple[Path, Path]) -
     assert not [name for name in names if "__pycache__" in name or "/tests/" in name or "hybrid_lab" in name]
 
 
-def test_the_sdist_can_be_tested(archives: tuple[Path, Path]) -> None:
+def test_the_sdist_can_be_tested(archives: Built) -> None:
     """The sdist holds the tests and what they read, the Makefile and the pinned versions, and nothing that was built."""
-    with tarfile.open(archives[0]) as sdist:
+    with tarfile.open(archives.sdist) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
 
     assert {

@@ -13,7 +13,7 @@ import pytest
 
 from tests.docs.neighbours import write_neighbours
 from tests.docs.pages import LANGUAGES, Block, blocks_of, examples_of, guides, name_of, pages, pattern_of
-from tests.support.builders import CHECKOUT, git_project
+from tests.support.builders import CHECKOUT, Shop, copied_shop, git_project
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,9 +23,23 @@ _WITH_BLOCKS = [name for name, text in _PAGES.items() if any(not block.reason fo
 _LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)")
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Shop:
+    """A small project with a history, indexed once; only to be copied."""
+    folder = tmp_path_factory.mktemp("built")
+    shop = Shop(git_project(folder / "shop"), folder / "hybrid-home")
+    _commit(shop.root, "Describe how a release is rolled back")
+    for path in ("src/payments/client.py", "docs/deploy.md"):
+        with (shop.root / path).open("a", encoding="utf-8") as file:
+            file.write("\n")
+    _commit(shop.root, "End files with an empty line")
+    shop.out("reindex", "--quiet")
+    return shop
+
+
 @pytest.fixture
-def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small indexed project, with `hybrid` on the path and no service, and files of other tools beside it."""
+def shop(built: Shop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same for one page, with `hybrid` on the path and no service, and files of other tools beside it."""
     program = tmp_path / "bin" / "hybrid"
     program.parent.mkdir()
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m hybrid "$@"\n')
@@ -36,14 +50,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     # What pages show are answers; a busy machine must not make them silent.
     monkeypatch.setenv("HYBRID_HOOKS_DEADLINE_MS", "60000")
     write_neighbours(tmp_path / "user-home", tmp_path)
-    root = git_project(tmp_path / "shop")
-    _commit(root, "Describe how a release is rolled back")
-    for path in ("src/payments/client.py", "docs/deploy.md"):
-        with (root / path).open("a", encoding="utf-8") as file:
-            file.write("\n")
-    _commit(root, "End files with an empty line")
-    subprocess.run([str(program), "reindex", "--quiet"], cwd=root, check=True)
-    return root
+    return copied_shop(built, tmp_path).root
 
 
 def _commit(root: Path, subject: str) -> None:

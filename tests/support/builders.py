@@ -256,7 +256,7 @@ class Shop:
 def new_shop(folder: Path, files: Mapping[str, str] = PAYMENTS, *, is_indexed: bool = True) -> Shop:
     """A project on disk, indexed with the shipped model unless told otherwise."""
     if is_indexed and files is PAYMENTS and not (folder / "hybrid-home").exists():
-        return _copied_shop(folder)
+        return copied_shop(_built_shop(), folder)
     shop = Shop(git_project(folder / "shop", files), folder / "hybrid-home")
     if is_indexed:
         shop.out("reindex", "--quiet")
@@ -273,9 +273,9 @@ def _built_shop() -> Shop:
     return shop
 
 
-def _copied_shop(folder: Path) -> Shop:
+def copied_shop(built: Shop, folder: Path) -> Shop:
     """What a build in this folder would leave, in a tenth of its time: key, registry and catalog name the new path."""
-    built, shop = _built_shop(), Shop(folder / "shop", folder / "hybrid-home")
+    shop = Shop(folder / "shop", folder / "hybrid-home")
     for source, target in ((built.root, shop.root), (built.home, shop.home)):
         shutil.copytree(source, target)
     before, after = (os.path.realpath(one.root) for one in (built, shop))

@@ -41,7 +41,7 @@ Status = Literal["passed", "failed", ""]
 _LONGEST_LINE = 500
 
 # Blank lines and lines of dots come by the thousand: no pattern looks past the end of its line, and none begins anew
-# within a run of spaces or dots (tests/unit/base/test_pattern_work.py counts it).
+# within a run of spaces or dots (tests/contracts/test_pattern_work.py counts it).
 _NOISE_LINE = re.compile(
     r"(?:(?:Compiling|Checking|Downloading|Downloaded|Updating|Fresh|Building|Installing|Collecting|Resolved|Prepared|"
     r"Running|Adding|Locking|Unpacking|Blocking|Dirty|Using cached|Requirement already) .*|running \d+ tests?|"

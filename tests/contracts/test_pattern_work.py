@@ -174,10 +174,13 @@ def deep_recursion() -> Any:
 def test_the_work_of_a_pattern_grows_with_the_text(name: str) -> None:
     """No run of white space, line ends, brackets, quotes, letters or marks makes a pattern begin anew at each place."""
     found = Reader(name).found()
+    searched = {one.pattern for one in found if one.is_searching}
     hostile = {
         (one.where, one.pattern.pattern[:80], text)
         for one in found
         if name not in NAMES_OF_FILES
+        # A match at the start is the first step of a search.
+        and (one.is_searching or one.pattern not in searched)
         and not str(one.pattern.pattern).startswith(BOUNDED)
         and (text := hostile_text(one.pattern, is_searching=one.is_searching and name not in MATCHED_ONLY))
     }
