@@ -31,7 +31,7 @@ from tests.support.builders import PAYMENTS, git_project, write_files
 from tests.support.embedded_store import EmbeddedStore
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from hybrid.ask.search import EverywhereResult, FoundIn
     from hybrid.config import IndexConfig
@@ -82,8 +82,21 @@ class Member:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.stores: dict[StoreKey, EmbeddedStore] = {}
-        self.root = self.clone("shop", PAYMENTS)
-        self.clone("zoo", ZOO)
+        self.root = folder / "shop"
+        if not folder.exists():
+            self.clone("shop", PAYMENTS)
+            self.clone("zoo", ZOO)
+
+    def connect(self, patch: pytest.MonkeyPatch, first_s: int) -> None:
+        """Let the product open the embedded store of this folder, and give each push a second of its own."""
+
+        def connect(_settings: IndexConfig, key: StoreKey, **_: object) -> EmbeddedStore:
+            return self.stores.setdefault(key, EmbeddedStore(self.folder / "store", key))
+
+        patch.setattr("hybrid.team.asking.connect", connect)
+        # Of two pushes within a second nobody can tell which was the last.
+        seconds = itertools.count(first_s)
+        patch.setattr("hybrid.upkeep.sharing.time", SimpleNamespace(time=seconds.__next__))
 
     def clone(self, name: str, files: Mapping[str, str]) -> Path:
         """A repository of the team."""
@@ -150,21 +163,29 @@ class Member:
         return result.hits[0]
 
 
+@pytest.fixture(scope="module")
+def pushed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that `member` has been in, as every test begins with it; a test copies it to where it was."""
+    folder = tmp_path_factory.mktemp("team")
+    with pytest.MonkeyPatch.context() as patch:
+        member = Member(folder / "live")
+        member.connect(patch, 1_000_000_000)
+        member.push("shop")
+        member.push("zoo")
+        bring_up_to_date(member.workspace())
+    (folder / "live").rename(folder / "kept")
+    return folder
+
+
 @pytest.fixture
-def member(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Member:
+def member(pushed: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Member]:
     """A member whose shop is indexed here, on the whole, and pushed; the zoo is pushed without texts."""
-    member = Member(tmp_path)
-
-    def connect(_settings: IndexConfig, key: StoreKey, **_: object) -> EmbeddedStore:
-        return member.stores.setdefault(key, EmbeddedStore(tmp_path / "store", key))
-
-    monkeypatch.setattr("hybrid.team.asking.connect", connect)
-    # Of two pushes within a second nobody can tell which was the last.
-    monkeypatch.setattr("hybrid.upkeep.sharing.time", SimpleNamespace(time=itertools.count(1_000_000_000).__next__))
-    member.push("shop")
-    member.push("zoo")
-    bring_up_to_date(member.workspace())
-    return member
+    folder = shutil.copytree(pushed / "kept", pushed / "live", symlinks=True)
+    member = Member(folder)
+    member.connect(monkeypatch, 1_000_000_100)
+    open_team_store(member.workspace(), makes=False)
+    yield member
+    shutil.rmtree(folder)
 
 
 # --- finding ---------------------------------------------------------------------------------------------------
