@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from tests.support.agent import Agent
 from tests.support.examples import examples
 
 if TYPE_CHECKING:
-    pass
+    from collections.abc import Callable
 
 TOKEN = "ghp_" + "a1B2" * 9
 LINE = "a line of output with some words and the number 12345\n"
@@ -29,7 +30,7 @@ def test_names_of_an_event_are_short_and_hold_no_secret(agent: Agent, is_alone: 
     """Session, agent, source and use: the log, the ledgers and the memory get a bounded name without secrets."""
     environ = {"HYBRID_DAEMON_ENABLED": "false" if is_alone else "true"}
     client = Agent(agent.shop, environ=environ)
-    names = {"session_id": "s" * 10_000_000, "agent_id": TOKEN, "source": f"key {TOKEN} {'x' * 100_000}"}
+    names = {"session_id": "s" * 1_500_000, "agent_id": TOKEN, "source": f"key {TOKEN} {'x' * 100_000}"}
     client.send("UserPromptSubmit", prompt="How does the payment client retry?", **names)
     client.send("SessionStart", **names)
     client.send("PostToolUse", tool_name=f"{TOKEN} " * 50, tool_use_id=TOKEN, tool_input={"a": LINE * 9}, **names)
@@ -110,33 +111,43 @@ def test_of_a_long_prompt_the_beginning_is_read() -> None:
     assert ((LINE * 10_000)[:MAX_PROMPT_CHARS], "s1") == (fields["prompt"], fields["session_id"])
 
 
-def _events() -> dict[str, dict[str, Any]]:
-    """Uses of a tool with 16 MB of output, each made of something else."""
-    outputs: dict[str, object] = {
-        "one text": LINE * (N_BYTES // len(LINE)),
-        "a million items": [f"item{number % 99_999:05d}" for number in range(N_BYTES // 13)],
-        "empty lists": [[] for _ in range(N_BYTES // 4)],
-        "many keys": {f"key{number:07d}": number for number in range(N_BYTES // 21)},
-        "deep lists": None,
-    }
-    return {name: {"tool_name": "Bash", "tool_response": output} for name, output in outputs.items()}
+OUTPUTS: dict[str, Callable[[int], object]] = {
+    "one text": lambda n_bytes: LINE * (n_bytes // len(LINE)),
+    "many items": lambda n_bytes: [f"item{number % 99_999:05d}" for number in range(n_bytes // 13)],
+    "empty lists": lambda n_bytes: [[]] * (n_bytes // 4),
+    "many keys": lambda n_bytes: {f"key{number:07d}": number for number in range(n_bytes // 21)},
+}
+"""What the output of a tool is made of → as much of it."""
+
+
+@pytest.mark.parametrize("shape", OUTPUTS)
+def test_a_large_event_costs_little_memory_whatever_it_is_made_of(shape: str) -> None:
+    """Less than a second copy of its bytes, and no object for each of its values."""
+    data = json.dumps({"tool_name": "Bash", "tool_response": OUTPUTS[shape](5_000_000)}).encode()
+    tracemalloc.start()
+    try:
+        parse_event(data, client="claude", event="PostToolUse", cwd="/")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert 2 * len(data) > peak
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the memory of a process from /proc")
-def test_large_events_at_once_cost_the_service_little_memory(agent: Agent) -> None:
-    """Four of each shape, 16 MB each, one after the other in the service; what they took goes back to the system."""
-    agent.shop.out("daemon", "start", "--quiet")
-    pid = agent.wait_for_service()
-    agent.prompt("How does the payment client retry?")
-    before = int(agent.status()["rss_bytes"])
-    for name, fields in _events().items():
-        processes = [agent.start("PostToolUse", tool_use_id=f"{name} {number}", **fields) for number in range(4)]
-        for process in processes:
-            process.communicate(timeout=120)
-    after = int(agent.status()["rss_bytes"])
+def test_large_events_at_once_cost_the_service_little_memory(served: Agent) -> None:
+    """Four of 16 MB, one after the other in the service; what they took goes back to the system."""
+    pid = served.wait_for_service()
+    served.prompt("How does the payment client retry?")
+    before = int(served.status()["rss_bytes"])
+    fields = {"tool_name": "Bash", "tool_response": OUTPUTS["many items"](N_BYTES)}
+    processes = [served.start("PostToolUse", tool_use_id=f"use {number}", **fields) for number in range(4)]
+    for process in processes:
+        process.communicate(timeout=120)
+    after = int(served.status()["rss_bytes"])
     [peak] = [line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM")]
 
-    assert pid == agent.wait_for_service()
+    assert pid == served.wait_for_service()
     assert 250_000_000 > int(peak.split()[1]) * 1024
     assert 60_000_000 > after - before

@@ -5,18 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hybrid.search.gate import background
+from hybrid.search.gate import background, meant
 from hybrid.search.gate.identity import background_key
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hybrid.models.registry import Probe
+    from hybrid.search.gate.background import Background
+    from hybrid.search.gate.meant import MeantPieces
     from hybrid.types import Embedder
 
 _MADE: dict[str, dict[str, NDArray[Any]]] = {}
-EMBED = background.embed_background
-"""The real one."""
+_PIECES: dict[tuple[str, bytes], MeantPieces | None] = {}
+EMBED, PIECES = background.embed_background, meant.pieces_of_background
+"""The real ones."""
 
 
 def remember_backgrounds() -> None:
@@ -28,7 +31,13 @@ def remember_backgrounds() -> None:
             _MADE[key] = EMBED(embedder, probe)
         return dict(_MADE[key])
 
-    background.embed_background = embed
+    def pieces_of(of: Background, embedder: Embedder) -> MeantPieces | None:
+        key = background_key(embedder.info), bytes(of.piece_vectors.data)
+        if key not in _PIECES:
+            _PIECES[key] = PIECES(of, embedder)
+        return _PIECES[key]
+
+    background.embed_background, meant.pieces_of_background = embed, pieces_of
 
 
 def make_backgrounds(*models: str) -> None:
