@@ -398,27 +398,23 @@ def _service(shop: Shop) -> Generator[subprocess.Popen[bytes]]:
         service.communicate(timeout=120)
 
 
-def test_a_service_that_lives_is_asked(own_shop: Shop) -> None:
-    """A running service is named with its version, process and the time it took to answer."""
-    with _service(own_shop) as service:
-        found = _of("service", _findings(own_shop))
-
-    assert ["ok"] == [level for level, _, _ in found]
-    assert found[0][1].startswith(f"version {__version__}, process {service.pid}, answers in ")
-
-
 @pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="processes cannot be stopped here")
-@pytest.mark.parametrize("name", ["SIGKILL", "SIGSTOP"])
-def test_a_service_that_died_or_hangs_is_told(own_shop: Shop, name: str) -> None:
-    """A service that was killed, or that is stopped and answers nobody, is a warning with its remedy."""
+def test_a_service_that_lives_is_asked_and_one_that_hangs_or_died_is_told(own_shop: Shop) -> None:
+    """One that runs is named with version, process and time of its answer; any other is a warning with its remedy."""
     with _service(own_shop) as service:
-        service.send_signal(getattr(signal, name))
-        found = _of("service", _findings(own_shop))
+        (living,) = _of("service", _findings(own_shop))
+        service.send_signal(signal.SIGSTOP)
+        hung = _of("service", _findings(own_shop))
+        service.kill()
+        died = _of("service", _findings(own_shop))
 
-    assert [("warning", "hybrid daemon start replaces it, as the next prompt does")] == [
-        (level, remedy) for level, _, remedy in found
-    ]
-    assert f"names process {service.pid}, which does not answer" in found[0][1]
+    assert "ok" == living[0]
+    assert living[1].startswith(f"version {__version__}, process {service.pid}, answers in ")
+    for found in (hung, died):
+        assert [("warning", "hybrid daemon start replaces it, as the next prompt does")] == [
+            (level, remedy) for level, _, remedy in found
+        ]
+        assert f"names process {service.pid}, which does not answer" in found[0][1]
 
 
 def test_hooks_that_are_missing_doubled_or_gone_are_told(own_shop: Shop) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.cli.main import run
+from hybrid_lab.redaction import second
 from hybrid_lab.redaction.corpus import Sample
 from hybrid_lab.redaction.second import (
     innocent_templates,
@@ -79,13 +80,30 @@ def test_innocent_texts_hold_no_span(innocent: Sequence[Sample]) -> None:
     assert [] == [sample for sample in innocent if sample.spans or not sample.kind]
 
 
-def test_the_command_reports_kinds_places_and_misses(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reports_kinds_places_and_misses(
+    secrets: Sequence[Sample],
+    innocent: Sequence[Sample],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """`--corpus second --misses` tells the found share by kind and place, and one line of each miss and false alarm."""
+    few = [*secrets[::50], Sample("a", "missed", "the word abc", ((9, 12),), place="prose")]
+    monkeypatch.setattr(second, "second_secret_samples", lambda _: few)
+    monkeypatch.setattr(
+        second,
+        "second_innocent_samples",
+        lambda _: [*innocent[::50], Sample("b", "alarm", f"id ghp_{'a1B2c3D4e' * 4}")],
+    )
     code = run(["eval", "redaction", "--corpus", "second", "--misses", "--json"], started_s=0.0)
 
     report = json.loads(capsys.readouterr().out)
 
     assert 0 == code
-    assert report["secrets"] == sum(row["n"] for row in report["places"]) == sum(row["n"] for row in report["kinds"])
-    assert len(report["misses"]) == sum(row["n"] - row["found"] for row in report["kinds"])
-    assert len(report["alarm_texts"]) == sum(row["alarms"] for row in report["innocent_kinds"])
+    assert (
+        len(few)
+        == report["secrets"]
+        == sum(row["n"] for row in report["places"])
+        == sum(row["n"] for row in report["kinds"])
+    )
+    assert 0 < len(report["misses"]) == sum(row["n"] - row["found"] for row in report["kinds"])
+    assert 0 < len(report["alarm_texts"]) == sum(row["alarms"] for row in report["innocent_kinds"])
