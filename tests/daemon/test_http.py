@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -11,8 +11,9 @@ import pytest
 
 from hybrid import __version__
 from hybrid.base.resources import shipped
+from hybrid.daemon.service import Service
 from hybrid.records.memory.types import moment_text
-from tests.support.agent import Agent, is_alive, until
+from tests.support.agent import Agent, until
 from tests.support.builders import new_shop
 from tests.support.cases import Case, cases
 from tests.support.memories import BLOG, FIRST_MS, RETRY, fill_memory, shop_owner
@@ -304,31 +305,16 @@ def test_a_port_of_ones_own(agent: Agent, tmp_path: Path) -> None:
     assert port == told(agent)["port"]
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="signals")
-def test_requests_keep_the_service_alive(agent: Agent) -> None:
+def test_requests_keep_the_service_alive(agent: Agent, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those with the token count as use; somebody without it keeps nothing alive."""
-    import time
-
-    agent.shop.home.joinpath("config.toml").write_text("[daemon]\nidle_minutes = 0.05\n")
-    agent.shop.out("daemon", "start", "--quiet")
-    asker = Asker(agent)
-    pid = asker.pid
-    until_s = time.monotonic() + 5
-    while time.monotonic() < until_s:
+    with closing(Service(agent.shop.home, {"HYBRID_HOME": str(agent.shop.home)}, lambda: True)) as service:
+        service.start("")
+        asker = Asker(agent)
+        monkeypatch.setattr(service, "_active_s", -1e9)
         assert asker.get("/observations/1", 404)
-        time.sleep(0.2)
-    assert is_alive(pid)
+        lives_on = service.tick()
+        monkeypatch.setattr(service, "_active_s", -1e9)
+        asker.token = "x" * 64
+        assert asker.get("/context", 401)
 
-    def ask_without() -> bool:
-        try:
-            connection = http.client.HTTPConnection("127.0.0.1", asker.port, timeout=120)
-            connection.request("GET", "/context")
-            assert 401 == connection.getresponse().status
-            connection.close()
-        except OSError:
-            pass
-        return not is_alive(pid)
-
-    until(ask_without)
-    assert os.path.exists(agent.shop.home)  # noqa: PTH110
+        assert (True, False) == (lives_on, service.tick())

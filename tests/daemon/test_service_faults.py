@@ -45,7 +45,8 @@ def test_the_service_is_stopped(served: Agent) -> None:
     """A suspended service is not waited for; one that does not come back is replaced."""
     pid = served.wait_for_service()
     kill(pid, signal.SIGSTOP)
-    answers = _two_prompts(served)
+    # A sixth of the deadline goes to waiting for it.
+    answers = _two_prompts(Agent(served.shop, deadline_ms=20_000))
     until(lambda: not is_alive(pid))
 
     assert [True, True] == answers
@@ -183,11 +184,16 @@ def test_starting_the_service_replaces_an_older_one(agent: Agent, tmp_path: Path
     assert 0 == service.wait(120)
 
 
+def _copy(folder: Path) -> None:
+    """Install hybrid there once more, with its compiled modules but none that is just being written."""
+    shutil.copytree(CHECKOUT / "hybrid", folder / "hybrid", ignore=shutil.ignore_patterns("*.pyc.*"))
+    for name in ("index", "hooks", "models", "config.toml"):
+        (folder / name).symlink_to(CHECKOUT / name)
+
+
 def _older_service(agent: Agent, old: Path) -> subprocess.Popen[bytes]:
     """Run a copy of hybrid of an older version, in this folder."""
-    shutil.copytree(CHECKOUT / "hybrid", old / "hybrid", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("index", "hooks", "models", "config.toml"):
-        (old / name).symlink_to(CHECKOUT / name)
+    _copy(old)
     package = old / "hybrid" / "__init__.py"
     package.write_text(package.read_text().replace(f'"{__version__}"', '"0.0.1"'))
     return subprocess.Popen(
@@ -200,9 +206,7 @@ def _older_service(agent: Agent, old: Path) -> subprocess.Popen[bytes]:
 def test_the_code_under_the_service_is_replaced(agent: Agent, tmp_path: Path) -> None:
     """A service whose own files were installed anew ends: modules that it did not load yet would not fit."""
     copy = tmp_path / "copy"
-    shutil.copytree(CHECKOUT / "hybrid", copy / "hybrid", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("index", "hooks", "models", "config.toml"):
-        (copy / name).symlink_to(CHECKOUT / name)
+    _copy(copy)
     service = subprocess.Popen(
         [sys.executable, "-I", "-S", str(copy / "hybrid" / "entry.py"), "daemon", "run"],
         stdin=subprocess.DEVNULL,

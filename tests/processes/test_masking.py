@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import sqlite3
 import time
 import zlib
@@ -27,11 +28,12 @@ from hybrid.types import EmbedInput
 from hybrid.upkeep import masking
 from hybrid.upkeep.masking import is_due, mask_again
 from hybrid.workspace import open_workspace
-from tests.support.agent import Agent, kill, until
+from tests.support.agent import Agent, until
 from tests.support.builders import PAYMENTS, Shop, new_shop, python_process
 from tests.support.memories import fill_memory
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from hybrid.workspace import Workspace
@@ -45,28 +47,34 @@ PAYLOAD = json.dumps(
     {"tool": "Bash", "kind": "command", "command": f"curl -u admin:{SECRET} https://pay.example.com/v1", "output": "ok"}
 )
 COUNTED = ("sessions", "user_prompts", "observations", "session_summaries", "pending_events")
-PASS = (
-    "import sys; from pathlib import Path; from hybrid.upkeep.masking import mask_again; "
-    "from hybrid.workspace import open_workspace; "
-    "mask_again(open_workspace(Path(sys.argv[1]), environ={'HYBRID_HOME': sys.argv[1]}))"
-)
+KILLED_PASS = """
+import itertools, os, signal, sys
+from pathlib import Path
+from hybrid.records.memory import forgetting
+from hybrid.upkeep.masking import mask_again
+from hybrid.workspace import open_workspace
+
+redact, calls = forgetting.redact, itertools.count(1)
+
+def redacted(text):
+    if next(calls) == 600:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return redact(text)
+
+forgetting.redact = redacted
+mask_again(open_workspace(Path(sys.argv[1]), environ={"HYBRID_HOME": sys.argv[1]}))
+"""
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Shop:
-    """A shop with an index and a memory, before any secret."""
-    shop = new_shop(tmp_path_factory.mktemp("before"))
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the home of `older`, which was made where each test has it: an index knows where its rows lie."""
+    folder = tmp_path_factory.mktemp("older")
+    shop = new_shop(folder)
+    home = shop.home
     fill_memory(shop).close()
-    _sql(shop.home / "memory.db", f"UPDATE observations SET narrative = 'It was called with {SECRET}.' WHERE id = 1")
-    return shop
-
-
-@pytest.fixture
-def older(built: Shop, tmp_path: Path) -> Shop:
-    """The home as rules left it that did not know the secret: it is in every store."""
-    home = shutil.copytree(built.home, tmp_path / "hybrid-home")
-    shop = Shop(built.root, home)
-    shop.out("memory", "search", "retry attempts")  # Makes the index of the memory, which is known by the path of that.
+    _sql(home / "memory.db", f"UPDATE observations SET narrative = 'It was called with {SECRET}.' WHERE id = 1")
+    shop.out("memory", "search", "retry attempts")
     _under_other_rules(home)
     facts = json.dumps([f"curl -u admin:{SECRET} https://pay.example.com/v1"])
     _sql(
@@ -76,7 +84,7 @@ def older(built: Shop, tmp_path: Path) -> Shop:
         f"UPDATE user_prompts SET prompt_text = '{TEXT}'",
         f"UPDATE sessions SET user_prompt = '{TEXT}' WHERE id = 1",
         "INSERT INTO pending_events(session_id, project_key, project, created_at_epoch, prompt_number, "
-        f"discovery_tokens, tool, digest, payload) VALUES (1, 'k', 'p', {time.time_ns() // 1_000_000}, 1, 1, 'Bash', "
+        "discovery_tokens, tool, digest, payload) VALUES (1, 'k', 'p', 1, 1, 1, 'Bash', "
         f"'d', '{PAYLOAD}')",
     )
     event = json.dumps({"id": "ab", "at": "2026-01-01T00:00:00.000+00:00", "prompt": TEXT, "reason": "injected"})
@@ -87,7 +95,18 @@ def older(built: Shop, tmp_path: Path) -> Shop:
     entry = {"count": 2, "file": "database.yml", "name": f"password={SECRET}"}
     (state / "hook_state.json").write_text(json.dumps({"injection_count": 2, "chunk_frequencies": {"k": entry}}))
     (state / "hot-topics.md").write_text(f"| 1 | database.yml | password={SECRET} | 2 |\n")
-    return shop
+    home.rename(folder / "kept")
+    return folder
+
+
+@pytest.fixture
+def older(kept: Path) -> Iterator[Shop]:
+    """The home as rules left it that did not know the secret: it is in every store."""
+    shop = Shop(kept / "shop", shutil.copytree(kept / "kept", kept / "hybrid-home"))
+    # A use of a tool that waits is told when it is some seconds old.
+    _sql(shop.home / "memory.db", f"UPDATE pending_events SET created_at_epoch = {time.time_ns() // 1_000_000}")
+    yield shop
+    shutil.rmtree(shop.home)
 
 
 def _sql(path: Path, *statements: str) -> None:
@@ -269,22 +288,21 @@ def test_a_killed_pass_is_done_again(older: Shop) -> None:
         db.executemany(
             "INSERT INTO user_prompts(session_id, project_key, project, created_at_epoch, created_at, prompt_number, "
             "digest, prompt_text) VALUES (1, 'k', 'p', 1, '', 1, ?, ?)",
-            [(str(n), f"password: {SECRET} in try {n}") for n in range(10_000)],
+            [(str(n), f"password: {SECRET} in try {n}") for n in range(1_000)],
         )
 
     def n_masked() -> object:
         return _rows(path, "SELECT count(*) FROM user_prompts WHERE prompt_text LIKE '%[redacted:%'")[0][0]
 
-    process = python_process(PASS, older.home)
-    until(lambda: n_masked() != 0 or process.poll() is not None)
-    kill(process.pid)
+    process = python_process(KILLED_PASS, older.home)
     process.communicate()
+    assert -signal.SIGKILL == process.returncode
     assert is_due(_workspace(older))
-    assert n_masked() not in (0, 10_001)
+    assert n_masked() not in (0, 1_001)
 
     mask_again(_workspace(older))
 
-    assert 10_001 == n_masked()
+    assert 1_001 == n_masked()
     assert [] == _holding(older.home)
     assert not is_due(_workspace(older))
 
