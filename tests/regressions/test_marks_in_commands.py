@@ -68,14 +68,17 @@ def _arguments(parser: argparse.ArgumentParser, text: str) -> list[str]:
     return [*options, *(["--", *positions] if positions else [])]
 
 
-def _forms(words: tuple[str, ...], parser: argparse.ArgumentParser) -> Iterator[tuple[str, ...]]:
-    """Command lines: with what fits and with a hostile argument, as text, all of it, and JSON."""
+def _forms(words: tuple[str, ...], parser: argparse.ArgumentParser) -> list[tuple[str, ...]]:
+    """Command lines: with what fits as text, all of it, and JSON; with a hostile argument as text and JSON."""
     known = parser._option_string_actions
-    for text in (FITTING.get(words[0], PROMPT), TEXT):
-        for option in ("", "--verbose", "--explain", "--json"):
-            if not option or option in known:
-                yield (*words, *([option] if option else []), *_arguments(parser, text))
-    yield (*words, "--help")
+    fitting, forms = FITTING.get(words[0], PROMPT), ("", "--verbose", "--explain", "--json")
+    given = [(fitting, option) for option in forms] + [(TEXT, option) for option in ("", "--json")]
+    lines = [
+        (*words, *([option] if option else []), *_arguments(parser, text))
+        for text, option in given
+        if not option or option in known
+    ]
+    return list(dict.fromkeys(lines))
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +127,8 @@ def test_no_command_prints_a_mark(shop: Shop, name: str) -> None:
     """Neither as text nor in JSON, as its own output or as an error, whatever it finds or is given (#35)."""
     words, parser = LEAVES[name]
     found: dict[tuple[str, ...], list[str]] = {}
+    if seen := marks_in(parser.format_help()):
+        found[("--help",)] = seen
     for line in _forms(words, parser):
         done = shop.run(*line, HYBRID_HOOKS_GATE_THRESHOLD="0.0")
         out, err = done.stdout.decode(), done.stderr.decode()

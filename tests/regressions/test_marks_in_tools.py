@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -12,13 +14,14 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from hybrid.hooks.install.clients import CLIENTS
+from hybrid.mcp_server.server import Session
 from tests.support.agent import Agent, until
 from tests.support.hostile import CONTROL, FILE, NAME, PROMPT, TEXT, hostile_shop, marks_in, texts_in
 from tests.support.records import DECISION, HANDOFF
 from tests.support.tool_client import end_workers, tools_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from tests.support.builders import Shop
     from tests.support.tool_client import Tools
@@ -117,22 +120,22 @@ def _answer(tools: Tools, method: str, name: str) -> Any:
         return str(error)
 
 
-@pytest.mark.parametrize("client", sorted(CLIENTS))
-def test_no_client_is_given_a_mark(shop: Shop, client: str) -> None:
+def test_no_client_is_given_a_mark(shop: Shop) -> None:
     """What a client is called changes nothing, for tools as for hooks in every format (#35)."""
-    with tools_of(shop, client=client) as tools:
+    for client in sorted(CLIENTS):
+        session = Session(str(shop.home), str(shop.root), client, {}, client)  # What the worker has of it.
         answers: list[Any] = [
-            tools.result("search", query=PROMPT, detail="full").model_dump(mode="json"),
-            tools.result("read", ref=FILE).model_dump(mode="json"),
+            asyncio.run(session.ask("search", {"query": PROMPT, "detail": "full"})),
+            asyncio.run(session.ask("read", {"ref": FILE})),
         ]
-    for form in ("text", "xml", "json"):
-        event = {"session_id": f"{client}-{form}", "cwd": str(shop.root), "hook_event_name": "UserPromptSubmit"}
-        environ = {"HYBRID_HOOKS_FORMAT": form, "HYBRID_HOOKS_GATE_THRESHOLD": "0.0"}
-        data = json.dumps(event | {"prompt": PROMPT}).encode()
-        answers.append(json.loads(shop.out("hook", "inject-context", "--client", client, stdin=data, **environ)))
+        for form in ("text", "xml", "json"):
+            event = {"session_id": f"{client}-{form}", "cwd": str(shop.root), "hook_event_name": "UserPromptSubmit"}
+            environ = {"HYBRID_HOOKS_FORMAT": form, "HYBRID_HOOKS_GATE_THRESHOLD": "0.0"}
+            data = json.dumps(event | {"prompt": PROMPT}).encode()
+            answers.append(json.loads(shop.out("hook", "inject-context", "--client", client, stdin=data, **environ)))
 
-    assert [] == _marks(answers)
-    assert all("retry" in str(answer) for answer in answers)
+        assert (client, []) == (client, _marks(answers))
+        assert all("retry" in str(answer) for answer in answers)
 
 
 def test_a_file_is_read_as_it_is_but_for_what_is_said(shop: Shop) -> None:
@@ -170,25 +173,36 @@ def test_no_route_gives_a_mark(shop: Shop) -> None:
     shop.run("daemon", "start", "--quiet")
     file = shop.home / "run" / "http.json"
     until(file.exists)
-    address = json.loads(file.read_bytes())
-    paths = re.findall(r"/[\w/{}]+", _get(address, "/nothing")["error"])[1:]
-    found: dict[str, list[str]] = {}
-    for path in paths:
-        route = path.replace("{id}", "1")
-        names = re.findall(r"\w+", _get(address, route, {"x": "1"}).get("error", "").partition("there are: ")[2])
-        needed = {name: PROMPT for name in ("query", "path") if name in names} | ({"at": "1"} if "at" in names else {})
-        for name, text in [("", ""), *((name, text) for name in names for text in (TEXT, FILE, "text", "full", "1"))]:
-            values = needed | ({name: text} if name else {})
-            if seen := _marks(_get(address, route, values), controls=False):
-                found[f"{route} {values}"] = seen
+    with _asker(json.loads(file.read_bytes())) as ask:
+        paths = re.findall(r"/[\w/{}]+", ask("/nothing")["error"])[1:]
+        found: dict[str, list[str]] = {}
+        for path in paths:
+            route = path.replace("{id}", "1")
+            names = re.findall(r"\w+", ask(route, {"x": "1"}).get("error", "").partition("there are: ")[2])
+            needed = {name: PROMPT for name in ("query", "path") if name in names} | (
+                {"at": "1"} if "at" in names else {}
+            )
+            for name, text in [
+                ("", ""),
+                *((name, text) for name in names for text in (TEXT, FILE, "text", "full", "1")),
+            ]:
+                values = needed | ({name: text} if name else {})
+                if seen := _marks(ask(route, values), controls=False):
+                    found[f"{route} {values}"] = seen
 
     assert {} == found
     assert len(paths) > 5
 
 
-def _get(address: dict[str, Any], path: str, values: dict[str, str] | None = None) -> Any:
-    """The answer of the service to a path; a text where it is no JSON."""
-    headers = {"Authorization": f"Bearer {address['token']}"}
-    found = httpx2.get(f"http://127.0.0.1:{address['port']}{path}", params=values, headers=headers, timeout=60)
-    assert not CONTROL.search(found.text)
-    return found.json() if "json" in found.headers["content-type"] else found.text
+@contextmanager
+def _asker(address: dict[str, Any]) -> Generator[Callable[..., Any]]:
+    """What gives the answer of the service to a path, over one connection; a text where it is no JSON."""
+    url, headers = f"http://127.0.0.1:{address['port']}", {"Authorization": f"Bearer {address['token']}"}
+    with httpx2.Client(base_url=url, headers=headers, timeout=60) as client:
+
+        def ask(path: str, values: dict[str, str] | None = None) -> Any:
+            found = client.get(path, params=values)
+            assert not CONTROL.search(found.text)
+            return found.json() if "json" in found.headers["content-type"] else found.text
+
+        yield ask

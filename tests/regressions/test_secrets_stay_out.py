@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-import pytest
-
 from tests.support.agent import Agent
 from tests.support.builders import PAYMENTS, new_shop, write_files
 
@@ -49,20 +47,19 @@ def test_a_secret_of_a_file_is_not_indexed_injected_or_printed(tmp_path: Path) -
     assert set() == _with_secrets(shop.home)
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        f"Run `curl -u admin:{WEAK} https://h.io/v1` and tell why the payments answer with 401; branch fix/password={WEAK}",
-        f"支払いの処理が失敗します。パスワードは{WEAK}です",
-        f"Le traitement des paiements échoue, mot de passe : {WEAK}",
-    ],
-    ids=["english", "japanese", "french"],
+PROMPTS = (
+    f"Run `curl -u admin:{WEAK} https://h.io/v1` and tell why the payments answer with 401; branch fix/password={WEAK}",
+    f"支払いの処理が失敗します。パスワードは{WEAK}です",
+    f"Le traitement des paiements échoue, mot de passe : {WEAK}",
 )
-def test_no_file_of_ours_holds_a_secret_of_a_prompt_or_of_what_a_tool_did(tmp_path: Path, prompt: str) -> None:
+
+
+def test_no_file_of_ours_holds_a_secret_of_a_prompt_or_of_what_a_tool_did(tmp_path: Path) -> None:
     """Memory, its log, the list of words, the event log and the spool are without it, once the service has ended."""
     shop = new_shop(tmp_path, PAYMENTS)
     agent = Agent(shop)
-    agent.prompt(prompt)
+    for prompt in PROMPTS:
+        agent.prompt(prompt)
     agent.wait_for_service()
     agent.send(
         "PostToolUse",
@@ -78,7 +75,7 @@ def test_no_file_of_ours_holds_a_secret_of_a_prompt_or_of_what_a_tool_did(tmp_pa
         tool_input={"file_path": str(shop.root / f"password={WEAK}" / "database.yml")},
         tool_response={"type": "text", "file": {"content": FILES["config/database.yml"]}},
     )
-    agent.send("Stop", last_assistant_message=f"The password is {WEAK}, it is wrong. {prompt}")
+    agent.send("Stop", last_assistant_message=f"The password is {WEAK}, it is wrong. {' '.join(PROMPTS)}")
     agent.stop_service()
     lines = ("status", "doctor", "log", "log --json", "explain", "explain --json", "explain --last", "lessons")
     shown = "".join(shop.run(*line.split()).stdout.decode() for line in lines)
