@@ -23,6 +23,7 @@ import hybrid
 from hybrid.base.atomic import locked, make_private_folder
 from hybrid.base.home import home_path
 from hybrid.base.lasting import how_to_add
+from hybrid.config import load
 from hybrid.daemon.server import Listener, detach_from_caller
 from hybrid.ipc.loopback import BACKLOG, listening, token_of
 from hybrid.ipc.start import start_service
@@ -228,7 +229,8 @@ class _Worker:
             OSError: It does not.
         """
         start_service(str(self._home), os.environ, cwd=cwd)
-        until_s = time.monotonic() + _TOKEN_S
+        is_on = load(home=self._home, environ=os.environ).config.daemon.http
+        until_s = time.monotonic() + (_TOKEN_S if is_on else 0.0)
         while not token_of(self._home):
             if time.monotonic() > until_s:
                 raise OSError("the service does not listen on HTTP; is `daemon.http` switched off?")

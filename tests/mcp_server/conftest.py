@@ -44,13 +44,6 @@ def tools(shared: Shop) -> Iterator[Tools]:
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> Iterator[Shop]:
-    """The same project for one test alone."""
-    with _ending(shop_of_all(tmp_path)) as shop:
-        yield shop
-
-
-@pytest.fixture
 def unindexed(tmp_path: Path) -> Iterator[Shop]:
     """The payments project before its first index."""
     with _ending(new_shop(tmp_path, FILES, is_indexed=False)) as shop:

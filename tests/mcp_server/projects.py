@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.support.builders import PAYMENTS, new_shop, write_files
+from tests.support.builders import PAYMENTS, built_shop, copied_shop, write_files
 from tests.support.memories import fill_memory
 from tests.support.records import write_records
 
@@ -41,7 +41,7 @@ OUTSIDE = "the salary list of the neighbours\n"
 def shop_of_all(folder: Path) -> Shop:
     """The project, indexed, its records accepted; a neighbour lies beside it, and a link leads there."""
     write_files(folder, {"neighbour/salaries.md": OUTSIDE})
-    shop = new_shop(folder, FILES, is_indexed=False)
+    shop = copied_shop(built_shop(tuple(FILES.items())), folder)
     (shop.root / "link.md").symlink_to(folder / "neighbour" / "salaries.md")
     write_records(shop.root, shop.home)
     fill_memory(shop)

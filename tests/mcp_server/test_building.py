@@ -38,19 +38,16 @@ def test_a_first_build_tells_how_far_it_is_and_then_answers(unindexed: Shop) -> 
     assert all(message and "index" in message for *_, message in heard)
 
 
-def test_records_are_there_while_the_index_is_not(unindexed: Shop) -> None:
-    """Lessons and memory need no index of the files."""
+def test_without_automatic_builds_the_remedy_is_named(unindexed: Shop) -> None:
+    """With `index.auto` off nobody builds behind the user's back: the error says what to run.
+
+    Lessons and memory need no index of the files.
+    """
     unindexed.out("config", "set", "index.auto", "false", "--user")
     with tools_of(unindexed) as tools:
         assert [] == tools.call("lessons")["lessons"]
         assert [] == tools.call("recall")["records"]
         tools.call("remember", title="The index is not there yet")
-
-
-def test_without_automatic_builds_the_remedy_is_named(unindexed: Shop) -> None:
-    """With `index.auto` off nobody builds behind the user's back: the error says what to run."""
-    unindexed.out("config", "set", "index.auto", "false", "--user")
-    with tools_of(unindexed) as tools:
         for name, arguments in (
             ("search", {"query": "payment client"}),
             ("read", {"ref": "README.md"}),
@@ -76,11 +73,11 @@ def test_a_cancelled_call_ends_at_once_and_the_next_one_works(unindexed: Shop) -
         assert [] == tools.call("lessons")["lessons"]
 
 
-def test_the_service_comes_back_under_a_session(own: Shop) -> None:
+def test_the_service_comes_back_under_a_session(small: Shop) -> None:
     """A service that ended is started by the next call."""
-    with tools_of(own) as tools:
+    with tools_of(small) as tools:
         assert tools.call("search", query="payment client", limit=1)["hits"]
-        agent = Agent(own)
-        own.out("daemon", "stop", "--quiet")
+        agent = Agent(small)
+        small.out("daemon", "stop", "--quiet")
         until(lambda: not agent.status()["running"])
         assert tools.call("search", query="user store", limit=1)["hits"]

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.agent import Agent, until
+from tests.support.builders import neighbour_of
 from tests.support.tool_client import tools_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.support.builders import Shop
     from tests.support.tool_client import Tools
 
@@ -19,11 +22,10 @@ SHOWN = f"[code] {WANTED}"
 
 
 @pytest.fixture
-def agent(small: Shop) -> Agent:
-    """A client whose hooks are installed; the service runs."""
-    found = Agent(small)
-    small.out("daemon", "start", "--quiet")
-    return found
+def agent(serving: Shop, tmp_path: Path) -> Agent:
+    """A client whose hooks are installed, in a project and a session of its own; the service runs."""
+    serving.out("daemon", "start", "--quiet")
+    return Agent(neighbour_of(serving, tmp_path), session=tmp_path.name)
 
 
 def _given(tools: Tools, query: str = PROMPT) -> dict[str, bool]:
@@ -37,7 +39,7 @@ def _first(tools: Tools) -> bool:
     return found
 
 
-def _shown(agent: Agent, session: str = "s1") -> None:
+def _shown(agent: Agent, session: str = "") -> None:
     """Let a session be given the file; while a busy machine still loads the model a prompt gets nothing."""
     until(lambda: SHOWN in agent.prompt(PROMPT, session=session).text)
 
@@ -67,7 +69,7 @@ def _known_to_one_and_two(agent: Agent) -> list[bool]:
     """Whether the hit was given before, asked with each of two sessions in the variable of the client."""
     known: list[bool] = []
     for name in ("one", "two"):
-        with tools_of(agent.shop, CLAUDE_CODE_SESSION_ID=name) as tools:
+        with tools_of(agent.shop, CLAUDE_CODE_SESSION_ID=agent.session + name) as tools:
             known.append(_first(tools))
     return known
 
@@ -84,9 +86,9 @@ def test_a_session_whose_hook_answered_without_a_service_is_known_too(agent: Age
 def test_a_session_that_the_service_missed_is_told_apart_by_the_client(agent: Agent) -> None:
     """The service has heard of one session only; the client's variable names another one, which a hook answered."""
     agent.shop.out("daemon", "stop", "--quiet")
-    _shown(agent, "one")
+    _shown(agent, f"{agent.session}one")
     agent.wait_for_service()
-    agent.prompt("thanks, go on please", session="two")
+    agent.prompt("thanks, go on please", session=f"{agent.session}two")
 
     assert [True, False] == _known_to_one_and_two(agent)
 
@@ -122,13 +124,13 @@ def test_the_use_of_a_subagent_counts_for_it_alone(agent: Agent) -> None:
     _shown(agent)
 
 
-def test_without_hooks_a_connection_is_a_session(small: Shop) -> None:
+def test_without_hooks_a_connection_is_a_session(agent: Agent) -> None:
     """After it was given the whole, the same connection is told that it has it; another one is not."""
-    with tools_of(small) as tools:
+    with tools_of(agent.shop) as tools:
         first = _first(tools)
         tools.call("search", query=PROMPT, limit=5, detail="full")
         second = _first(tools)
-    with tools_of(small) as tools:
+    with tools_of(agent.shop) as tools:
         other = _first(tools)
 
     assert (False, True, False) == (first, second, other)
@@ -136,8 +138,8 @@ def test_without_hooks_a_connection_is_a_session(small: Shop) -> None:
 
 def test_two_sessions_in_one_tree_are_told_apart_by_the_client(agent: Agent) -> None:
     """With several live sessions, the variable that the client sets says which one asks."""
-    _shown(agent, "one")
-    agent.prompt("thanks, go on please", session="two")
+    _shown(agent, f"{agent.session}one")
+    agent.prompt("thanks, go on please", session=f"{agent.session}two")
 
     assert [True, False] == _known_to_one_and_two(agent)
 
@@ -153,9 +155,9 @@ def test_after_a_compaction_everything_is_given_again(agent: Agent) -> None:
     assert (True, False) == (before, after)
 
 
-def test_given_rows_of_the_memory_are_marked(own: Shop) -> None:
+def test_given_rows_of_the_memory_are_marked(shared: Shop) -> None:
     """`recall` marks rows that the session was given in full."""
-    with tools_of(own) as tools:
+    with tools_of(shared) as tools:
         first = tools.call("recall", query="retry attempts", detail="full")["records"][0]
         second = tools.call("recall", query="retry attempts")["records"][0]
 

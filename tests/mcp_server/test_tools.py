@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from tests.mcp_server.projects import SECRET
+from tests.mcp_server.projects import OUTSIDE, SECRET
 from tests.support.builders import write_files
 from tests.support.cases import read
 from tests.support.memories import BLOG
@@ -272,12 +272,13 @@ def test_read_refuses_absolute_paths_of_neighbours(tools: Tools, shared: Shop) -
         assert "no file or record" in tools.error("read", ref=ref)
 
 
-def test_a_file_that_becomes_a_link_is_not_followed(own: Shop) -> None:
+def test_a_file_that_becomes_a_link_is_not_followed(small: Shop) -> None:
     """What was indexed as a file and leads outside by now is not read."""
-    with tools_of(own) as tools:
+    write_files(small.root.parent, {"neighbour/salaries.md": OUTSIDE})
+    with tools_of(small) as tools:
         assert tools.call("read", ref="README.md")["text"].startswith("# Shop")
-        (own.root / "README.md").unlink()
-        (own.root / "README.md").symlink_to(own.root.parent / "neighbour" / "salaries.md")
+        (small.root / "README.md").unlink()
+        (small.root / "README.md").symlink_to(small.root.parent / "neighbour" / "salaries.md")
         result = tools.result("read", ref="README.md")
 
     assert "salary" not in result.model_dump_json()
@@ -297,24 +298,24 @@ def test_secrets_are_masked_everywhere(tools: Tools) -> None:
     assert "FORGE_TOKEN" in tools.call("read", ref="src/settings.py")["text"]
 
 
-def test_rows_of_other_projects_are_kept_apart(own: Shop) -> None:
+def test_rows_of_other_projects_are_kept_apart(tools: Tools, shared: Shop) -> None:
     """A neighbour's row comes in no list and is not read by its number or path, until the owner sets that it may."""
-    with tools_of(own) as tools:
-        found = [
-            tools.result("recall", query="cookie key", detail="full"),
-            tools.result("recall", limit=50, detail="full"),
-            tools.result("recall", around="3", detail="full"),
-            tools.result("read", ref="3"),
-            # A path of the index, as `read` has taken it for any record.
-            tools.result("read", ref=f"o3/{BLOG.key}"),
-            tools.result("read", ref=f"O3/{BLOG.key.upper()}"),
-            tools.result("search", query="sign the cookie with a new key", kinds=["observation"]),
-            tools.result("recall", files=["src/users/store.py"], detail="full"),
-        ]
-        own.out("config", "set", "memory.cross_project", "true", "--user")
-        shared = [one.get("project", "") for one in tools.call("recall", query="cookie key")["records"]]
+    found = [
+        tools.result("recall", query="cookie key", detail="full"),
+        tools.result("recall", limit=50, detail="full"),
+        tools.result("recall", around="3", detail="full"),
+        tools.result("read", ref="3"),
+        # A path of the index, as `read` has taken it for any record.
+        tools.result("read", ref=f"o3/{BLOG.key}"),
+        tools.result("read", ref=f"O3/{BLOG.key.upper()}"),
+        tools.result("search", query="sign the cookie with a new key", kinds=["observation"]),
+        tools.result("recall", files=["src/users/store.py"], detail="full"),
+    ]
+    shared.out("config", "set", "memory.cross_project", "true", "--user")
+    seen = [one.get("project", "") for one in tools.call("recall", query="cookie key")["records"]]
+    shared.out("config", "set", "memory.cross_project", "false", "--user")
 
-    assert ["blog"] == shared
+    assert ["blog"] == seen
     assert not [result for result in found if "Sign the cookie" in result.model_dump_json()]
 
 

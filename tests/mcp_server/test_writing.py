@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,8 @@ from tests.mcp_server.projects import SECRET
 from tests.support.tool_client import tools_of
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from tests.support.builders import Shop
     from tests.support.tool_client import Tools
 
@@ -19,26 +22,27 @@ DECISION = {
     "alternatives": ["hourly"],
     "tags": ["payments"],
 }
+REFUSED = {"decision": "Move the ledger to another bank", "why": "Nobody says"}
 
 
-def test_a_decision_names_its_client(own: Shop) -> None:
+def test_a_decision_names_its_client(shared: Shop) -> None:
     """`hybrid lore show` and an injection show what was decided, and that the client wrote it."""
-    with tools_of(own, client="codex") as tools:
+    with tools_of(shared, client="codex") as tools:
         ref = tools.call("decide", **DECISION)["ref"]
         read = tools.call("read", ref=ref)["text"]
         again = tools.error("decide", **DECISION)
 
-    shown = own.out("lore", "show", ref)
+    shown = shared.out("lore", "show", ref)
     assert "codex" in shown
     assert all(text in shown for text in ("nightly at three", "closes its books", "hourly", "payments"))
     assert "closes its books" in read
     assert ref in again
-    assert "nightly at three" in own.hook("when do we settle the charges, nightly at three?")
+    assert "nightly at three" in shared.hook("when do we settle the charges, nightly at three?")
 
 
-def test_a_lesson_has_the_mark_of_agents(own: Shop) -> None:
+def test_a_lesson_has_the_mark_of_agents(shared: Shop) -> None:
     """`hybrid lessons show` has the mark, the tool says `by_agent`, and so has an injection."""
-    with tools_of(own) as tools:
+    with tools_of(shared) as tools:
         title, rule = "Freeze the ledger clock in tests", "Tests of the ledger read a clock of their own."
         written = tools.call("remember", kind="lesson", title=title, text=rule, triggers=["clock"])
         [shown] = tools.call("lessons", id=written["ref"])["lessons"]
@@ -46,13 +50,13 @@ def test_a_lesson_has_the_mark_of_agents(own: Shop) -> None:
 
     assert (True, title) == (shown["by_agent"], shown["title"])
     assert (False, written["ref"]) == (again["written"], again["ref"])
-    assert f"{title} {AI_MARK}" in own.out("lessons", "show", written["ref"])
-    assert f"{title} {AI_MARK}" in own.hook("how do tests of the ledger freeze the clock?")
+    assert f"{title} {AI_MARK}" in shared.out("lessons", "show", written["ref"])
+    assert f"{title} {AI_MARK}" in shared.hook("how do tests of the ledger freeze the clock?")
 
 
-def test_an_observation_says_who_noted_it(own: Shop) -> None:
+def test_an_observation_says_who_noted_it(shared: Shop) -> None:
     """`hybrid memory show` gives it with the client; secrets are masked before they are stored."""
-    with tools_of(own) as tools:
+    with tools_of(shared) as tools:
         written = tools.call(
             "remember",
             title="The forge answers 503 on Sundays",
@@ -64,7 +68,7 @@ def test_an_observation_says_who_noted_it(own: Shop) -> None:
         again = tools.call("remember", title="The forge answers 503 on Sundays", files=["src/settings.py"])
         found = tools.call("recall", query="forge answers on Sundays", detail="full")["records"]
 
-    shown = own.out("memory", "show", written["ref"])
+    shown = shared.out("memory", "show", written["ref"])
     assert "noted by claude" in shown
     assert "retry on Monday" in shown
     assert "src/settings.py" in shown
@@ -73,45 +77,45 @@ def test_an_observation_says_who_noted_it(own: Shop) -> None:
     assert again["written"] is False or again["ref"]
 
 
-def test_the_user_takes_the_writing_tools_away(own: Shop) -> None:
-    """With `mcp.write` off, writing tools are not listed, and refused with the name of the setting when called."""
-    own.out("config", "set", "mcp.write", "false", "--user")
-    with tools_of(own) as tools:
+@contextlib.contextmanager
+def _without(shop: Shop, *names: str) -> Generator[None]:
+    """With some settings of the user off."""
+    for name in names:
+        shop.out("config", "set", name, "false", "--user")
+    try:
+        yield
+    finally:
+        for name in names:
+            shop.out("config", "set", name, "true", "--user")
+
+
+def test_the_user_takes_the_writing_tools_away(shared: Shop) -> None:
+    """With `mcp.write` off, writing tools are not listed, and refused with the name of the setting when called.
+
+    What the user took away stays away, whatever the project's own settings say.
+    """
+    settings = shared.root / ".hybrid" / "config.toml"
+    with _without(shared, "mcp.write"), tools_of(shared) as tools:
         listed = {tool.name for tool in tools.ask("list_tools").tools}
-        errors = [tools.error("decide", **DECISION), tools.error("remember", title="x")]
+        errors = [tools.error("decide", **REFUSED), tools.error("remember", title="x")]
+        settings.write_text("[mcp]\nwrite = true\n")
+        errors.append(tools.error("remember", title="x"))
+        settings.unlink()
 
     assert {"search", "read", "context", "related", "lessons", "recall"} == listed
     assert all("mcp.write" in error for error in errors)
-    assert not own.json("lore", "list")["records"] or "nightly" not in own.out("lore", "list")
+    assert REFUSED["decision"] not in shared.out("lore", "list")
 
 
-def test_nothing_is_written_down_where_it_would_not_be_read(own: Shop) -> None:
+def test_nothing_is_written_down_where_it_would_not_be_read(shared: Shop) -> None:
     """With lore, lessons or the memory off, what would go there is refused with the name of the setting."""
-    for section in ("lore", "lessons", "memory"):
-        own.out("config", "set", f"{section}.enabled", "false", "--user")
-    with tools_of(own) as tools:
-        assert "lore.enabled" in tools.error("decide", **DECISION)
+    with _without(shared, "lore.enabled", "lessons.enabled", "memory.enabled"), tools_of(shared) as tools:
+        assert "lore.enabled" in tools.error("decide", **REFUSED)
         assert "lessons.enabled" in tools.error("remember", kind="lesson", title="x")
         assert "memory.enabled" in tools.error("remember", title="x")
 
 
-def test_a_project_cannot_switch_writing_on(own: Shop) -> None:
-    """What the user took away stays away, whatever the project's own settings and the client's variables say."""
-    own.out("config", "set", "mcp.write", "false", "--user")
-    (own.root / ".hybrid" / "config.toml").write_text("[mcp]\nwrite = true\n")
-    with tools_of(own) as tools:
-        assert "mcp.write" in tools.error("remember", title="x")
-
-
 # --- text that means harm -----------------------------------------------------------------------------------
-
-
-def _texts(value: object) -> list[str]:
-    if isinstance(value, dict):
-        return [text for one in value.values() for text in _texts(one)]  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(value, list):
-        return [text for one in value for text in _texts(one)]  # pyright: ignore[reportUnknownVariableType]
-    return [value] if isinstance(value, str) else []
 
 
 def test_any_text_can_be_searched_for(tools: Tools) -> None:

@@ -11,13 +11,15 @@ from hybrid.base.atomic import locked
 from hybrid.dashboard.desk import Service
 from hybrid.operations.types import PageSearchArguments, PageSearchResult
 from hybrid.workspace import open_workspace
-from tests.support.agent import Agent, until
-from tests.support.builders import Shop, git_project, new_shop
-from tests.support.tool_client import end_workers, environment, tools_of
+from tests.support.agent import until
+from tests.support.builders import neighbour_of
+from tests.support.tool_client import environment, tools_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator
     from pathlib import Path
+
+    from tests.support.builders import Shop
 
 QUESTION = "collect the lynx toll at the northern gate"
 NEW = "lynx.py"
@@ -25,17 +27,9 @@ TEXT = 'def lynx_toll(cart):\n    """Collect the lynx toll at the northern gate.
 
 
 @pytest.fixture
-def second(tmp_path: Path) -> Iterator[Shop]:
+def second(serving: Shop, tmp_path: Path) -> Shop:
     """An indexed project without hooks, whose service was started for another project."""
-    first = new_shop(tmp_path)
-    shop = Shop(git_project(tmp_path / "second"), first.home)
-    shop.out("reindex", "--quiet")
-    first.out("daemon", "start", "--quiet")
-    try:
-        yield shop
-    finally:
-        end_workers(first.home)
-        Agent(first).stop_service()
+    return neighbour_of(serving, tmp_path)
 
 
 @contextmanager
@@ -112,7 +106,10 @@ def test_without_automatic_builds_an_answer_says_so(second: Shop) -> None:
     """With `index.auto` off nothing is built behind the user's back, and the command that builds is named."""
     second.out("config", "set", "index.auto", "false", "--user")
     with tools_of(second) as tools:
-        assert "`hybrid reindex`" in tools.text("search", query=QUESTION).split("\n")[-1]
+        text = tools.text("search", query=QUESTION)
+    second.out("config", "set", "index.auto", "true", "--user")
+
+    assert "`hybrid reindex`" in text.split("\n")[-1]
 
 
 def _key(shop: Shop) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.mcp_server.projects import shop_of_all
 from tests.support.agent import Agent
-from tests.support.builders import new_shop
+from tests.support.builders import neighbour_of
 from tests.support.records import DECISION, HANDOFF
 from tests.support.tool_client import end_workers, tools_of
 
@@ -29,14 +29,10 @@ LINES = [
 
 
 @pytest.fixture
-def agent(tmp_path: Path) -> Iterator[Agent]:
-    """A client with hooks on a project with one long function; the service runs."""
-    shop = new_shop(tmp_path, {PATH: "\n".join(LINES) + "\n", "docs/other.md": "# Other\n\nNothing of payments.\n"})
-    found = Agent(shop)
-    shop.out("daemon", "start", "--quiet")
-    yield found
-    end_workers(shop.home)
-    found.stop_service()
+def agent(serving: Shop, tmp_path: Path) -> Agent:
+    """A client with hooks in a session of its own, on a project with one long function; the service runs."""
+    files = {PATH: "\n".join(LINES) + "\n", "docs/other.md": "# Other\n\nNothing of payments.\n"}
+    return Agent(neighbour_of(serving, tmp_path, files), session=tmp_path.name)
 
 
 def test_a_search_gives_what_an_injection_gave_in_part(agent: Agent) -> None:
@@ -92,6 +88,7 @@ def test_without_deduplication_tools_leave_out_nothing(agent: Agent) -> None:
     with tools_of(agent.shop) as tools:
         tools.call("read", ref=PATH)
         hit = tools.call("search", query=PROMPT, limit=1)["hits"][0]
+    agent.shop.out("config", "set", "--user", "hooks.dedup_enabled", "true")
 
     assert LINES[0] in hit["text"]
 

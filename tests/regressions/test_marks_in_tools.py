@@ -122,17 +122,18 @@ def _answer(tools: Tools, method: str, name: str) -> Any:
 
 def test_no_client_is_given_a_mark(shop: Shop) -> None:
     """What a client is called changes nothing, for tools as for hooks in every format (#35)."""
-    for client in sorted(CLIENTS):
-        session = Session(str(shop.home), str(shop.root), client, {}, client)  # What the worker has of it.
+    forms = ("text", "xml", "json")
+    asked = [(client, forms[number % 3]) for number, client in enumerate(sorted(CLIENTS))]
+    for client, form in sorted({*asked, *(("claude", form) for form in forms)}):
+        session = Session(str(shop.home), str(shop.root), client, {}, client + form)  # What the worker has of it.
         answers: list[Any] = [
             asyncio.run(session.ask("search", {"query": PROMPT, "detail": "full"})),
             asyncio.run(session.ask("read", {"ref": FILE})),
         ]
-        for form in ("text", "xml", "json"):
-            event = {"session_id": f"{client}-{form}", "cwd": str(shop.root), "hook_event_name": "UserPromptSubmit"}
-            environ = {"HYBRID_HOOKS_FORMAT": form, "HYBRID_HOOKS_GATE_THRESHOLD": "0.0"}
-            data = json.dumps(event | {"prompt": PROMPT}).encode()
-            answers.append(json.loads(shop.out("hook", "inject-context", "--client", client, stdin=data, **environ)))
+        event = {"session_id": f"{client}-{form}", "cwd": str(shop.root)}
+        environ = {"HYBRID_HOOKS_FORMAT": form, "HYBRID_HOOKS_GATE_THRESHOLD": "0.0"}
+        data = json.dumps(event | {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT}).encode()
+        answers.append(json.loads(shop.out("hook", "inject-context", "--client", client, stdin=data, **environ)))
 
         assert (client, []) == (client, _marks(answers))
         assert all("retry" in str(answer) for answer in answers)

@@ -53,6 +53,7 @@ class Agent:
     client: str = "claude"
     environ: dict[str, str] = field(default_factory=dict)
     deadline_ms: int = PATIENT_MS
+    session: str = "s1"
 
     def start(self, event: str = "UserPromptSubmit", *, after_s: float = 0.0, **fields: Any) -> subprocess.Popen[bytes]:
         """Start one hook process and give it its event, after so many seconds."""
@@ -60,7 +61,7 @@ class Agent:
             "HOME": str(self.shop.home / "user"),
             "HYBRID_HOOKS_DEADLINE_MS": str(self.deadline_ms),
         }
-        data = {"hook_event_name": event, "session_id": "s1", "cwd": str(self.shop.root), **fields}
+        data = {"hook_event_name": event, "session_id": self.session, "cwd": str(self.shop.root), **fields}
         process = subprocess.Popen(
             start_command("hook", "run", "--client", self.client, "--event", event),
             cwd=self.shop.root,
@@ -84,9 +85,9 @@ class Agent:
         out, err = process.communicate(timeout=120)
         return Answer(process.returncode, out, err, time.monotonic() - started_s)
 
-    def prompt(self, prompt: str, session: str = "s1") -> Answer:
+    def prompt(self, prompt: str, session: str = "") -> Answer:
         """One prompt of a user."""
-        return self.send(prompt=prompt, session_id=session)
+        return self.send(prompt=prompt, session_id=session or self.session)
 
     def status(self) -> dict[str, Any]:
         """How the service is."""

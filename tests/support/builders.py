@@ -256,19 +256,26 @@ class Shop:
 def new_shop(folder: Path, files: Mapping[str, str] = PAYMENTS, *, is_indexed: bool = True) -> Shop:
     """A project on disk, indexed with the shipped model unless told otherwise."""
     if is_indexed and files is PAYMENTS and not (folder / "hybrid-home").exists():
-        return copied_shop(_built_shop(), folder)
+        return copied_shop(built_shop(tuple(PAYMENTS.items())), folder)
     shop = Shop(git_project(folder / "shop", files), folder / "hybrid-home")
     if is_indexed:
         shop.out("reindex", "--quiet")
     return shop
 
 
+def neighbour_of(shop: Shop, folder: Path, files: Mapping[str, str] = PAYMENTS) -> Shop:
+    """Another project of the same home, indexed: one service and one worker serve all tests of a module."""
+    found = Shop(git_project(folder / "shop", files), shop.home)
+    found.out("reindex", "--quiet")
+    return found
+
+
 @cache
-def _built_shop() -> Shop:
-    """The payments project, indexed once in this process; only to be copied."""
+def built_shop(files: tuple[tuple[str, str], ...]) -> Shop:
+    """A project, indexed once in this process; only to be copied."""
     folder = Path(tempfile.mkdtemp(prefix="hybrid-built-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    shop = Shop(git_project(folder / "shop"), folder / "hybrid-home")
+    shop = Shop(git_project(folder / "shop", dict(files)), folder / "hybrid-home")
     shop.out("reindex", "--quiet")
     return shop
 
