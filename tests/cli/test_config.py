@@ -235,7 +235,7 @@ def test_no_text_holds_a_nul(new_project: Shop, key: str) -> None:
     (new_project.home / "config.toml").write_text(f"[{section}]\n{name} = {value}\n", encoding="utf-8")
 
     problems = new_project.json("config", "check", code=2)["problems"]
-    doctor = new_project.run("doctor")
+    doctor = new_project.run("doctor", "--no-trial")
 
     assert 1 == len(problems)
     assert problems[0].endswith(r"= '\x00': must be text without a NUL character")
@@ -273,9 +273,14 @@ def test_no_setting_holds_bytes_that_are_no_utf8(new_project: Shop, key: str) ->
     ],
     ids=["toml", "single quotes", "lines", "quoted texts", "spaces"],
 )
-def test_a_list_may_be_written_in_every_usual_way(new_project: Shop, key: str, text: str) -> None:
-    """A list in the syntax of `config.toml` and of `config get` was stored as two broken texts (#16)."""
-    variable = "HYBRID_" + key.replace(".", "_").upper()
+def test_a_list_may_be_written_in_every_usual_way(key: str, text: str) -> None:
+    """A list in the syntax of `config.toml` and of `config get` was taken for two broken texts (#16)."""
+    assert ["a/", "b/"] == list(parse_text(key, text))
+
+
+def test_a_list_is_stored_and_read_back_as_it_was_written(new_project: Shop) -> None:
+    """By the command and from the environment; what `config get` prints may be given to `config set` (#16)."""
+    key, text, variable = "index.exclude", "['a/', 'b/']", "HYBRID_INDEX_EXCLUDE"
 
     new_project.out("config", "set", key, text, "--user")
     stored = new_project.json("config", "get", key)["settings"][key]["value"]
@@ -415,7 +420,7 @@ SENTENCE = "HYBRID_GATE_TRESHOLD is set in the environment and is no setting; HY
 
 def test_a_mistyped_variable_is_named_with_what_was_meant(shop: Shop) -> None:
     """It had no effect without a word; status, doctor and config say so, and name the setting that it is like (#16)."""
-    commands = (("status", "--table"), ("doctor",), ("config",), ("config", "get", "hooks.budget"))
+    commands = (("status", "--table"), ("doctor", "--no-trial"), ("config",), ("config", "get", "hooks.budget"))
     for command in commands:
         ran, plain = shop.run(*command, **MISTYPED), shop.run(*command)
 
