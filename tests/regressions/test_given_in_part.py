@@ -105,31 +105,34 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     Agent(found).stop_service()
 
 
-@pytest.mark.parametrize(
-    ("ref", "command"),
-    [
-        ("L001", ("lessons", "show", "L001")),
-        (DECISION, ("lore", "show", DECISION)),
-        (HANDOFF, ("lore", "show", HANDOFF)),
-        ("pat-000001-aaaaaaaa", ("lore", "show", "pat-000001-aaaaaaaa")),
-        ("anti-000001-bbbbbbbb", ("lore", "show", "anti-000001-bbbbbbbb")),
-        ("1", ("memory", "show", "1")),
-        ("s1", ("memory", "show", "s1")),
-    ],
+COMMANDS = (
+    ("L001", ("lessons", "show", "L001")),
+    (DECISION, ("lore", "show", DECISION)),
+    (HANDOFF, ("lore", "show", HANDOFF)),
+    ("pat-000001-aaaaaaaa", ("lore", "show", "pat-000001-aaaaaaaa")),
+    ("anti-000001-bbbbbbbb", ("lore", "show", "anti-000001-bbbbbbbb")),
+    ("1", ("memory", "show", "1")),
+    ("s1", ("memory", "show", "s1")),
 )
-def test_read_shows_a_record_as_its_command_does(shop: Shop, ref: str, command: tuple[str, ...]) -> None:
-    """Every line of the command stands there, but for keys that say nothing more; the id stands there once (#35)."""
-    printed = [line.strip() for line in shop.out(*command).splitlines()]
-    with tools_of(shop) as tools:
-        text = tools.text("read", ref=ref)
-        value = tools.call("read", ref=ref)
-    lines = [line.strip() for line in text.split("\n")]
-    missing = [line for line in printed if line not in lines]
+"""A ref, and the command that shows the same."""
 
-    assert printed[0] == lines[0] == value["title"]
-    assert all(line.endswith((": null", ": []", ": {}", ":", ": ''")) or line.startswith("id:") for line in missing)
-    assert lines[1:] == [line.strip() for line in value["text"].split("\n")]
-    assert 1 == text.count(ref if "-" in ref else printed[0].split()[0])
+
+def test_read_shows_a_record_as_its_command_does(shop: Shop) -> None:
+    """Every line of the command stands there, but for keys that say nothing more; the id stands there once (#35)."""
+    with tools_of(shop) as tools:
+        for ref, command in COMMANDS:
+            printed = [line.strip() for line in shop.out(*command).splitlines()]
+            text = tools.text("read", ref=ref)
+            value = tools.call("read", ref=ref)
+            lines = [line.strip() for line in text.split("\n")]
+            missing = [line for line in printed if line not in lines]
+
+            assert printed[0] == lines[0] == value["title"]
+            assert all(
+                line.endswith((": null", ": []", ": {}", ":", ": ''")) or line.startswith("id:") for line in missing
+            )
+            assert lines[1:] == [line.strip() for line in value["text"].split("\n")]
+            assert 1 == text.count(ref if "-" in ref else printed[0].split()[0])
 
 
 def test_read_shows_a_decision_with_its_reason(shop: Shop) -> None:
