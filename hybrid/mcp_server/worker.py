@@ -229,8 +229,7 @@ class _Worker:
             OSError: It does not.
         """
         start_service(str(self._home), os.environ, cwd=cwd)
-        is_on = load(home=self._home, environ=os.environ).config.daemon.http
-        until_s = time.monotonic() + (_TOKEN_S if is_on else 0.0)
+        until_s = time.monotonic() + (_TOKEN_S if load(home=self._home, environ=os.environ).config.daemon.http else 0.0)
         while not token_of(self._home):
             if time.monotonic() > until_s:
                 raise OSError("the service does not listen on HTTP; is `daemon.http` switched off?")
