@@ -420,7 +420,9 @@ class _Injection:
         is_any_left = any(selection.hits for selection in chosen)
         text = self._packer(chosen, n_seen).pack(chosen)
         items = tuple(item for selection in chosen for item in selection.items)
-        reason = "injected" if items else "budget" if is_any_left else nothing
+        # The session may have the beginning of the one record that was left, and there is no room for more of it.
+        left_over = "budget" if any(selection.hits for selection in chosen) else "all_seen"
+        reason = "injected" if items else left_over if is_any_left else nothing
         return replace(base, reason=reason, items=items, text=text, withheld=shown_withheld(chosen))
 
     @cached_property

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hybrid.base.tokens import query_tokens
 from hybrid.render.telling import telling_lines
@@ -18,7 +19,7 @@ from hybrid.render.telling import telling_lines
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from hybrid.types import Form, Hit
+    from hybrid.types import Form, Hit, Item
 
 WHOLE_CHARS = 700
 """Characters up to which the text of the first file is shown whole: the lines that tell would save little."""
@@ -143,6 +144,81 @@ def text_in_form(text: str, form: Form, weights: Mapping[str, float], signature:
     if form == "pointer":
         return ""
     return telling_lines(text.strip("\n"), weights, signature) if form == "preview" else text
+
+
+SHORTENED = "… (shortened)"
+"""Stands where the text of a record was cut."""
+_LEAST_SHORTENED = 80
+"""Characters of a record's text that are shown at least: with fewer the title says as much."""
+_SENTENCE_END = re.compile(r"(?<=[.!?])(?=\s)|(?<=[.!?][)\"'\u2019\u201d])(?=\s)|(?=\n)|(?<=[\u3002\uff01\uff1f])")
+_WORD_END = re.compile(r"(?<=\S)(?=\s)")
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
+
+
+def shortened(text: str, is_fitting: Callable[[str], bool], *, most: int, notes: str = "") -> str:
+    """Return the beginning of a record's text that fits, with a mark where it was cut; empty when too little fits.
+
+    This is the one rule for records that are longer than their room: the best record is shortened, not left out.
+    The text ends with a sentence or a line where one ends in its last third, else with a word. Inline code, emphasis
+    and brackets that are opened stay whole, and a code block that was cut is closed.
+
+    Args:
+        text: Without secrets, so that none is cut in half and missed.
+        is_fitting: Return whether a text fits; asked about 20 times.
+        most: Characters of the room: no longer beginning is looked at.
+        notes: Lines below the text that stay, such as those about code that moved.
+    """
+
+    def ended(end: int) -> str:
+        body = text[:end].rstrip()
+        fence = _open_fence(body)
+        cut_text = f"{body}\n{fence}\n{SHORTENED}" if fence else f"{body} {SHORTENED}"
+        return f"{cut_text}\n{notes}" if notes else cut_text
+
+    low, high = 0, min(len(text) - 1, most)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if is_fitting(ended(middle)) else (low, middle - 1)
+    sentences, words = ([end.start() for end in ends.finditer(text, 0, low + 1)] for ends in (_SENTENCE_END, _WORD_END))
+    late = [end for end in sentences if end >= low * 2 // 3]
+    # A word that fills half of the room, as in a text without spaces, is cut itself.
+    wanted = [*reversed(late), *(end for end in reversed(words) if end >= low // 2), low]
+    end = next((one for one in wanted if not _is_in_markup(text[:one]) and is_fitting(ended(one))), low)
+    return ended(end) if len(text[:end].strip()) >= _LEAST_SHORTENED else ""
+
+
+def shortened_item(item: Item, is_fitting: Callable[[Item], bool], *, most: int, notes: str = "") -> Item:
+    """Return the item of a record as it is where it fits, else as `shortened`; one too long where too little fits.
+
+    It becomes a preview, since the session was not given all of it: an agent that looks the record up gets the whole.
+    """
+    if is_fitting(item):
+        return item
+    notes = notes if item.body.endswith(f"\n{notes}") else ""
+    text = item.body.removesuffix(notes).rstrip("\n")
+    body = shortened(text, lambda part: is_fitting(replace(item, body=part)), most=most, notes=notes)
+    why = ", ".join(filter(None, (item.why, "longer than its room")))
+    return replace(item, form="preview", body=body, why=why) if body else item
+
+
+def _open_fence(text: str) -> str:
+    """Return the fence of a code block that is not closed in a text; empty for none."""
+    fence = ""
+    for match in _FENCE.finditer(text):
+        if not fence:
+            fence = match[1]
+        elif match[1].startswith(fence):
+            fence = ""
+    return fence
+
+
+def _is_in_markup(text: str) -> bool:
+    """Return whether the last line of a text ends within inline code, emphasis, a link or a bracket."""
+    if _open_fence(text):
+        return False
+    line = text[text.rfind("\n") + 1 :]
+    is_odd = line.count("`") % 2 or line.count("**") % 2
+    return bool(is_odd) or line.count("[") > line.count("]") or line.count("(") > line.count(")")
 
 
 HARD_CAP_BYTES = 9_000

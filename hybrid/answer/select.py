@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from hybrid.answer.pack import HARD_CAP_BYTES, Candidate, Detail, Room, measure_text, pack, plan, text_in_form
+from hybrid.answer.pack import (
+    HARD_CAP_BYTES,
+    Candidate,
+    Detail,
+    Room,
+    measure_text,
+    pack,
+    plan,
+    shortened_item,
+    text_in_form,
+)
 from hybrid.knowledge.collections import FLOOR
 from hybrid.render.frame import HEADING_CHARS, Entry, Footer, frame_bytes, render_entry, render_frame
 from hybrid.render.telling import without_lines
@@ -76,11 +86,11 @@ class Selection(Struct):
 
     @property
     def is_files(self) -> bool:
-        """True for the hits of files, which are given as far as they fit; records are given whole."""
+        """True for the hits of files, which are shown by their lines; of records only the best is ever shortened."""
         return self.collection.kind == "files"
 
     def mode(self, hooks: HooksConfig) -> ContentMode:
-        """Return the content mode for the kind: a record is given whole or not at all, never in the adaptive mode."""
+        """Return the content mode for the kind: a record is given whole where it fits, never in the adaptive mode."""
         return "full" if hooks.content_mode == "adaptive" and not self.is_files else hooks.content_mode
 
     def keep(self, reason: str, wanted: Callable[[Hit], bool]) -> None:
@@ -277,6 +287,9 @@ class Packer:
         measure = _measure_json if self._hooks.format == "json" else measure_text
         offers = self._offers(selection)
         packed = pack([one.candidate for one in offers], own, measure=measure)
+        if not selection.is_files and packed.skipped[:1] == (0,):
+            offers = self._with_best_shortened(selection, offers, own, measure)
+            packed = pack([one.candidate for one in offers], own, measure=measure)
         if collection.max_items is not None and len(packed.chosen) > collection.max_items:
             # Fewer may be given in fuller forms: they are packed again, by themselves.
             offers = [offers[index] for index, _ in packed.chosen[: collection.max_items]]
@@ -310,6 +323,39 @@ class Packer:
             else:
                 selection.withheld += [Withheld(hit, "seen") for hit in detail.hits]
         return offers
+
+    def _with_best_shortened(
+        self, selection: Selection, offers: Sequence[_Offer], own: Room, measure: Callable[[str], Room]
+    ) -> list[_Offer]:
+        """Return the offers of records, the first one shortened where it does not fit; only the others are left out.
+
+        One that was shortened counts as a preview, not as given in full: an agent that looks it up gets all of it, and
+        a later prompt with more room may. With no more room it is withheld as `seen`, since the same beginning again
+        says nothing new, and the next record is the best that the session does not have.
+        """
+
+        def is_fitting(text: str) -> bool:
+            return own.holds(measure(text))
+
+        left = list(offers)
+        while left and not any(is_fitting(left[0].candidate.text(form)) for form in left[0].candidate.forms):
+            hit = left[0].detail.hit
+            if self._ledger.allows(hit.digest, "preview"):
+                return [self._shortened(selection, left[0], is_fitting, own.chars), *left[1:]]
+            selection.keep("seen", lambda one, known=hit: one is not known)
+            del left[0]
+        return left
+
+    def _shortened(self, selection: Selection, offer: _Offer, is_fitting: Callable[[str], bool], most: int) -> _Offer:
+        """Return the offer of a record with as much of its text as fits; the offer as it is where too little does."""
+        collection = selection.collection
+
+        def render(item: Item) -> str:
+            return render_entry(collection.entry(item), fmt=self._hooks.format)
+
+        whole, notes = offer.item(offer.candidate.forms[-1]), "\n".join(collection.notes(offer.detail.hit))
+        item = shortened_item(whole, lambda one: is_fitting(render(one)), most=most, notes=notes)
+        return _Offer(offer.detail, Candidate(lambda _: render(item), (item.form,)), lambda _: item)
 
     def _forms(self, detail: Detail) -> tuple[Form, ...]:
         """Return the forms in which a file or record may be given, the one planned for it first; empty for none.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from hybrid.answer.decide import Decision, span_reader
-from hybrid.answer.pack import HARD_CAP_BYTES, text_in_form
+from hybrid.answer.pack import HARD_CAP_BYTES, shortened_item, text_in_form
 from hybrid.answer.select import Withheld
 from hybrid.base.errors import HybridError, IndexMissingError, IndexUnavailableError
 from hybrid.feedback.state import read_state
@@ -255,7 +255,7 @@ def most_useful(ledger: Ledger) -> list[Remembered]:
 def _given_before(reason: ReasonName, turn: Turn, ledger: Ledger, note: str, done: Entry | None = None) -> Decision:
     """Return a decision with the most useful of what the ledger remembers and that still stands.
 
-    Files are given as previews, records whole, until the room is full.
+    Files are given as previews, records whole and the best one shortened if need be, until the room is full.
 
     Args:
         reason: Reason of the decision when there is a text.
@@ -272,6 +272,14 @@ def _given_before(reason: ReasonName, turn: Turn, ledger: Ledger, note: str, don
     first = [done] if done else []
     text = _framed(first, workspace, "") if first else ""
     room = GIVEN_BACK_CHARS + len(text)
+    is_best_record = True
+
+    def framed(item: Item) -> str:
+        return _framed([*first, *(reader.entry(one) for one in (*chosen, item))], workspace, note)
+
+    def is_fitting(item: Item) -> bool:
+        return len(wanted := framed(item)) <= room and len(wanted.encode("utf-8")) <= HARD_CAP_BYTES
+
     for found in most_useful(ledger)[:_LOOKED_AT]:
         # What it measured was about another question.
         hit, body = reader.read(replace(found.hit, cosine=None))
@@ -280,10 +288,11 @@ def _given_before(reason: ReasonName, turn: Turn, ledger: Ledger, note: str, don
             continue
         form: Form = "full" if hit.is_record else "preview"
         item = Item(hit, body, form, text_in_form(body, form, {}, hit.signature))
-        wanted = _framed([*first, *(reader.entry(one) for one in (*chosen, item))], workspace, note)
-        if len(wanted) <= room and len(wanted.encode("utf-8")) <= HARD_CAP_BYTES:
+        if hit.is_record and is_best_record:
+            item, is_best_record = shortened_item(item, is_fitting, most=room), False
+        if is_fitting(item):
+            text = framed(item)
             chosen.append(item)
-            text = wanted
         if len(chosen) == GIVEN_BACK:
             break
     decision = Decision(reason, text=text) if text else Decision("nothing_given", reason)
@@ -413,12 +422,14 @@ def _lessons(workspace: Workspace, kinds: OpenKinds, *, is_cited: bool = False) 
     is_redacting = workspace.config.privacy.redact
     for path, record, _ in best:
         body = record_body(record, is_redacting=is_redacting)
-        n_chars = len(record.shown) + len(body)
-        if n_chars > left:
-            continue
-        left -= n_chars
+        room = left - len(record.shown)
         # It was not looked for: whatever is found later was more useful.
         item = Item(replace(record_hit(path, record), relevance=0.0), body, "full", body)
+        if not chosen:
+            item = shortened_item(item, lambda one, room=room: len(one.body) <= room, most=room)
+        if len(item.body) > room:
+            continue
+        left = room - len(item.body)
         chosen.append((item, record_entry(record, item, "", is_redacting=is_redacting)))
     return chosen
 

@@ -98,6 +98,10 @@ class Collection(ABC):
         """Return whether an identifier stands in a hit."""
         return name in (self.text(hit) or "")
 
+    def notes(self, hit: Hit) -> Sequence[str]:
+        """Return the last lines of the text of a record, which `code` adds: they stay when the record is shortened."""
+        return ()
+
     def lines(self, hit: Hit) -> Sequence[str]:
         """Return the lines of the file of a hit as it is now, with secrets; none for a record, and when it is gone."""
         return ()
@@ -225,10 +229,18 @@ class RecordCollection(Collection):
         key = hit.path, hit.digest
         if key not in self._texts:
             record = self.record(hit)
-            self._texts[key] = (
-                None if record is None else record_body(self._noted(record), is_redacting=self._is_redacting)
-            )
+            if record is not None and (notes := self._notes(record)):
+                record = replace(record, lines=(*record.lines, *notes))
+            self._texts[key] = None if record is None else record_body(record, is_redacting=self._is_redacting)
         return self._texts[key]
+
+    def notes(self, hit: Hit) -> Sequence[str]:
+        """As `Collection.notes`."""
+        record = self.by_path.get(hit.path)
+        return self._notes(record) if record else ()
+
+    def _notes(self, record: Record) -> Sequence[str]:
+        return notes_on(record, self.code) if self.code and is_of_project(record) else ()
 
     def names_fitting(self, row: int) -> bool:
         """As `Collection.names_fitting`."""
@@ -246,10 +258,6 @@ class RecordCollection(Collection):
 
     def _fitting(self, record: Record) -> frozenset[str]:
         return self.code.beside(record) if self.code else frozenset()
-
-    def _noted(self, record: Record) -> Record:
-        """Return a record of this project with what moved or is not there said below it."""
-        return with_notes(record, self.code) if self.code and is_of_project(record) else record
 
     def _is_gone(self, hit: Hit, query: Query) -> bool:
         record = self.by_path.get(hit.path)
@@ -343,10 +351,9 @@ def is_of_project(record: Record) -> bool:
     return bool(record.project)
 
 
-def with_notes(record: Record, code: ProjectCode) -> Record:
-    """Return a record with the notes on what it names (`named_code.Standing.notes`) below its lines."""
-    notes = code.standing(record).notes
-    return replace(record, lines=(*record.lines, *(redact(f"({note})") for note in notes))) if notes else record
+def notes_on(record: Record, code: ProjectCode) -> tuple[str, ...]:
+    """Return the lines that say what moved of the code that a record names, and what of it is not there."""
+    return tuple(redact(f"({note})") for note in code.standing(record).notes)
 
 
 def why_of(files: frozenset[str]) -> str:

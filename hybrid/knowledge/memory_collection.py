@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from hybrid.base.digest import chunk_digest
 from hybrid.base.tokens import query_tokens, tokens
 from hybrid.index.backend import Filter
-from hybrid.knowledge.collections import NAMES_GONE, Collection, record_entry, record_hit, why_of, with_notes
+from hybrid.knowledge.collections import NAMES_GONE, Collection, notes_on, record_entry, record_hit, why_of
 from hybrid.knowledge.small_talk import talk_among
 from hybrid.prompting.content import content_words
 from hybrid.records.memory.types import Observation, SessionSummary, name_of, record_of, title_of
@@ -118,9 +118,15 @@ class MemoryCollection(Collection):
     def text(self, hit: Hit) -> str | None:
         """Return the body lines of the row of a hit; None when it is gone or says something else now."""
         record = self.record(hit)
-        if record and self.code and self._is_own(hit):
-            record = with_notes(record, self.code)
-        return None if record is None else "\n".join(record.lines)
+        return None if record is None else "\n".join((*record.lines, *self._notes(hit, record)))
+
+    def notes(self, hit: Hit) -> Sequence[str]:
+        """As `Collection.notes`."""
+        record = self.record(hit)
+        return self._notes(hit, record) if record else ()
+
+    def _notes(self, hit: Hit, record: Record) -> Sequence[str]:
+        return notes_on(record, self.code) if self.code and self._is_own(hit) else ()
 
     def last_summaries(self) -> list[Hit]:
         """Return the two newest summaries of the project's other sessions that did something; none outside a project.

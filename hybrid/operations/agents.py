@@ -18,6 +18,7 @@ import numpy as np
 
 from hybrid.answer import decide as answering
 from hybrid.answer.decide import Turn
+from hybrid.answer.pack import shortened
 from hybrid.answer.session_start import start_session
 from hybrid.ask.memory_lookup import (
     Filters,
@@ -151,11 +152,13 @@ class _Budget:
     def __init__(self, n_chars: int) -> None:
         self._left = n_chars
 
-    def take(self, text: str) -> bool:
+    def take(self, text: str, *, is_best_record: bool) -> str:
+        """Return a text that fits, of the best record the beginning that does; empty for another one."""
         if len(text) > self._left:
-            return False
+            left = self._left
+            text = shortened(text, lambda part: len(part) <= left, most=left) if is_best_record else ""
         self._left -= len(text)
-        return True
+        return text
 
 
 def _found(one: ResultHit, detail: types.Detail, asking: Asking, budget: _Budget) -> tuple[types.Found, str]:
@@ -167,7 +170,7 @@ def _found(one: ResultHit, detail: types.Detail, asking: Asking, budget: _Budget
     hit, whole = one.hit, one.text or ""
     is_given = detail == "lines" and asking.ledger.has_whole(hit.digest)
     text = "" if detail == "places" or is_given else whole if detail == "full" else one.telling
-    text = text if budget.take(text) else ""
+    text = budget.take(text, is_best_record=hit.is_record and hit.rank == 1)
     form = "full" if text and text == whole else "pointer"
     found = types.Found(
         ref=ref_of(hit),

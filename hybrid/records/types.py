@@ -88,6 +88,18 @@ def well_formed(text: str) -> str:
     return text if text.isascii() else _LONE_SURROGATE.sub("\ufffd", text)
 
 
+_SUPERSEDED = re.compile(
+    r"(?:^|[\[(:;.!?\u2013\u2014]|\s-|~~)[\s*_]*superseded[ \t]+by\b[\s*_:`\[]*([\w#][^\s\])*`,;]*)", re.IGNORECASE
+)
+"""At the beginning of a title, in brackets, behind a dash or as a sentence of its own: "Non-superseded by" is none."""
+
+
+def superseding(title: str) -> str:
+    """Return the first word of the record that the first line of a title names in "Superseded by …"; empty without."""
+    found = _SUPERSEDED.search(title.strip().partition("\n")[0])
+    return found[1].rstrip(".:") if found else ""
+
+
 class LessonsError(HybridError):
     """Base of every error of lessons; itself for a value that no lesson can have, or a change that makes no sense."""
 

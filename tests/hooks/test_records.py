@@ -174,6 +174,55 @@ def test_records_come_back_after_a_compaction(talk: Talk, prompt: str) -> None:
     assert "" == talk.ask(prompt).text
 
 
+WHY = " ".join(f"Reason {number} for it: an auditor greps lines, and a line is never changed." for number in range(60))
+CUT = "an auditor greps lines, and a line is never changed. … (shortened)"
+
+
+def test_a_long_decision_is_given_as_far_as_it_fits(tmp_path: Path) -> None:
+    """The one that fits best is not left out for its length: its beginning is given, marked, and not again.
+
+    A later prompt that it fits too gets the next one.
+    """
+    nightly = _decision(id="dec-2", decision="Rotate the audit journal every night", rationale="small files")
+    talk = new_talk(tmp_path, {DECISIONS_FILE: _decision(rationale=WHY) + nightly}, hooks_gate_threshold=0.0)
+    reply = talk.ask(JOURNAL)
+    again = talk.ask(JOURNAL)
+    other = talk.ask("When is the audit journal rotated, at night?")
+
+    (item,) = reply.decision.items
+    assert (DECISION, "preview") == (item.hit.path, item.form)
+    assert "  Use JSONL for the audit journal -- Reason 0 for it" in reply.text
+    assert CUT in reply.text
+    assert 1_000 < len(item.body) <= 1_500
+    assert "" == again.text
+    assert ["dec-2"] == ids(other)
+    assert "Reason 0" not in other.text
+
+
+def test_a_long_decision_comes_back_after_a_compaction(tmp_path: Path) -> None:
+    """Its beginning is given back with the mark, and is then no reason to keep it from a prompt that asks for it."""
+    talk = new_talk(tmp_path, {DECISIONS_FILE: _decision(rationale=WHY)})
+    talk.ask(JOURNAL)
+    back = talk.start("compact")
+
+    assert [DECISION] == ids(back)
+    assert CUT in back.text
+    assert len(back.text) <= 1_500
+    assert CUT in talk.ask(JOURNAL).text
+
+
+def test_a_long_lesson_is_among_the_most_used(tmp_path: Path) -> None:
+    """The lesson that is used most begins a session as far as it fits."""
+    talk = new_talk(
+        tmp_path, {LESSONS_FILE: lesson_file(("L001", "Audit journal", WHY), ("L002", "Short", "Be short."))}
+    )
+
+    start = replace(talk, session_id="s2").start("startup").text
+
+    assert "[lesson] L00" in start
+    assert "L002 Short" in start
+
+
 def test_a_handoff_beside_a_repeat_is_no_new_topic(tmp_path: Path) -> None:
     """The latest handoff that came with the first injection does not make the same prompt a new topic."""
     talk = new_talk(tmp_path, {LESSONS_FILE: LESSONS, SESSION_FILE: _session_of(days=2)}, is_indexed=True)
@@ -221,6 +270,12 @@ WITHDRAWN = {
     ),
     "lesson removed": (COMMITS, LESSONS_FILE, LESSONS[: LESSONS.index("### [L001]")]),
     "pattern deprecated": (LOOP, PATTERNS_FILE, PATTERNS.replace("Safe bash", "'[DEPRECATED] Safe bash' #")),
+    "pattern superseded": (LOOP, PATTERNS_FILE, PATTERNS.replace("Safe bash", "'Superseded by pat-9: Safe bash' #")),
+    "lesson superseded": (
+        COMMITS,
+        LESSONS_FILE,
+        LESSONS.replace("Git commit format", "Git commit format (superseded by L002)"),
+    ),
     "pattern not trusted": (LOOP, PATTERNS_FILE, PATTERNS.replace("confidence: 0.9", "confidence: 0")),
     "decision retracted": (JOURNAL, DECISIONS_FILE, json.dumps(DECISIONS[0] | {"status": "retracted"}) + "\n"),
     "handoff emptied": (LOGIN, SESSION_FILE, json.dumps(SESSION | {"handoff": {"message": "", "next_steps": []}})),

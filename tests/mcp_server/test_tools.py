@@ -13,7 +13,7 @@ from tests.mcp_server.projects import OUTSIDE, SECRET
 from tests.support.builders import write_files
 from tests.support.cases import read
 from tests.support.memories import BLOG
-from tests.support.records import DECISION, RECORD_FILES
+from tests.support.records import DECISION, RECORD_FILES, write_records
 from tests.support.tool_client import tools_of
 
 if TYPE_CHECKING:
@@ -282,6 +282,23 @@ def test_a_file_that_becomes_a_link_is_not_followed(small: Shop) -> None:
         result = tools.result("read", ref="README.md")
 
     assert "salary" not in result.model_dump_json()
+
+
+def test_a_record_longer_than_an_answer_is_shortened(small: Shop) -> None:
+    """The best record is given as far as the answer goes, and counts as given in part: `read` gives all of it."""
+    why = " ".join(f"Rule {number} of the ferry timetable." for number in range(1_200))
+    ferry = {"id": "dec-f", "decision": "Print the ferry timetable", "rationale": why, "project": "shop"}
+    files = {".hybrid/lore/journal/data/decisions.jsonl": json.dumps(ferry) + "\n"}
+    write_records(small.root, small.home, files)
+    with tools_of(small) as tools:
+        [hit] = tools.call("search", query="ferry timetable", kinds=["decision"], limit=1, detail="full")["hits"]
+        again = tools.call("search", query="ferry timetable", kinds=["decision"], limit=1)["hits"][0]
+        whole = tools.call("read", ref=hit["ref"])["text"]
+
+    assert 20_000 < len(hit["text"]) <= 24_000
+    assert hit["text"].endswith("of the ferry timetable. … (shortened)")
+    assert not again.get("given", False)
+    assert "Rule 1199 of the ferry timetable." in whole
 
 
 def test_secrets_are_masked_everywhere(tools: Tools) -> None:

@@ -26,7 +26,7 @@ from hybrid.records.lessons.types import (
     number_of,
     stars_form,
 )
-from hybrid.records.types import LessonsError, UnknownLessonError
+from hybrid.records.types import LessonsError, UnknownLessonError, superseding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -213,8 +213,9 @@ class LessonEntry(Struct, frozen=True):
 
     @property
     def superseded(self) -> str:
-        """An id, `deleted`, whatever else somebody wrote there, or empty while the lesson is active."""
+        """An id, `deleted`, other text of the field, or the word behind "Superseded by" in the title; else empty."""
         said = self.value("superseded").strip(" \t`[]\"'")
+        said = said or superseding(self.title)
         if said.lower() in _NO:
             return ""
         found = _ID.match(said)

@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from hybrid.base.text import cut, one_line
 from hybrid.records.scoring import LessonScorer, Scorable
-from hybrid.records.types import Record, well_formed
+from hybrid.records.types import Record, superseding, well_formed
 from hybrid.redact import redact
 
 if TYPE_CHECKING:
@@ -115,7 +115,13 @@ class Decision(Struct, frozen=True):
     @property
     def is_active(self) -> bool:
         """True if the decision is neither retracted, superseded nor abandoned."""
-        return self.status == "active" and self.outcome != "abandoned" and not text_of(self.fields.get("superseded_by"))
+        return self.status == "active" and self.outcome != "abandoned" and not self.is_superseded
+
+    @property
+    def is_superseded(self) -> bool:
+        """True if its key `superseded_by`, its title or the first line of its text says so."""
+        titles = (self.decision, text_of(self.fields.get("title")))
+        return bool(text_of(self.fields.get("superseded_by"))) or any(map(superseding, titles))
 
 
 class Handoff(Struct, frozen=True):
@@ -229,7 +235,9 @@ def is_zero(value: object) -> bool:
 
 def is_withdrawn(fields: Mapping[str, object]) -> bool:
     """Return whether a pattern or an anti-pattern was withdrawn: by its name, or by a confidence of 0 if it has one."""
-    return text_of(fields.get("name")).startswith(DEPRECATED_MARK.rstrip()) or is_zero(fields.get("confidence"))
+    name = text_of(fields.get("name"))
+    is_named_so = name.startswith(DEPRECATED_MARK.rstrip()) or bool(superseding(name))
+    return is_named_so or is_zero(fields.get("confidence"))
 
 
 def _element_text(element: object) -> str:
@@ -722,7 +730,7 @@ def status_of(value: AnyLore) -> str:
         return "deprecated"
     if value.status != "active":
         return value.status
-    return "superseded" if text_of(value.fields.get("superseded_by")) else value.outcome
+    return "superseded" if value.is_superseded else value.outcome
 
 
 class _Findable(Scorable, frozen=True, kw_only=True):

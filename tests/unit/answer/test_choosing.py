@@ -65,6 +65,11 @@ class Pile:
         """Nothing is named by it."""
         return ""
 
+    def notes(self, hit: Hit) -> Sequence[str]:
+        """The last line, where it is in parentheses."""
+        last = (self.texts[hit.path] or "").split("\n")[-1]
+        return (last,) if last.startswith("(") else ()
+
     def left_out(self, hit: Hit) -> str:
         """Too little speaks for it."""
         return "floor"
@@ -130,7 +135,7 @@ def test_a_kind_stays_within_its_number(tmp_path: Path) -> None:
 
 
 def test_a_record_that_does_not_fit_is_skipped(tmp_path: Path) -> None:
-    """The next one is tried; no record is ever cut."""
+    """The next one is tried; only the best record of a kind is ever cut."""
     pile = Pile("lore", {"dec-1": "x" * 300, "dec-2": "y" * 2_000, "dec-3": "z" * 300}, budget_chars=1_000)
     selection = pile.selection()
     text = _pack(_hooks(tmp_path), selection)
@@ -138,6 +143,72 @@ def test_a_record_that_does_not_fit_is_skipped(tmp_path: Path) -> None:
     assert (["dec-1", "dec-3"], {"dec-2": "budget"}) == (_paths(selection), _held(selection))
     assert "y" * 20 not in text
     assert "x" * 300 in text
+
+
+LONG = "".join(f"Sentence {number} has a reason. " for number in range(100))
+
+
+@pytest.mark.parametrize("fmt", ["text", "json", "xml"])
+def test_the_best_record_is_shortened_and_not_dropped(tmp_path: Path, fmt: str) -> None:
+    """It stays within the room of its kind, ends with a sentence, and is marked; it counts as a preview."""
+    pile = Pile("lore", {"dec-1": LONG, "dec-2": "y" * 600, "dec-3": "z"}, budget_chars=1_000)
+    selection = pile.selection()
+    text = _pack(_hooks(tmp_path, format=fmt), selection)
+
+    item = selection.items[0]
+    assert ("dec-1", "preview", "longer than its room") == (item.hit.path, item.form, item.why)
+    assert "budget" == _held(selection)["dec-2"]
+    assert 900 < len(item.body) < 1_000
+    assert item.body.endswith("has a reason. … (shortened)")
+    assert LONG.startswith(item.body.removesuffix(" … (shortened)"))
+    assert "… (shortened)" in text
+
+
+def test_what_moved_is_said_below_a_shortened_record(tmp_path: Path) -> None:
+    """The notes on code that it names stay: without them the agent would look for what is not there."""
+    selection = Pile("lore", {"dec-1": f"{LONG}\n(old.py is not there)"}, budget_chars=500).selection()
+    _pack(_hooks(tmp_path), selection)
+
+    assert selection.items[0].body.endswith("has a reason. … (shortened)\n(old.py is not there)")
+
+
+def test_a_record_is_not_shortened_to_nothing(tmp_path: Path) -> None:
+    """Where fewer than 80 characters would be left, the next record is tried."""
+    selection = Pile("lore", {"dec-1": "word " * 300, "dec-2": "short"}, budget_chars=100).selection()
+    _pack(_hooks(tmp_path), selection)
+
+    assert (["dec-2"], {"dec-1": "budget"}) == (_paths(selection), _held(selection))
+
+
+@pytest.mark.parametrize(
+    ("budget_chars", "given", "held"),
+    [
+        pytest.param(1_000, ["dec-2"], {"dec-1": "seen"}, id="the same room"),
+        pytest.param(3_900, ["dec-1", "dec-2"], {}, id="room for all of it"),
+    ],
+)
+def test_a_shortened_record_is_not_repeated(
+    tmp_path: Path, budget_chars: int, given: list[str], held: dict[str, str]
+) -> None:
+    """A session that has its beginning gets it again only when it fits whole; else the next record is the best."""
+    ledger = Ledger({chunk_digest("dec-1").hex(): "preview"})
+    selection = Pile("lore", {"dec-1": LONG, "dec-2": "y " * 150}, budget_chars=budget_chars).selection()
+    hooks = _hooks(tmp_path, budget_chars=4_500)
+    selection.drop_known(ledger, hooks, is_same_topic=False)
+    _pack(hooks, selection, ledger=ledger)
+
+    assert (given, held) == (_paths(selection), _held(selection))
+    assert {"full"} == {item.form for item in selection.items}
+
+
+def test_the_next_record_is_shortened_when_the_best_is_known(tmp_path: Path) -> None:
+    """The best record that the session does not have is not dropped either."""
+    ledger = Ledger({chunk_digest("dec-1").hex(): "preview"})
+    selection = Pile("lore", {"dec-1": LONG, "dec-2": LONG}, budget_chars=1_000).selection()
+    _pack(_hooks(tmp_path), selection, ledger=ledger)
+
+    assert (["dec-2"], {"dec-1": "seen"}) == (_paths(selection), _held(selection))
+    assert selection.items[0].body.endswith("… (shortened)")
 
 
 def test_what_one_kind_leaves_goes_to_the_next(tmp_path: Path) -> None:
@@ -161,7 +232,7 @@ def test_a_report_has_a_part_of_the_room(tmp_path: Path) -> None:
 
 def test_nothing_fits(tmp_path: Path) -> None:
     """When nothing fits there is no text: an empty frame is never shown."""
-    selection = _lessons(2, text="x" * 5_000).selection()
+    selection = _lessons(2, text="x" * 5_000, budget_chars=90).selection()
 
     assert "" == _pack(_hooks(tmp_path), selection)
     assert {"L001": "budget", "L002": "budget"} == _held(selection)
@@ -172,7 +243,10 @@ def test_the_footer_speaks_of_what_is_shown(tmp_path: Path) -> None:
     footer = {"cites_lessons": True}
     shown = _pack(_hooks(tmp_path), _lessons(1).selection(), **footer)
     none = _pack(
-        _hooks(tmp_path), _lessons(1, "x" * 5_000).selection(), Pile("files", {"a.py": "c"}).selection(), **footer
+        _hooks(tmp_path),
+        _lessons(1, "x" * 5_000, budget_chars=90).selection(),
+        Pile("files", {"a.py": "c"}).selection(),
+        **footer,
     )
 
     assert "Cite a lesson you apply as [L001]." in shown
@@ -296,7 +370,7 @@ def test_the_floor_of_each_kind() -> None:
     st.integers(0, 9_000),
 )
 def test_no_text_is_longer_than_allowed(lessons: list[str], code: list[str], fmt: str, budget_chars: int) -> None:
-    """Whatever the records are: at most the budget's characters, at most 9,000 bytes, records whole."""
+    """Whatever the records are: at most the budget's characters, at most 9,000 bytes; the best record alone is cut."""
     hooks = default_config(
         Path("/nowhere"), hooks_format=fmt, hooks_budget_chars=budget_chars, hooks_budget=10_000
     ).hooks
@@ -307,5 +381,5 @@ def test_no_text_is_longer_than_allowed(lessons: list[str], code: list[str], fmt
     assert len(text.encode()) <= 9_000
     assert len(text) <= budget_chars
     assert len(records.items) <= 5
-    assert {"full"} >= {item.form for item in records.items}
+    assert {"full"} >= {item.form for item in records.items[1:]}
     assert bool(text) == bool(records.items or files.items)

@@ -1,8 +1,10 @@
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.answer.pack import Candidate, Room, measure_text, pack
+from hybrid.answer.pack import SHORTENED, Candidate, Room, measure_text, pack, shortened
 from hybrid.types import FORMS, Form
 
 WIDE = Room(lines=1_000, chars=100_000)
@@ -127,3 +129,62 @@ def test_more_room_never_shortens_the_best_record(items: list[Candidate], budget
     assert len(first) <= len(first_with_more)
     if first:
         assert len(items[0].text(first[0][1])) <= len(items[0].text(first_with_more[0][1]))
+
+
+def shortened_to(text: str, most: int, notes: str = "") -> str:
+    """A record's text in so many characters."""
+    return shortened(text, lambda part: len(part) <= most, most=most, notes=notes)
+
+
+SENTENCES = "The journal is a file of lines. It is never changed by anybody. "
+COMMANDS = "Check the tree:\n```sh\nmake lint types layers\nmake test\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        pytest.param(SENTENCES * 9, r"(lines|anybody)\.", id="sentence"),
+        pytest.param("- a line of a list\n" * 20, r"- a line of a list", id="line"),
+        pytest.param("words without an end " * 20, r" (words|without|an|end)", id="word"),
+        pytest.param("x" * 400, r"xxx", id="no words"),
+        pytest.param("\u53e5\u5b50\u3002" * 99, r"\u53e5\u5b50\u3002", id="no spaces"),
+        pytest.param(COMMANDS * 5, r"(```|tree:)", id="code block"),
+        pytest.param("Run `make lint types` first " * 9, r"(Run|types`|first)", id="inline code"),
+        pytest.param("See [the page](docs/a page.md) now " * 9, r"(See|\.md\)|now)", id="link"),
+        pytest.param("It is **of great weight** here " * 9, r"(It|is|\*\*|here)", id="emphasis"),
+        pytest.param("Put [redacted: api key] in a file " * 9, r"(Put|\]|in|a|file)", id="masked secret"),
+    ],
+)
+def test_a_text_is_cut_where_it_reads_well(text: str, end: str) -> None:
+    """After a sentence or a line that ends late, else after a word; never within code, a link or emphasis."""
+    for most in range(150, 220):
+        found = shortened_to(text, most)
+
+        assert re.search(rf"{end}\s{re.escape(SHORTENED)}\Z", found)
+        assert most * 0.6 < len(found) <= most
+        assert 0 == found.count("```") % 2
+
+
+def test_notes_stay_below_the_cut() -> None:
+    """They need their room too."""
+    found = shortened_to(SENTENCES * 9, 200, notes="(old.py is not there)")
+
+    assert found.endswith(f". {SHORTENED}\n(old.py is not there)")
+    assert len(found) <= 200
+
+
+@pytest.mark.parametrize("most", [0, 20, 90])
+def test_too_little_is_nothing(most: int) -> None:
+    """With fewer than 80 characters of the text, the title would say as much."""
+    assert "" == shortened_to("words " * 60, most)
+
+
+@given(st.text(st.sampled_from("ab .`*[(\n~\u3002"), max_size=900), st.integers(0, 900), st.sampled_from(["", "(n)"]))
+def test_what_is_shortened_fits_and_begins_the_text(text: str, most: int, notes: str) -> None:
+    """Whatever the text is: it fits, at least 80 characters of it are there, and no code block stays open."""
+    found = shortened_to(text, most, notes)
+    begin = found.partition(SHORTENED)[0].rstrip()
+
+    assert len(found) <= most
+    assert not found or len(begin) >= 80
+    assert text.startswith((begin, begin.rpartition("\n")[0].rstrip()))  # A fence may close it.

@@ -96,6 +96,33 @@ def test_whatever_stands_after_superseded_makes_it_inactive(value: str, supersed
     assert superseded == entry.superseded
 
 
+@pytest.mark.parametrize(
+    ("title", "superseded"),
+    [
+        ("Superseded by L012", "L012"),
+        ("Use tabs (superseded by l012: spaces)", "L012"),
+        ("Use tabs \u2013 Superseded by the formatter", "the"),
+        ("**Superseded by** `S001`", "S001"),
+        ("Use tabs. Superseded by [L012](#l012)", "L012"),
+        ("Rows that are superseded by others are hidden", ""),
+        ("Non-superseded by default", ""),
+        ("Superseded by", ""),
+    ],
+)
+def test_a_title_may_say_what_supersedes_it(title: str, superseded: str) -> None:
+    """At its beginning, in brackets, behind a dash or as a sentence of its own; a title about the word says nothing."""
+    (entry,) = parse(f"### [L001] {title}\n> c\n").entries
+
+    assert superseded == entry.superseded
+
+
+def test_the_field_decides_against_the_title() -> None:
+    """`Superseded: no` keeps a lesson whose title only looks so."""
+    (entry,) = parse("### [L001] Superseded by is no field\n- **Superseded**: no\n> c\n").entries
+
+    assert "" == entry.superseded
+
+
 def test_an_agents_lesson_is_known_by_field_or_mark() -> None:
     """Source `ai` and a robot after the title say the same."""
     marked, said = parse("### [L001] T 🤖\n> c\n### [L002] U\n- **Source**: ai 🤖\n> c\n").entries

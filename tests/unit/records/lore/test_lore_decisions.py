@@ -102,6 +102,8 @@ def test_which_decisions_are_active(lore: Given) -> None:
         decision("dec-7", superseded_by="dec-1"),
         decision("dec-8", status="draft"),
         decision("dec-9", "TODO"),
+        decision("dec-10", "Superseded by dec-1: use JSONL"),
+        decision("dec-11", title="Use Redis (superseded by dec-1)"),
     )
 
     assert [f"[decision] dec-{n} (2026-02-10) [unattributed]" for n in (3, 2, 1)] == lore.shown()
