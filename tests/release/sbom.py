@@ -236,7 +236,7 @@ def _models(checkout: Path) -> list[dict[str, Any]]:
 def _data(checkout: Path) -> list[dict[str, Any]]:
     """Return the folders of data that the gate and the lexicon read."""
     about = {
-        "background": "Texts and terms that the gate compares prompts with.",
+        "background": "Texts and terms that the gate compares prompts with, and their vectors.",
         "lexicon": "Words of other languages with their English ones.",
     }
     return [

@@ -28,7 +28,7 @@ from hybrid.models.registry import read_probe
 from hybrid.prompting.clean import clean
 from hybrid.prompting.content import MAX_PIECES
 from hybrid.prompting.rules import prompt_verdict
-from hybrid.search.gate.identity import PROMPTS, background_key, prompts_digest
+from hybrid.search.gate.identity import PROMPTS, background_key
 from hybrid.search.gate.parts import (
     MAX_ABSENT,
     MAX_NAMES,
@@ -381,31 +381,57 @@ def read_records(vectors: NDArray[np.float32], tasks: NDArray[np.float32]) -> tu
     return stored.data, stored.scale, hubness(vectors @ np.swapaxes(tasks, 0, 1))
 
 
-def load_read_background(embedder: Embedder, home: Path) -> ReadBackground:
-    """Load the background of a reader from `$HYBRID_HOME`, or read it now, which takes seconds, and keep it there.
+READ = ("models", "background", "reader.safetensors")
+"""Path, as parts, of the vectors of the shipped prompts, as the reader that ships reads them."""
 
-    A folder that cannot be written costs the next call the same work, nothing else.
+
+def load_read_background(embedder: Embedder, home: Path) -> ReadBackground:
+    """Load the background of a reader: what ships, else what lies in `$HYBRID_HOME`.
+
+    For another reader it is read now, which takes half a minute, and kept there. A folder that cannot be written costs
+    the next call the same work, nothing else. Every way gives the same figures.
     """
-    key = hashlib.sha256(f"{READER_VERSION} {embedder.info.key} {prompts_digest()}".encode()).hexdigest()[:16]
+    key = read_key(embedder.info)
     path = home / FOLDER / f"reader-{key}.safetensors"
-    with contextlib.suppress(OSError, ValueError, KeyError):
-        kept = read_arrays(path)
-        return ReadBackground(kept["tasks"].astype(np.float32), kept["prompts"].astype(np.float32))
-    prompts = shipped_prompts()
-    tasks = _read(embedder, [prompt.text for prompt in prompts if prompt.is_bank and not prompt.is_talk])
-    held = _read(embedder, [prompt.text for prompt in prompts if not prompt.is_bank])
+    for found in (shipped(*READ), path):
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            kept = read_arrays(found)
+            # Those in the home have the key in their names too, and earlier versions wrote it nowhere else.
+            if found == path or kept.metadata["key"] == key:
+                return _read_background(kept)
+    arrays = read_background(embedder)
     with contextlib.suppress(OSError):
         make_private_folder(path.parent)
-        arrays = {"tasks": tasks.astype(np.float16), "prompts": held.astype(np.float16)}
-        write_atomic(path, encode_arrays(arrays), durable=False)
+        write_atomic(path, encode_arrays(arrays, {"key": key}), durable=False)
         for other in path.parent.glob("reader-*.safetensors"):
             if other != path:
                 other.unlink()
-    return ReadBackground(tasks, held)
+    return _read_background(arrays)
 
 
-def _read(embedder: Embedder, texts: Sequence[str]) -> NDArray[np.float32]:
-    return embedder.embed_queries([read_text(clean(text).text) for text in texts])[0]
+def read_key(model: EmbedderInfo) -> str:
+    """Return the identity of the background as a model reads it, 16 hex digits: the texts it reads, and the model."""
+    texts = json.dumps(_read_texts()).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(b"%s %s %s" % (READER_VERSION.encode(), model.key.encode(), texts)).hexdigest()[:16]
+
+
+def read_background(embedder: Embedder) -> dict[str, NDArray[np.float16]]:
+    """Read the shipped prompts; return the vectors of `ReadBackground` by name, in half precision, as they are kept."""
+    return {name: embedder.embed_queries(texts)[0].astype(np.float16) for name, texts in _read_texts().items()}
+
+
+def _read_texts() -> dict[str, list[str]]:
+    """Return the texts that are read, by the name in `ReadBackground`."""
+    prompts = shipped_prompts()
+    parts = {
+        "tasks": (prompt for prompt in prompts if prompt.is_bank and not prompt.is_talk),
+        "prompts": (prompt for prompt in prompts if not prompt.is_bank),
+    }
+    return {name: [read_text(clean(prompt.text).text) for prompt in part] for name, part in parts.items()}
+
+
+def _read_background(kept: Arrays | Mapping[str, NDArray[Any]]) -> ReadBackground:
+    return ReadBackground(kept["tasks"].astype(np.float32), kept["prompts"].astype(np.float32))
 
 
 # --- the thresholds of one corpus: no labels, no search, under a millisecond ---------------------------------

@@ -26,11 +26,6 @@ RECORDS_VERSION = "1"
 """As `VERSION`, for the arrays that only segments of records have, so that those of files stay as they are."""
 
 
-def prompts_digest() -> str:
-    """Return the SHA-256 in hex of the shipped prompts."""
-    return hashlib.sha256(shipped(*PROMPTS).read_bytes()).hexdigest()
-
-
 def background_key(model: EmbedderInfo) -> str:
     """Return the identity of the background of a model, 16 hex digits; reads the shipped files, embeds nothing."""
     files = (shipped(*PROMPTS).read_bytes(), shipped(*TERMS).read_bytes())

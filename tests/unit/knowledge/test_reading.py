@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
     from hybrid.types import Embedder, EmbedInput
 
 READER = "hashing-128"
+PROMPTS = (
+    "Which shape do commit messages have here?",
+    "my shell script stops when a counter is raised",
+    "write a new migration instead of an edit of the applied one",
+    "Which wine goes with grilled salmon tonight?",
+)
 PROMPT = "write a new migration instead of an edit of the applied one"
 FILE = ".hybrid/LESSONS.md"
 
@@ -254,6 +261,34 @@ def test_records_for_a_model_without_lengths_are_not_read(tmp_path: Path) -> Non
 
     assert [] == talk.kinds.read(talk.workspace())
     assert talk.kinds.is_read(talk.workspace())
+
+
+def test_the_first_minute_gives_what_the_hour_gives(tmp_path: Path) -> None:
+    """Records of a new project are read when its first session starts; later prompts get the same for the same reasons.
+
+    The reader is the one that ships. A hundred records take about two seconds on a quiet machine; nothing else is read.
+    """
+    talk = new_talk(tmp_path, RECORD_FILES)
+    environ = {"HYBRID_HOME": str(talk.home), "LORE_DATA_DIR": ""}
+    process = BackgroundProcess()
+    replace(talk, session_id="s0").start("startup")
+    process.start("read_and_end", str(talk.root), environ)
+    assert process._process is not None
+    assert 0 == process._process.wait(timeout=60)
+    first = [_given(talk, prompt) for prompt in PROMPTS]
+    later = replace(talk, session_id="s2", kinds=OpenKinds({}))
+    read_again = later.kinds.read(later.workspace())
+
+    assert [] == read_again
+    assert all("reader" in parts for _, kinds in first for parts in kinds.values())
+    assert first == [_given(later, prompt) for prompt in PROMPTS]
+    assert not list((talk.home / "background").glob("reader-*"))
+
+
+def _given(talk: Talk, prompt: str) -> tuple[str, dict[str, dict[str, float]]]:
+    """The text for a prompt, and the parts of the evidence of each kind of records."""
+    decision = talk.reply("UserPromptSubmit", prompt=prompt).decision
+    return decision.text, {one.kind: dict(one.verdict.parts) for one in decision.kinds}
 
 
 def test_the_service_reads_in_a_process_of_its_own(tmp_path: Path) -> None:

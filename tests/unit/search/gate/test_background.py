@@ -10,14 +10,24 @@ import pytest
 
 from hybrid.base.arrays import encode_arrays, read_arrays
 from hybrid.base.resources import shipped
-from hybrid.models.registry import HashingEmbedder
+from hybrid.models.registry import HashingEmbedder, load_embedder
 from hybrid.prompting.clean import clean
 from hybrid.prompting.content import MAX_PIECES
 from hybrid.prompting.rules import prompt_verdict
-from hybrid.search.gate.background import FOLDER, Background, load_background, shipped_prompts
+from hybrid.search.gate import background
+from hybrid.search.gate.background import (
+    FOLDER,
+    READ,
+    Background,
+    load_background,
+    load_read_background,
+    read_key,
+    shipped_prompts,
+)
 from hybrid.search.gate.identity import background_key
 from hybrid.search.gate.pieces import gate_pieces, generic_terms, terms_of
 from tests.support.backgrounds import EMBED
+from tests.support.builders import default_config
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -330,3 +340,69 @@ def test_any_name_of_a_model_is_a_file_name(tmp_path: Path) -> None:
     load_background(named, tmp_path / "home")
 
     assert _path(tmp_path / "home").parent == tmp_path / "home" / FOLDER
+
+
+# --- as a sentence transformer reads it ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Embedder:
+    """The reader of the settings, as it ships."""
+    home = tmp_path_factory.mktemp("reader")
+    return load_embedder(default_config(home).model.reader, home=home)
+
+
+class Unasked(HashingEmbedder):
+    """A reader with the identity of another one that must not be asked for vectors."""
+
+    def __init__(self, like: Embedder) -> None:
+        super().__init__(like.info.dim)
+        self.info = like.info
+
+    def embed_queries(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+        """Fail."""
+        raise AssertionError(f"{len(texts)} texts of the background are read although their vectors ship")
+
+
+def test_what_the_reader_reads_first_ships(tmp_path: Path, reader: Embedder) -> None:
+    """Nothing of the background is embedded or kept: the vectors belong to these prompts and this model.
+
+    If this fails, run `python -m hybrid_lab.training.read_background models/background/reader.safetensors`.
+    """
+    found = load_read_background(Unasked(reader), tmp_path)
+
+    assert read_key(reader.info) == read_arrays(shipped(*READ)).metadata["key"]
+    assert (328, 327) == (len(found.tasks), len(found.prompts))
+    assert not (tmp_path / FOLDER).exists()
+
+
+@pytest.mark.parametrize("part", [pytest.param(40, id="each 40th"), pytest.param(1, id="all", marks=pytest.mark.slow)])
+def test_the_shipped_vectors_are_those_of_the_model(tmp_path: Path, reader: Embedder, part: int) -> None:
+    """They are equal but for what half precision leaves out, so that no machine gets others by computing them."""
+    found = load_read_background(reader, tmp_path)
+    prompts = shipped_prompts()
+    tasks = [prompt.text for prompt in prompts if prompt.is_bank and not prompt.is_talk]
+    held = [prompt.text for prompt in prompts if not prompt.is_bank]
+    for vectors, texts in ((found.tasks, tasks), (found.prompts, held)):
+        made = reader.embed_queries([clean(text).text[:400] for text in texts[::part]])[0]
+
+        assert len(vectors) == len(texts)
+        np.testing.assert_allclose(made, vectors[::part], atol=1e-3)
+
+
+def test_another_reader_reads_the_background_itself(tmp_path: Path) -> None:
+    """What ships is not its own; what it read is kept, and the second time gives the same to the bit."""
+    first, second = (load_read_background(HashingEmbedder(dim), tmp_path) for dim in (384, 384))
+
+    assert 1 == len([*(tmp_path / FOLDER).glob("reader-*.safetensors")])
+    assert (first.tasks.tobytes(), first.prompts.tobytes()) == (second.tasks.tobytes(), second.prompts.tobytes())
+    assert not np.allclose(first.tasks, read_arrays(shipped(*READ))["tasks"])
+
+
+def test_other_prompts_are_another_background(monkeypatch: pytest.MonkeyPatch, reader: Embedder) -> None:
+    """Also where only the cleaning of prompts makes other texts of them."""
+    before = read_key(reader.info)
+    monkeypatch.setattr(background, "read_text", lambda text: text[:399])
+
+    assert before != read_key(reader.info)
+    assert read_key(HashingEmbedder(384).info) != read_key(reader.info)
