@@ -20,8 +20,8 @@ from tests.support.builders import CHECKOUT
 
 BOUNDS = {
     "files": 295,
-    "net lines": 52_575,
-    "statements": 43_679,
+    "net lines": 52_690,
+    "statements": 43_785,
     "imports per 1,000 net lines": 92,
     "public class names used twice": 16,
     "settings": 94,

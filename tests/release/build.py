@@ -25,8 +25,8 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 
 BASE_BYTES = 31_649_072
 """Bytes of the wheel before it brought tools and pages (version 0.2.0, November 2026)."""
-MORE_BYTES = 300_000
-"""Bytes that the wheel without extras may have beyond that."""
+MORE_BYTES = 800_000
+"""Bytes that the wheel without extras may have beyond that; 463,000 are vectors that each machine had to make."""
 
 _AREAS = (
     ("hybrid/shipped/models/all-MiniLM-L6-v2-int8/", "model that reads records"),
