@@ -160,8 +160,13 @@ class RankingConfig(Struct, frozen=True):
     version: Weight = -0.5
     # It is about the project and not of it: a changelog, a licence, a translation.
     aside: Weight = -1.0
+    # A test, a page or a file of data where a report or a wish wants something changed, unless one of these is to be
+    # changed. A test counts less by its own weight too.
+    beside_source: Weight = -1.0
     # It changed together with the three best files in earlier commits. Half, because by itself it says little.
     changes_with: Weight = 0.5
+    # A test that is named after it fits what is to be changed.
+    tested: Weight = 1.0
     # No weight, but the evidence that a file may be ahead by and still change places with the one that it stands for:
     # an older version or copy with its successor, a stub or header with its source, a file that only re-exports with
     # what it exports. Where both define a symbol that the query names, any lead will do. 0 is off. Chosen by hand: from

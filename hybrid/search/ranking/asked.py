@@ -45,6 +45,36 @@ _MOST_VERSIONS = 9
 _VERSION_SAID = re.compile(r"(?<![^\W_])v(?:er|ersion)?[ .]?(\d{1,9})(?!\d)", re.IGNORECASE)
 
 
+_POLITE = re.compile(
+    r"^\W*(?:(?:please|kindly|hi|hey|hello|ok(?:ay)?|so|now|also|then|next|let'?s"
+    r"|(?:can|could|would|will) (?:you|we)|we (?:should|need to|must|have to)"
+    r"|i(?:'d| would)? (?:want|like|need)(?: you)? to|you (?:should|need to|must))\b\W{0,3}){1,4}",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(
+    r"\W*(?:how|what|where|why|which|when|whose?|does|do|did|is|are|was|were|has|have|should|can|could|would|find|show"
+    r"|list|explain|describe|tell|look|search|locate|summari[sz]e|understand|walk)\b",
+    re.IGNORECASE,
+)
+_FEWEST_WORDS = 4
+"""Words of a wish for a change at least: with fewer it is the name of something to be found."""
+_WANTED = {
+    "test": r"(?:add|write|fix|update|extend|missing|fail(?:s|ing)?|flak(?:y|es)|unit|regression|integration|more|new) "
+    r"(?:\w+ ){0,2}tests?\b|\btests? (?:cases?|coverage|files?|for|fails?)\b|\bin (?:the |our )?tests?\b|\btest_\w+",
+    "doc": r"docs?|documentation|document(?:ed|s)?|docstrings?|readme\w*|changelogs?|guides?|tutorials?|manuals?|pages?"
+    r"|\w+\.(?:md|rst|txt|adoc)",
+    "data": r"config(?:s|uration)? files?|\w*\.(?:json|ya?ml|toml|ini|cfg)|pyproject|ci|workflows?|pipelines?|linters?"
+    r"|dependenc\w+|pin(?:s|ned)?|bump\w*|build (?:system|backend)|packag(?:e|ing) (?:data|metadata)|completions?",
+}
+"""Role of a file, `doc` for a page and `data` for a file of data → the words of a wish that such a file be changed."""
+_WANTED_PATTERNS = {role: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for role, words in _WANTED.items()}
+_RUN_TESTS = re.compile(
+    r"\b(?:run|re-?run|execute|make sure|ensure|verify|check)\b[^.!?\n]{0,60}\btest(?:s|ing|[ -]suite)?\b[^.!?\n]{0,80}",
+    re.IGNORECASE,
+)
+"""A sentence that tells an agent to run the tests speaks of no test."""
+
+
 class QueryTerms(Struct, frozen=True):
     """A query taken apart.
 
@@ -56,6 +86,7 @@ class QueryTerms(Struct, frozen=True):
         roles: Roles of files that the query speaks of, as in `hybrid.index.roles.ROLES`.
         versions: Numbers of versions that the query names.
         is_titled: Whether the query has a title, as a bug report has.
+        is_change: Whether something is to be changed: a bug report, a wish or a task, and no question.
     """
 
     terms: Mapping[str, float]
@@ -65,6 +96,7 @@ class QueryTerms(Struct, frozen=True):
     roles: frozenset[str]
     versions: frozenset[int]
     is_titled: bool = False
+    is_change: bool = False
 
 
 def take_apart(query: Query) -> QueryTerms:
@@ -75,14 +107,16 @@ def take_apart(query: Query) -> QueryTerms:
     text, subject = query.text, query.title or query.focus
     kept = [word for word in re.findall(r"\w+", text) if word.lower() not in FUNCTION_WORDS]
     words = dict.fromkeys(term for word in kept or [text] for term in part_terms(word) if len(term) > 1)
+    is_change = bool(query.title) or (len(words) >= _FEWEST_WORDS and is_wish(subject))
     return QueryTerms(
         terms=_terms(query),
         words=tuple(words),
         symbols=_symbols(query),
         owners=_owners(query),
-        roles=spoken_of(subject),
+        roles=wanted_in(subject) if is_change else spoken_of(subject),
         versions=versions_said(subject),
         is_titled=bool(query.title),
+        is_change=is_change,
     )
 
 
@@ -134,7 +168,26 @@ def _owners(query: Query) -> dict[str, str]:
 
 def spoken_of(text: str) -> frozenset[str]:
     """Return the roles of files that a text speaks of, such as `test`, by its words."""
+    text = _RUN_TESTS.sub("", text)
     return frozenset(role for role, pattern in _PATTERNS.items() if pattern.search(text))
+
+
+def wanted_in(text: str) -> frozenset[str]:
+    """Return the roles of files that a wish for a change speaks of, and `doc` and `data` for pages and files of data.
+
+    A wish that speaks of tests, pages or data by the way is about the source: these are wanted only where they are what
+    shall be changed.
+    """
+    text = _RUN_TESTS.sub("", text)
+    wanted = {role for role, pattern in _WANTED_PATTERNS.items() if pattern.search(text)}
+    return spoken_of(text) - _WANTED.keys() | wanted
+
+
+def is_wish(text: str) -> bool:
+    """Return whether a text wants something changed, or says what is wrong: what is no question."""
+    polite = _POLITE.match(text)
+    rest = text[polite.end() :] if polite else text
+    return not _QUESTION.match(rest) and (polite is not None or "?" not in text)
 
 
 def versions_said(text: str) -> frozenset[int]:

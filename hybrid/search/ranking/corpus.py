@@ -17,6 +17,8 @@ import numpy as np
 from msgspec import Struct
 
 from hybrid.base.memo import Memo
+from hybrid.base.tokens import part_terms
+from hybrid.index.roles import bit
 from hybrid.index.sorting import distinct, ranges
 from hybrid.prompting.symbols import parts_of_path
 
@@ -119,6 +121,11 @@ _OLD = re.compile(r"[-_.]?(?<![^/._-])(legacy|old|deprecated|obsolete|attic|comp
 """A word that calls a folder or file an older one: `legacy/`, `shop_old/`, `billing_old.py`, `_compat.py`."""
 _SUFFIX = re.compile(r"(?:\.d)?\.\w+$")
 _ENDING = re.compile(r"\.\w+$")
+_OF_TEST = re.compile(r"^(?:tests?[-_]|[Tt]est(?=[A-Z]))|(?:[-_.](?:tests?|spec)|(?:Tests?|Spec|Suite))$")
+"""What makes the name of a file that of its test."""
+_PAGES = frozenset({"md", "mdx", "markdown", "mdown", "rst", "adoc", "asciidoc", "txt", "textile", "html", "1"})
+_DATA = frozenset({"json", "yaml", "yml", "toml", "ini", "cfg", "xml", "csv", "lock", "bash", "zsh", "fish", "vim"})
+"""Endings of pages and of files of data, with completions of shells."""
 _PASSING_ON = re.compile(r"(?:^|/)(?:index\.[cm]?[jt]sx?|__init__\.py|(?:mod|lib)\.rs)$")
 
 
@@ -136,6 +143,8 @@ class Corpus:
         abbreviations: Letter → the words of file names that begin with it and are spelled like an abbreviation.
         marks: File → what its path tells about its standing for another.
         passes_on: File → whether it only passes on what others define: it defines nothing but names as `__all__`.
+        tested_by: Test → the files that it is named after: `test_store.py` after each `store.py`.
+        beside: File → `doc` for a page, `data` for a file of data; empty for another.
     """
 
     def __init__(self, backend: SearchBackend) -> None:
@@ -148,6 +157,8 @@ class Corpus:
         self.marks: Memo[int, PathMarks] = Memo(lambda file: marks_of(self.fields.path(file)))
         self._copies: Memo[tuple[str, tuple[int, ...]], bool] = Memo(self._find_copy)
         self.passes_on: Memo[int, bool] = Memo(self._find_passes_on)
+        self.tested_by: Memo[int, tuple[int, ...]] = Memo(self._find_tested)
+        self.beside: Memo[int, str] = Memo(lambda file: _beside(self.fields.path(file)))
 
     @cached_property
     def firsts(self) -> NDArray[np.intp]:
@@ -177,6 +188,17 @@ class Corpus:
         called = self.backend.names.files_called
         n_beside = sum(any(path == without for _, path in called(without.split("/"))) for without in looked_at)
         return 2 * n_beside > len(looked_at)
+
+    def _find_tested(self, test: int) -> tuple[int, ...]:
+        name = self.fields.path(test).rsplit("/", 1)[-1].rpartition(".")[0]
+        of = _OF_TEST.sub("", name)
+        if not of or of == name:
+            return ()
+        words = part_terms(of)
+        with_all = set.intersection(*(set(self.backend.names.files_with("stem", word).tolist()) for word in words))
+        roles = self.fields.of_files("role", np.array(sorted(with_all), np.int32))
+        alike = (file for file, role in zip(sorted(with_all), roles.tolist(), strict=True) if not role & bit("test"))
+        return tuple(file for file in alike if _name(self.fields.path(file)) == of.lower() and not self.beside[file])
 
     def _find_passes_on(self, file: int) -> bool:
         first, end = (int(self.fields.of_files(field, np.array([file]))[0]) for field in ("first_row", "end_row"))
@@ -232,6 +254,15 @@ class Candidates(Struct, frozen=True):
             return np.zeros(len(self.files), np.float32)
         at = np.minimum(np.searchsorted(files, self.files), len(files) - 1)
         return np.where(files[at] == self.files, values[at], np.float32(0))
+
+
+def _name(path: str) -> str:
+    return path.rsplit("/", 1)[-1].partition(".")[0].strip("_").lower()
+
+
+def _beside(path: str) -> str:
+    ending = path[path.rfind(".") + 1 :].lower()
+    return "doc" if ending in _PAGES else "data" if ending in _DATA else ""
 
 
 def candidates(corpus: Corpus, files: NDArray[np.integer[Any]]) -> Candidates:

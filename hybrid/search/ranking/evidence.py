@@ -291,6 +291,8 @@ _BEST_FILES = 3
 """Best files whose companions count: the first alone may be wrong, and more of them told nothing."""
 _LOOKED_AT = 10
 """Files with the most evidence that are looked at, and for each the files next to it. Chosen by hand."""
+_FEW_WORDS = 6
+"""Words of a query that name a file on purpose: chosen on questions of 18 words, where names led astray, and on halves."""
 _MOST_DEFINED = 16
 """Definitions of one name at most; a name with more, as `get`, does not tell that two files hold the same."""
 _BESIDE = np.uint8(sum(bit(role) for role in ("test", "example", "generated", "vendored", "aside")))
@@ -371,8 +373,12 @@ def file_sense(seen: Measured) -> NDArray[np.float32]:
 
 
 def file_name(seen: Measured) -> NDArray[np.float32]:
-    """1 when the query says every word of the file's name, or its relative or long form; else 0."""
-    return named_files(seen.corpus, seen.asked.words, seen.files)
+    """1 when the query says every word of the file's name, or its relative or long form; else 0.
+
+    In a query of more than six words it is 6/n: so many words name some file by chance.
+    """
+    by_chance = min(1.0, _FEW_WORDS / max(len(seen.asked.words), 1))
+    return named_files(seen.corpus, seen.asked.words, seen.files) * np.float32(by_chance)
 
 
 def path(seen: Measured) -> NDArray[np.float32]:
@@ -439,6 +445,16 @@ def _plays(role: str) -> Callable[[Measured], NDArray[np.float32]]:
     return lambda seen: playing(seen.roles, role, seen.asked.roles)
 
 
+def beside_source(seen: Measured) -> NDArray[np.float32]:
+    """1 for a test, a page or a file of data where the query wants something changed, and none of these; else 0."""
+    asked = seen.asked
+    if not asked.is_change:
+        return np.zeros(len(seen.files), np.float32)
+    beside = seen.corpus.beside
+    found = np.array([bool(kind := beside[file]) and kind not in asked.roles for file in seen.files.files.tolist()])
+    return np.maximum(found, playing(seen.roles, "test", asked.roles)).astype(np.float32)
+
+
 PIECES: dict[str, Callable[[Measured], NDArray[np.float32]]] = {
     "best_words": best_words,
     "best_sense": best_sense,
@@ -465,6 +481,7 @@ PIECES: dict[str, Callable[[Measured], NDArray[np.float32]]] = {
     "interface": _plays("interface"),
     "version": version,
     "aside": _plays("aside"),
+    "beside_source": beside_source,
 }
 """Name → piece, in the order in which they are added up."""
 
@@ -483,7 +500,32 @@ def changes_with(seen: Measured, total: NDArray[np.float32]) -> NDArray[np.float
     return seen.earlier.with_others({place: float(total[place]) / top for place in best}) if top > 0 else nothing
 
 
-ON_TOP: dict[str, Callable[[Measured, NDArray[np.float32]], NDArray[np.float32]]] = {"changes_with": changes_with}
+def tested(seen: Measured, total: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Evidence for the best test that is named after the file, as a share of the best file's, for a wished change.
+
+    A test about the very thing has all evidence at its best; what is to be changed is the file that it tests. The ten
+    best tests count.
+    """
+    found = np.zeros(len(total), np.float32)
+    tests = np.flatnonzero(playing(seen.roles, "test", seen.asked.roles))
+    top = float(total.max()) if len(total) else 0.0
+    if not seen.asked.is_change or top <= 0:
+        return found
+    files, fields = seen.files.files.tolist(), seen.corpus.fields
+    best = best_by_key(total[tests], _LOOKED_AT, lambda at: fields.path(files[int(tests[at])]))
+    place_of = {file: place for place, file in enumerate(files)}
+    for test in (int(tests[at]) for at in best if total[tests[at]] > 0):
+        value = np.float32(float(total[test]) / top)
+        for file in seen.corpus.tested_by[files[test]]:
+            if (place := place_of.get(file)) is not None:
+                found[place] = max(found[place], value)
+    return found
+
+
+ON_TOP: dict[str, Callable[[Measured, NDArray[np.float32]], NDArray[np.float32]]] = {
+    "changes_with": changes_with,
+    "tested": tested,
+}
 """Name → piece that builds on the sum of `PIECES`; added up last."""
 
 
