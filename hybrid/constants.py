@@ -135,6 +135,9 @@ class RankingConfig(Struct, frozen=True):
     path_words: Weight = 1.0
     # It defines a symbol that the query names.
     defines: Weight = 1.0
+    # It has a string literal that the query says word for word: a message, an option, a setting, a rule, a route. By
+    # rarity.
+    literals: Weight = 1.0
     # The best agreement between the name of one definition and the query's words.
     definition_fit: Weight = 1.0
     # The names of all its definitions as one text, by words.

@@ -589,8 +589,8 @@ def _chunk(unit: _Unit, contents: Contents) -> Chunk:
     )
 
 
-CHUNKER_VERSION = "4"
-"""Version of our own rules, raised whenever the same text would give other chunks."""
+CHUNKER_VERSION = "5"
+"""Version of our own rules, raised whenever the same text would give other chunks or literals."""
 
 _WITHOUT_DEFINITIONS = frozenset(
     {"batch", "dockerfile", "dtd", "embedded_template", "gitignore", "gotmpl", "heex", "ini", "jinja2",

@@ -24,6 +24,7 @@ from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from hybrid.base.errors import ConfigError
+from hybrid.base.literals import DATA_LANGUAGES
 from hybrid.config import load, parse_text
 from hybrid.evaluation.measures import DEPTH, TOKENS, FilePassage, QrelsError, score, tokens_to_hit
 from hybrid.evaluation.results import Answered, Configuration, Results
@@ -187,11 +188,8 @@ def build_index(workspace: Workspace, scope: IndexScope = WHOLE, *, embedder: Em
     return build(workspace.place, tools, BuildTask(max_segments=settings.max_segments))
 
 
-_NOT_PROGRAMS = frozenset({"json", "xml", "yaml", "toml", "ini", "properties", "csv", "dtd", "gitignore", "gomod"})
-
-
 def _is_program(document: Document) -> bool:
-    return document.kind == "code" and document.language not in _NOT_PROGRAMS
+    return document.kind == "code" and document.language not in DATA_LANGUAGES
 
 
 class ScopedSource:

@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from hybrid.base.digest import DIGEST_BYTES, digest_of_normalised, normalise
+from hybrid.base.literals import DATA_LANGUAGES, keys_in_code
 from hybrid.base.tokens import TOKENS_VERSION, term_counts
 from hybrid.redact import REDACT_VERSION, mask, masker, part_masker, redact
 from hybrid.types import Chunk, Definition, LineSpan, Skipped
@@ -59,6 +60,7 @@ class ChunkRecord(Struct, frozen=True):
         definitions: The definitions that start inside.
         comments: Spans of the comments inside.
         masked: As `digest`, of the text without its secrets; empty when the text holds none.
+        literals: Keys of the string literals of a program (`hybrid.base.literals`), ascending.
     """
 
     start_line: int
@@ -73,6 +75,7 @@ class ChunkRecord(Struct, frozen=True):
     definitions: tuple[Definition, ...]
     comments: tuple[LineSpan, ...]
     masked: bytes = b""
+    literals: tuple[int, ...] = ()
 
     @property
     def embedded(self) -> bytes:
@@ -129,8 +132,9 @@ def analysed(document: Document, chunks: Sequence[Chunk]) -> tuple[list[ChunkRec
         clean = cache(clean)
         chunks = [_without_secrets(chunk, clean) for chunk in chunks]
     counts = cache(term_counts)
+    is_program = document.kind == "code" and document.language not in DATA_LANGUAGES
     records = [
-        _record(chunk, text, of_text, lines, counts)
+        _record(chunk, text, of_text, lines, counts, is_program=is_program)
         for chunk, text, of_text in zip(chunks, texts, digests, strict=True)
     ]
     return records, texts
@@ -148,7 +152,13 @@ def _text(bare_lines: Sequence[str], chunk: Chunk) -> str:
 
 
 def _record(
-    chunk: Chunk, text: str, digests: tuple[bytes, bytes], lines: Sequence[str], counts: Callable[[str], dict[str, int]]
+    chunk: Chunk,
+    text: str,
+    digests: tuple[bytes, bytes],
+    lines: Sequence[str],
+    counts: Callable[[str], dict[str, int]],
+    *,
+    is_program: bool,
 ) -> ChunkRecord:
     """Return the record of a chunk.
 
@@ -158,10 +168,13 @@ def _record(
         digests: `ChunkRecord.digest` and `ChunkRecord.masked`.
         lines: The lines of the document without secrets, for the comments.
         counts: `term_counts`, which remembers short texts that many chunks have.
+        is_program: Its strings are literals of a program.
     """
     digest, masked = digests
     definitions = chunk.definitions
     remarks = "\n".join("\n".join(lines[span.start_line - 1 : span.end_line]) for span in chunk.comments)
+    commented = {line for span in chunk.comments for line in range(span.start_line, span.end_line + 1)}
+    code = (lines[line - 1] for line in range(chunk.start_line, chunk.end_line + 1) if line not in commented)
     return ChunkRecord(
         start_line=chunk.start_line,
         end_line=chunk.end_line,
@@ -180,6 +193,7 @@ def _record(
         definitions=definitions,
         comments=chunk.comments,
         masked=masked,
+        literals=keys_in_code("\n".join(code)) if is_program else (),
     )
 
 
@@ -248,6 +262,8 @@ def encode_detail(record: ChunkRecord) -> bytes:
     }
     if record.masked:
         detail["masked"] = record.masked.hex()
+    if record.literals:
+        detail["literals"] = record.literals
     return pack_detail(_JSON.encode(detail).encode())
 
 
@@ -274,6 +290,7 @@ def decode_record(row: Sequence[Any]) -> ChunkRecord:
         definitions=tuple(Definition(*entry) for entry in detail["definitions"]),
         comments=tuple(LineSpan(*span) for span in detail["comments"]),
         masked=bytes.fromhex(detail.get("masked", "")),
+        literals=tuple(detail.get("literals", ())),
     )
 
 

@@ -365,6 +365,14 @@ class NameIndex(Protocol):
         """
         ...
 
+    def literals(self, keys: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The chunks with a string literal of some keys: places in `keys`, and rows, each of shape (n,).
+
+        Args:
+            keys: As `hybrid.base.literals.keys_said` gives them.
+        """
+        ...
+
     def versioned(self) -> Mapping[int, str]:
         """File → path, of the findable files in a folder of one version (`v3/`); callers keep the answer."""
         ...

@@ -109,6 +109,7 @@ class _Detail(Struct, frozen=True):
     definitions: list[tuple[str, str, _Count, _Count, str, str, _Count, bool]]
     comments: list[tuple[_Count, _Count]]
     masked: str = ""
+    literals: tuple[Annotated[int, Meta(ge=0, le=2**63 - 1)], ...] = ()
 
 
 _FIELDS = {"name", "scope", "value", "comment"}
@@ -373,6 +374,7 @@ class BundleLender:
                     definitions=definitions,
                     comments=tuple(LineSpan(*one) for one in detail.comments),
                     masked=bytes.fromhex(detail.masked),
+                    literals=detail.literals,
                 )
             )
         return records
@@ -491,6 +493,8 @@ def check_values(segment: Segment, *, n_contents: int) -> None:
         n = of if isinstance(of, int) else len(segment.array(of)) - of.endswith("_at")
         _check_below(name, segment.array(name), n)
     _check_below("doc_content", segment.doc_content, n_contents)
+    if segment.has("literal_row"):
+        _check_below("literal_row", segment.array("literal_row"), segment.n_chunks)
     for name in filter(segment.has, ("term_docs", "term_naming_docs")):
         _check_below(name, segment.array(name), segment.n_documents + 1)
     for name in ("chunk_doc", "def_chunk"):

@@ -29,7 +29,7 @@ from hybrid.index.analysis import (
     path_stem,
     path_terms,
 )
-from hybrid.index.roles import roles
+from hybrid.index.roles import bit, roles
 from hybrid.index.segment import DOCUMENT_KINDS
 from hybrid.index.sorting import distinct
 from hybrid.index.vectors import LEAST_LENGTH, LEAST_ROWS, StoredVectors, quantise, signs_of_stored
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from hybrid.types import EmbedderInfo
 
 
+_WITHOUT_LITERALS = sum(bit(role) for role in ("test", "example", "generated", "aside"))
+"""Roles of files that say what others print: only the file that a message is from is asked for."""
 _UINT8_MAX = 255
 _UINT16_MAX = 65_535
 
@@ -108,6 +110,7 @@ class SegmentEncoder:
             },
         )
         self._definition_kinds: list[str] = []
+        self._literals = array("Q"), array("i")
         self._postings = _PostingColumns()
 
     def add(self, document: SegmentDocument) -> None:
@@ -128,6 +131,9 @@ class SegmentEncoder:
                 numbers = row, d.start_line, d.end_line, min(d.depth, _UINT8_MAX), d.is_value, d.is_full
                 self._definitions.add((d.name, d.scope), numbers)
                 self._definition_kinds.append(d.kind)
+            if not role & _WITHOUT_LITERALS:
+                self._literals[0].extend(record.literals)
+                self._literals[1].extend(itertools.repeat(row, len(record.literals)))
             self._postings.add(row, record, of_path)
 
     def finish(self, vectors: StoredVectors) -> dict[str, NDArray[Any]]:
@@ -149,12 +155,19 @@ class SegmentEncoder:
             "def_kind": np.array(kind_numbers, np.uint8),
             **name_arrays(self._definitions.texts["def_name"]),
             **postings,
+            **self._literal_arrays(),
             "vector": vectors.data,
             "vector_scale": vectors.scale,
             "chunk_is_cut": vectors.is_cut.astype(np.uint8),
             **_vector_sums(chunks["chunk_doc"], self._documents.n_rows, vectors),
             **_documents_of_terms(postings, chunks["chunk_doc"]),
         }
+
+    def _literal_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the keys of all literals, ascending, and the row of each, ascending within a key."""
+        keys, rows = np.array(self._literals[0], np.uint64), np.array(self._literals[1], np.int32)
+        order = np.argsort(keys, kind="stable")
+        return {"literal": keys[order], "literal_row": rows[order]}
 
 
 def _documents_of_terms(postings: Mapping[str, NDArray[Any]], chunk_doc: NDArray[Any]) -> dict[str, NDArray[np.uint32]]:

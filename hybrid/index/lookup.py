@@ -289,6 +289,20 @@ class SegmentNames:
                 if file >= 0 and part.segment.doc_is_live[doc]:
                     yield file, part.segment.text("doc_path", doc)
 
+    def literals(self, keys: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """See `NameIndex.literals`."""
+        places, rows = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
+        for part in self._parts:
+            if not part.segment.has("literal"):
+                continue
+            held = part.segment.array("literal")
+            starts, ends = (np.searchsorted(held, keys, side=side) for side in ("left", "right"))
+            at = np.flatnonzero(ends > starts)
+            found, counts = ranges(starts[at], ends[at])
+            places.append(np.repeat(at, counts))
+            rows.append(np.add(part.segment.array("literal_row")[found], part.first_row, dtype=np.intp))
+        return np.concatenate(places), np.concatenate(rows)
+
     def versioned(self) -> Mapping[int, str]:
         """See `NameIndex.versioned`."""
         columns = self._columns

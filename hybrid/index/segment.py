@@ -113,7 +113,12 @@ BACKGROUND: Layout = {
 }
 """The arrays that only a segment annotated for the gate has."""
 
-COUNTS: Layout = {"term_docs": ("U32", ("terms",)), "term_naming_docs": ("U32", ("terms",))}
+COUNTS: Layout = {
+    "term_docs": ("U32", ("terms",)),
+    "term_naming_docs": ("U32", ("terms",)),
+    "literal": ("U64", ("literals",)),
+    "literal_row": ("I32", ("literals",)),
+}
 """The arrays that every segment has but those of an earlier version."""
 
 SIGNS: Layout = {

@@ -410,7 +410,7 @@ def _packed(looked: Looked | Skipped, vocabulary: Vocabulary) -> tuple[Looked | 
 
 
 def _packed_record(record: ChunkRecord, vocabulary: Vocabulary) -> tuple[Any, ...]:
-    *plain, body, fields, definitions, comments, masked = astuple(record)
+    *plain, body, fields, definitions, comments, masked, literals = astuple(record)
     return (
         *plain,
         _packed_counts(body, vocabulary),
@@ -418,11 +418,12 @@ def _packed_record(record: ChunkRecord, vocabulary: Vocabulary) -> tuple[Any, ..
         list(map(astuple, definitions)),
         list(map(astuple, comments)),
         masked,
+        literals,
     )
 
 
 def _restored(packed: Sequence[Any], vocabulary: Sequence[str]) -> ChunkRecord:
-    *plain, body, fields, definitions, comments, masked = packed
+    *plain, body, fields, definitions, comments, masked, literals = packed
     return ChunkRecord(
         *plain,
         body=_restored_counts(body, vocabulary),
@@ -430,6 +431,7 @@ def _restored(packed: Sequence[Any], vocabulary: Sequence[str]) -> ChunkRecord:
         definitions=tuple([Definition(*definition) for definition in definitions]),
         comments=tuple([LineSpan(*span) for span in comments]),
         masked=masked,
+        literals=literals,
     )
 
 

@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hybrid.base.literals import keys_said
 from hybrid.base.tokens import FUNCTION_WORDS, part_terms, query_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from hybrid.prompting.query import Query
 
@@ -53,14 +57,15 @@ _POLITE = re.compile(
 )
 _QUESTION = re.compile(
     r"\W*(?:how|what|where|why|which|when|whose?|does|do|did|is|are|was|were|has|have|should|can|could|would|find|show"
-    r"|list|explain|describe|tell|look|search|locate|summari[sz]e|understand|walk)\b",
+    r"|list|explain|describe|tell|see|look|search|locate|summari[sz]e|understand|walk)\b",
     re.IGNORECASE,
 )
 _FEWEST_WORDS = 4
 """Words of a wish for a change at least: with fewer it is the name of something to be found."""
 _WANTED = {
     "test": r"(?:add|write|fix|update|extend|missing|fail(?:s|ing)?|flak(?:y|es)|unit|regression|integration|more|new) "
-    r"(?:\w+ ){0,2}tests?\b|\btests? (?:cases?|coverage|files?|for|fails?)\b|\bin (?:the |our )?tests?\b|\btest_\w+",
+    r"(?:\w+ ){0,2}tests?|(?:^(?:the |our |some )?tests?)|tests? (?:cases?|coverage|files?|for|of|fails?)"
+    r"|in (?:the |our )?tests?|test_\w+",
     "doc": r"docs?|documentation|document(?:ed|s)?|docstrings?|readme\w*|changelogs?|guides?|tutorials?|manuals?|pages?"
     r"|\w+\.(?:md|rst|txt|adoc)",
     "data": r"config(?:s|uration)? files?|\w*\.(?:json|ya?ml|toml|ini|cfg)|pyproject|ci|workflows?|pipelines?|linters?"
@@ -69,7 +74,8 @@ _WANTED = {
 """Role of a file, `doc` for a page and `data` for a file of data → the words of a wish that such a file be changed."""
 _WANTED_PATTERNS = {role: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for role, words in _WANTED.items()}
 _RUN_TESTS = re.compile(
-    r"\b(?:run|re-?run|execute|make sure|ensure|verify|check)\b[^.!?\n]{0,60}\btest(?:s|ing|[ -]suite)?\b[^.!?\n]{0,80}",
+    r"\b(?:run|re-?run|execute|make sure|ensure|verify|check)\b[^.!?\n]{0,60}\btest(?:s|ing|[ -]suite)?\b"
+    r"[^.!?\n]{0,80}",
     re.IGNORECASE,
 )
 """A sentence that tells an agent to run the tests speaks of no test."""
@@ -86,6 +92,7 @@ class QueryTerms(Struct, frozen=True):
         roles: Roles of files that the query speaks of, as in `hybrid.index.roles.ROLES`.
         versions: Numbers of versions that the query names.
         is_titled: Whether the query has a title, as a bug report has.
+        literals: Keys of what may be string literals (`hybrid.base.literals.keys_said`), shape (n,).
         is_change: Whether something is to be changed: a bug report, a wish or a task, and no question.
     """
 
@@ -95,6 +102,7 @@ class QueryTerms(Struct, frozen=True):
     owners: Mapping[str, str]
     roles: frozenset[str]
     versions: frozenset[int]
+    literals: NDArray[np.uint64]
     is_titled: bool = False
     is_change: bool = False
 
@@ -115,6 +123,7 @@ def take_apart(query: Query) -> QueryTerms:
         owners=_owners(query),
         roles=wanted_in(subject) if is_change else spoken_of(subject),
         versions=versions_said(subject),
+        literals=keys_said(text),
         is_titled=bool(query.title),
         is_change=is_change,
     )

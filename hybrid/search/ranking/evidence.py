@@ -46,26 +46,25 @@ _VALUE_FITS = 0.5
 _KIN_LETTERS = 3
 """First letters that a word of a query and its relative in a file name share at least. Chosen by hand; one fewer than
 among the words of texts (`corpus`), which are far more."""
+_MOST_WITH_LITERAL = 8
+"""Files with a literal from which on it tells none of them apart; from one to eight serve equally well."""
 _ALL = 0.99
 """Share of the letters of a name that is all of them, below 1 since it is compared with a sum of floats."""
 
 
-class NameScores(Struct, frozen=True):
-    """The definitions of the symbols that a query names.
+class RowScores(Struct, frozen=True):
+    """Chunks that hold something a query names.
 
     Attributes:
-        rows: Chunks that define a symbol that the query names; a row may stand there several times.
-        values: How sure each of these definitions is, in (0, 1].
-        defining: Symbol of the query, and whether inside of another definition → the rows that define it so; a row may
-            stand there several times.
+        rows: The chunks; a row may stand there several times.
+        values: How sure each is, in (0, 1].
     """
 
     rows: NDArray[np.intp]
     values: NDArray[np.float32]
-    defining: Mapping[tuple[str, bool], NDArray[np.intp]]
 
     def of_rows(self, rows: NDArray[np.intp]) -> NDArray[np.float32]:
-        """Return the surest definition in each of some chunks, 0 without one; every one of `rows` is among them.
+        """Return the surest value of each of some chunks, 0 without one; every one of `self.rows` is among them.
 
         Args:
             rows: Ascending.
@@ -73,6 +72,17 @@ class NameScores(Struct, frozen=True):
         found = np.zeros(len(rows), np.float32)
         np.maximum.at(found, np.searchsorted(rows, self.rows), self.values)
         return found
+
+
+class NameScores(RowScores, frozen=True):
+    """The definitions of the symbols that a query names.
+
+    Attributes:
+        defining: Symbol of the query, and whether inside of another definition → the rows that define it so; a row may
+            stand there several times.
+    """
+
+    defining: Mapping[tuple[str, bool], NDArray[np.intp]]
 
 
 def shares(words: Sequence[str], idf: Mapping[str, float], n_live: int) -> dict[str, float]:
@@ -107,6 +117,19 @@ def score_names(corpus: Corpus, asked: QueryTerms) -> NameScores:
             of_symbol, is_nested = np.concatenate(rows), np.concatenate(nested)
             defining[symbol, False], defining[symbol, True] = of_symbol[~is_nested], of_symbol[is_nested]
     return NameScores(np.concatenate(every), np.concatenate(scores), defining)
+
+
+def score_literals(corpus: Corpus, asked: QueryTerms) -> RowScores:
+    """Score the chunks with a string literal that a query says word for word: 1 / number of files with that literal.
+
+    A literal of more than eight files is none of them.
+    """
+    places, rows = corpus.backend.names.literals(asked.literals)
+    files = corpus.fields.of_rows("file", rows)
+    pairs = np.unique(np.stack([places, files]), axis=1)
+    n_files = np.bincount(pairs[0], minlength=len(asked.literals))[places]
+    is_rare = n_files <= _MOST_WITH_LITERAL
+    return RowScores(rows[is_rare], (1 / n_files[is_rare]).astype(np.float32))
 
 
 def fit_of_names(corpus: Corpus, share: Mapping[str, float], files: Candidates) -> NDArray[np.float32]:
@@ -292,7 +315,7 @@ _BEST_FILES = 3
 _LOOKED_AT = 10
 """Files with the most evidence that are looked at, and for each the files next to it. Chosen by hand."""
 _FEW_WORDS = 6
-"""Words of a query that name a file on purpose: chosen on questions of 18 words, where names led astray, and on halves."""
+"""Words of a query that name a file on purpose: chosen on halves of questions of 18 words, where names led astray."""
 _MOST_DEFINED = 16
 """Definitions of one name at most; a name with more, as `get`, does not tell that two files hold the same."""
 _BESIDE = np.uint8(sum(bit(role) for role in ("test", "example", "generated", "vendored", "aside")))
@@ -312,6 +335,7 @@ class Measured(Struct, frozen=True):
         in_files: Scores of the candidates by words.
         names: Definitions of what the query names.
         defines: How sure the surest of these in each chunk in `files.rows` is, in [0, 1].
+        says: How rare the rarest string literal in each chunk in `files.rows` is that the query says, in [0, 1].
         fit: Best agreement of the name of a definition with the query's words, of each chunk in `files.rows`.
         places: Scores by paths and lines that the query names.
         share: Word → its share of the query; the shares add up to 1.
@@ -328,6 +352,7 @@ class Measured(Struct, frozen=True):
     in_files: FileWords
     names: NameScores
     defines: NDArray[np.float32]
+    says: NDArray[np.float32]
     fit: NDArray[np.float32]
     places: PlaceScores
     share: Mapping[str, float]
@@ -402,6 +427,11 @@ def defines(seen: Measured) -> NDArray[np.float32]:
     return seen.files.best(seen.defines)
 
 
+def literals(seen: Measured) -> NDArray[np.float32]:
+    """The rarity of a string literal of the file that the query says word for word; 0 without one."""
+    return seen.files.best(seen.says)
+
+
 def definition_fit(seen: Measured) -> NDArray[np.float32]:
     """The best agreement of the name of a definition in the file with the query's words."""
     return seen.files.best(seen.fit)
@@ -467,6 +497,7 @@ PIECES: dict[str, Callable[[Measured], NDArray[np.float32]]] = {
     "reported_path": reported_path,
     "path_words": path_words,
     "defines": defines,
+    "literals": literals,
     "definition_fit": definition_fit,
     "definition_words": definition_words,
     "remarks": remarks,

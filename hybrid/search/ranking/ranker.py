@@ -18,6 +18,7 @@ from hybrid.search.ranking.evidence import (
     ChangesOfFiles,
     Measured,
     fit_of_names,
+    score_literals,
     score_names,
     shares,
     weigh,
@@ -132,7 +133,8 @@ class Ranker:
         share = shares(asked.words, words.idf, corpus.n_live)
         names = score_names(corpus, asked)
         places = score_places(corpus, query.places)
-        rows = np.concatenate([dense.rows, legs.lexical.rows, *names.defining.values()])
+        literals = score_literals(corpus, asked)
+        rows = np.concatenate([dense.rows, legs.lexical.rows, *names.defining.values(), literals.rows])
         files = corpus.fields.of_rows("file", rows)
         found = candidates(corpus, np.concatenate([files, np.array(list(places.files), np.int32)]))
         in_files = words.of_files(found, depth)
@@ -148,6 +150,7 @@ class Ranker:
             in_files=in_files,
             names=names,
             defines=names.of_rows(found.rows),
+            says=literals.of_rows(found.rows),
             fit=fit_of_names(corpus, share, found),
             places=places,
             share=share,
@@ -216,6 +219,7 @@ def _own(seen: Measured, best: Sequence[int], may_show: NDArray[np.bool_]) -> ND
     rows = seen.files.rows[within]
     own = seen.in_files.chunks[within] + seen.sense(rows)
     own += seen.defines[within]
+    own += seen.says[within]
     own += seen.fit[within] * np.float32(_FIT_OF_CHUNK)
     for row, value in seen.places.chunks.items():
         own[rows == row] += np.float32(value)

@@ -96,7 +96,7 @@ def test_the_layout_is_what_is_written() -> None:
     """Names, types and numbers of dimensions are those of a segment written today, one without documents too."""
     written = encode_segment([], quantise(np.zeros((0, 8), np.float32), np.zeros(0, np.bool_)))
     codes = {"U8": "uint8", "I8": "int8", "U16": "uint16", "I32": "int32", "U32": "uint32", "I64": "int64"}
-    codes["F32"] = "float32"
+    codes["F32"], codes["U64"] = "float32", "uint64"
 
     assert {name: (codes[code], len(shape)) for name, (code, shape) in (LAYOUT | COUNTS).items()} == {
         name: (str(array.dtype), array.ndim) for name, array in written.items()

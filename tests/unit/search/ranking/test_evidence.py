@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 NAMES = (*PIECES, *ON_TOP)
 OF_HISTORY = ("history", "changes_with")
-AGAINST = ("test", "example", "generated", "vendored", "legacy", "interface", "version", "aside")
+AGAINST = ("test", "example", "generated", "vendored", "legacy", "interface", "version", "aside", "beside_source")
 
 
 def test_every_piece_has_a_weight() -> None:
@@ -85,7 +85,50 @@ ROLES: dict[str, tuple[str, str]] = {
 def test_every_piece_has_a_case() -> None:
     """The tables below leave no piece out but those of earlier commits, which `test_changes.py` is about."""
 
-    assert set(NAMES) == {*CASES, *ROLES, "version", *OF_HISTORY}
+    assert set(NAMES) == {*CASES, *ROLES, "version", "beside_source", "tested", *OF_HISTORY}
+
+
+WISH = "Let herons sleep through the night"
+"""A wish for a change, which speaks of no kind of file."""
+
+
+@pytest.mark.parametrize(
+    ("query", "behind"),
+    [
+        (WISH, {"tests/test_heron.py", "heron.md", "heron.toml"}),
+        (
+            f"{WISH}\n\nRun the tests and make sure the test suite passes.",
+            {"tests/test_heron.py", "heron.md", "heron.toml"},
+        ),
+        ("please fix the flaky tests of herons that sleep", {"heron.md", "heron.toml"}),
+        ("can you update the docs of herons that sleep?", {"tests/test_heron.py", "heron.toml"}),
+        ("how do herons sleep through the night", set()),
+        ("heron sleep", set()),
+    ],
+)
+def test_the_source_is_what_is_to_be_changed(tmp_path: Path, query: str, behind: set[str]) -> None:
+    """A test, a page and a file of data step back where something is to be changed, and none of these."""
+    texts = dict.fromkeys(("heron.py", "tests/test_heron.py", "heron.md", "heron.toml"), "herons = 'sleep at night'\n")
+    snapshot = snapshot_of(tmp_path, texts)
+    ranked = rank(snapshot, query, weights(tmp_path, **(dict.fromkeys(NAMES, 0.0) | {"beside_source": -1.0})))
+
+    assert behind == {snapshot.get(chunk.row).path for chunk in ranked if chunk.pieces["beside_source"] < 0}
+
+
+def test_a_test_speaks_for_the_file_that_it_is_named_after(tmp_path: Path) -> None:
+    """What a test tells goes to `heron.py`, where something is to be changed; a question finds the test."""
+    texts = {"tests/test_heron.py": "def test_sleep():\n    herons_sleep_at_night()\n"}
+    texts |= {"src/heron.py": "x = 1  # a bird at night\n", "src/stork.py": "x = 2  # a bird at night\n"}
+    snapshot = snapshot_of(tmp_path, texts)
+    settings = only(tmp_path, "tested", "best_words")
+
+    def found(query: str) -> dict[str, float]:
+        return {
+            snapshot.get(chunk.row).path: round(chunk.pieces["tested"], 3) for chunk in rank(snapshot, query, settings)
+        }
+
+    assert {"tests/test_heron.py": 0, "src/heron.py": 1, "src/stork.py": 0} == found("Let herons sleep at night please")
+    assert {0} == set(found("where do herons sleep at night").values())
 
 
 @pytest.mark.parametrize("piece", CASES)
