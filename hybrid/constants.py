@@ -165,7 +165,7 @@ class RankingConfig(Struct, frozen=True):
     aside: Weight = -1.0
     # A test, a page or a file of data where a report or a wish wants something changed, unless one of these is to be
     # changed. A test counts less by its own weight too.
-    beside_source: Weight = -1.0
+    beside_source: Weight = -2.0
     # It changed together with the three best files in earlier commits. Half, because by itself it says little.
     changes_with: Weight = 0.5
     # A test that is named after it fits what is to be changed.
