@@ -56,10 +56,33 @@ _POLITE = re.compile(
     re.IGNORECASE,
 )
 _QUESTION = re.compile(
-    r"\W*(?:how|what|where|why|which|when|whose?|does|do|did|is|are|was|were|has|have|should|can|could|would|find|show"
-    r"|list|explain|describe|tell|see|look|search|locate|summari[sz]e|understand|walk)\b",
+    r"\W*(?:how|what|where|why|which|when|whose?|does|do(?! not)|did|is|are|was|were|has|have|should|can|could|would"
+    r"|find|show|list|explain|describe|tell|see|look|search|locate|summari[sz]e|understand|walk)\b",
     re.IGNORECASE,
 )
+_ORDER = re.compile(
+    r"\W*(?:[\w./-]{2,24}(?:\([\w ./-]{1,40}\))?!?: )?"  # `ledger: fix …`
+    r"(?:(?:always|also|only|correctly|properly|never|do(?: not|n't)|no longer|stop|start|temporarily|internally)\W+)?"
+    r"(?:accept|add|align|allow|appl|avoid|bail|break|bring|build|bump|cach|cap|chang|check|clarif|clean|coerc"
+    r"|consolidat|constrain|convert|correct|creat|decreas|delet|deprecat|disabl|display|drop|emit|enabl|ensur|escap|exclud|execut"
+    r"|expos|extend|extract|factor|fix|flatten|forward|get rid|giv|guard|handl|hid|honou?r|ignor|implement|improv"
+    r"|includ|increas|inlin|install|introduc|keep|let|limit|log|mak|made|mark|merg|migrat|mov|normali[sz]|optimi[sz]|pars|pass"
+    r"|pin|port|preserv|prevent|print|propagat|provid|put|rais|rebuild|reduc|refactor|reject|remov|renam|replac|report"
+    r"|reset|resolv|respect|restor|restrict|retr|return|revert|rework|rewrit|rout|run|schedul|send|set|shar|simplif|skip|sort"
+    r"|speed|split|stop|stor|strip|support|suppress|switch|sync|throw|treat|turn|tweak|unif|updat|us|validat|warn|wrap"
+    r"|work(?:ed)? around|writ)(?:e|s|es|ed|d|y|ies|ied|[bdgmnpt]ed)?\b",
+    re.IGNORECASE,
+)
+"""A verb in front, as in an order, a commit or an entry of a changelog; a form in -ing begins a heading as often."""
+_COMPLAINT = re.compile(
+    r"\b(?:should(?:n'?t)?|must(?:n'?t)?|now|no longer|instead of|rather than"
+    r"|(?:does|do|is|are|was|were|ca|wo|did|has)n'?t|cannot|not|fail(?:s|ed|ing)?|break(?:s|ing)?|broken|crash\w*|hang(?:s|ing)?|wrong\w*|incorrect\w*|ignore[sd]"
+    r"|missing|lost|loses|regression|rais(?:es|ed|ing)|throws?|unexpected\w*|never|always|twice|been|deprecated|correctly"
+    r"|properly|too (?:many|much|few|late|early|long)|only)\b",
+    re.IGNORECASE,
+)
+"""Words of a sentence that says how something is and should not be, or the other way round."""
+_QUESTION_MARK = re.compile("[?\uff1f\u061f]")
 _FEWEST_WORDS = 4
 """Words of a wish for a change at least: with fewer it is the name of something to be found."""
 _WANTED = {
@@ -193,10 +216,12 @@ def wanted_in(text: str) -> frozenset[str]:
 
 
 def is_wish(text: str) -> bool:
-    """Return whether a text wants something changed, or says what is wrong: what is no question."""
+    """Return whether a text wants something changed or says what is wrong, and is neither a question nor a heading."""
     polite = _POLITE.match(text)
     rest = text[polite.end() :] if polite else text
-    return not _QUESTION.match(rest) and (polite is not None or "?" not in text)
+    if _QUESTION.match(rest) or (polite is None and _QUESTION_MARK.search(text)):
+        return False
+    return polite is not None or _ORDER.match(rest) is not None or _COMPLAINT.search(text) is not None
 
 
 def versions_said(text: str) -> frozenset[int]:

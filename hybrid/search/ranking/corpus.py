@@ -194,10 +194,9 @@ class Corpus:
         of = _OF_TEST.sub("", name)
         if not of or of == name:
             return ()
-        words = part_terms(of)
-        with_all = set.intersection(*(set(self.backend.names.files_with("stem", word).tolist()) for word in words))
-        roles = self.fields.of_files("role", np.array(sorted(with_all), np.int32))
-        alike = (file for file, role in zip(sorted(with_all), roles.tolist(), strict=True) if not role & bit("test"))
+        found = self.backend.names.files_with("stem", part_terms(of)[0]) if part_terms(of) else np.zeros(0, np.int32)
+        is_test = self.fields.of_files("role", found) & np.uint8(bit("test")) > 0
+        alike = [int(file) for file in found[~is_test]]
         return tuple(file for file in alike if _name(self.fields.path(file)) == of.lower() and not self.beside[file])
 
     def _find_passes_on(self, file: int) -> bool:
