@@ -28,7 +28,7 @@ _LITERAL = re.compile(
 _PLACEHOLDER = re.compile(r"%(?:\(\w{1,40}\))?[-+ #0-9.]{0,8}[sdrifgxcqv]|[$#]?\{[^{}\n]{0,80}\}|\\[nrt\"'0]")
 _TOKEN = re.compile(r"-{0,2}[^\W_](?:[\w.\-/:]{0,120}\w)?")
 _QUOTED = re.compile(r"`([^`\n]{2,80})`|\"([^\"\n]{2,80})\"|(?<!\w)'([^'\n]{2,80})'(?!\w)")
-_TELLING = re.compile(r"-{1,2}\w|\w[-_/]\w|_|[A-Z]{1,5}\d{2,}$|[A-Z]{2,}\d")
+_TELLING = re.compile(r"-{1,2}\w|\w[-_/]\w|_|(?<![A-Za-z])[A-Z]{1,8}\d")
 """A word that is spelled as no word of prose is: `--keep-stale`, `MAX_AGE`, `/users/me`, `E501`."""
 _LEAST_WORD, _LEAST_RUN, _LONGEST_RUN = 3, 3, 12
 """Letters of a single word, and words of a run, at least and at most; shorter runs are said by chance."""

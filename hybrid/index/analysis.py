@@ -32,6 +32,8 @@ _Named = TypeVar("_Named", Chunk, Definition)
 HEAD_NAMES = 6
 """Definition names that the head line of an embedded chunk holds at most; more drown the path."""
 _DIRECTORIES = 3
+_COMMENT_MARKS = ("#", "//", "/*", "*", "--", ";", "%", "<!--", "{-", '"', "'", 'r"')
+"""Beginnings of a line that is a comment or a docstring from its start."""
 _JSON = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True)
 
 PATH_FIELDS = ("stem", "dir")
@@ -132,12 +134,25 @@ def analysed(document: Document, chunks: Sequence[Chunk]) -> tuple[list[ChunkRec
         clean = cache(clean)
         chunks = [_without_secrets(chunk, clean) for chunk in chunks]
     counts = cache(term_counts)
-    is_program = document.kind == "code" and document.language not in DATA_LANGUAGES
     records = [
-        _record(chunk, text, of_text, lines, counts, is_program=is_program)
+        _record(chunk, text, of_text, lines, counts)
         for chunk, text, of_text in zip(chunks, texts, digests, strict=True)
     ]
+    if document.kind == "code" and document.language not in DATA_LANGUAGES:
+        records = [replace(record, literals=_literals(record, lines)) for record in records]
     return records, texts
+
+
+def _literals(record: ChunkRecord, lines: Sequence[str]) -> tuple[int, ...]:
+    """Return the keys of the literals of a chunk; a comment behind code stays, since its line may hold one."""
+    commented = {
+        line
+        for span in record.comments
+        for line in range(span.start_line, span.end_line + 1)
+        if line > span.start_line or lines[line - 1].lstrip().startswith(_COMMENT_MARKS)
+    }
+    numbers = range(record.start_line, record.end_line + 1)
+    return keys_in_code("\n".join(lines[line - 1] for line in numbers if line not in commented))
 
 
 def _bare_lines(text: str) -> list[str]:
@@ -157,8 +172,6 @@ def _record(
     digests: tuple[bytes, bytes],
     lines: Sequence[str],
     counts: Callable[[str], dict[str, int]],
-    *,
-    is_program: bool,
 ) -> ChunkRecord:
     """Return the record of a chunk.
 
@@ -168,13 +181,10 @@ def _record(
         digests: `ChunkRecord.digest` and `ChunkRecord.masked`.
         lines: The lines of the document without secrets, for the comments.
         counts: `term_counts`, which remembers short texts that many chunks have.
-        is_program: Its strings are literals of a program.
     """
     digest, masked = digests
     definitions = chunk.definitions
     remarks = "\n".join("\n".join(lines[span.start_line - 1 : span.end_line]) for span in chunk.comments)
-    commented = {line for span in chunk.comments for line in range(span.start_line, span.end_line + 1)}
-    code = (lines[line - 1] for line in range(chunk.start_line, chunk.end_line + 1) if line not in commented)
     return ChunkRecord(
         start_line=chunk.start_line,
         end_line=chunk.end_line,
@@ -193,7 +203,6 @@ def _record(
         definitions=definitions,
         comments=chunk.comments,
         masked=masked,
-        literals=keys_in_code("\n".join(code)) if is_program else (),
     )
 
 

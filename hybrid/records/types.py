@@ -92,12 +92,20 @@ _SUPERSEDED = re.compile(
     r"(?:^|[\[(:;.!?\u2013\u2014]|\s-|~~)[\s*_]*superseded[ \t]+by\b[\s*_:`\[]*([\w#][^\s\])*`,;]*)", re.IGNORECASE
 )
 """At the beginning of a title, in brackets, behind a dash or as a sentence of its own: "Non-superseded by" is none."""
+_ARTICLES, _NOTHING = ("the", "a", "an", "our"), ("none", "nothing", "no", "nobody")
+"""Words behind "Superseded by": before a record that is described, and for none. Any other plain word names one only at
+the end, since a title may be about what supersedes what."""
 
 
 def superseding(title: str) -> str:
     """Return the first word of the record that the first line of a title names in "Superseded by …"; empty without."""
-    found = _SUPERSEDED.search(title.strip().partition("\n")[0])
-    return found[1].rstrip(".:") if found else ""
+    line = title.strip().partition("\n")[0]
+    found = _SUPERSEDED.search(line)
+    if found is None:
+        return ""
+    word, rest = found[1].rstrip(".:"), line[found.end() :].lstrip("*_~` ")
+    is_record = not word.isalpha() or word.lower() in _ARTICLES or rest[:1] in ("", ")", "]", ".", ";", ",", ":")
+    return word if is_record and word.lower() not in _NOTHING else ""
 
 
 class LessonsError(HybridError):

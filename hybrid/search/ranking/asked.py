@@ -60,24 +60,38 @@ _QUESTION = re.compile(
     r"|find|show|list|explain|describe|tell|see|look|search|locate|summari[sz]e|understand|walk)\b",
     re.IGNORECASE,
 )
+_LOOKING = re.compile(
+    r"\b(?:(?:need|want|like) to know|figure out|check (?:whether|if)|point me|give me an? (?:overview|summary)"
+    r"|not (?:sure|understand)|don't understand)\b",
+    re.IGNORECASE,
+)
+"""Who says so wants to know something, and nothing changed."""
 _ORDER = re.compile(
     r"\W*(?:[\w./-]{2,24}(?:\([\w ./-]{1,40}\))?!?: )?"  # `ledger: fix …`
     r"(?:(?:always|also|only|correctly|properly|never|do(?: not|n't)|no longer|stop|start|temporarily|internally)\W+)?"
     r"(?:accept|add|align|allow|appl|avoid|bail|break|bring|build|bump|cach|cap|chang|check|clarif|clean|coerc"
-    r"|consolidat|constrain|convert|correct|creat|decreas|delet|deprecat|disabl|display|drop|emit|enabl|ensur|escap|exclud|execut"
-    r"|expos|extend|extract|factor|fix|flatten|forward|get rid|giv|guard|handl|hid|honou?r|ignor|implement|improv"
-    r"|includ|increas|inlin|install|introduc|keep|let|limit|log|mak|made|mark|merg|migrat|mov|normali[sz]|optimi[sz]|pars|pass"
+    r"|consolidat|constrain|convert|correct|creat|decreas|delet|deprecat|disabl|display|drop|emit|enabl|ensur|escap"
+    r"|exclud|execut"
+    r"|expos|extend|extract|factor|fix|flatten|forward|get rid|giv|guard|handl|hid|honou?r|hook up|ignor|implement"
+    r"|improv"
+    r"|includ|increas|inlin|install|introduc|investigat|keep|let|limit|log|mak|made|mark|merg|migrat|mov|normali[sz]"
+    r"|optimi[sz]|paginat|pars|pass"
     r"|pin|port|preserv|prevent|print|propagat|provid|put|rais|rebuild|reduc|refactor|reject|remov|renam|replac|report"
-    r"|reset|resolv|respect|restor|restrict|retr|return|revert|rework|rewrit|rout|run|schedul|send|set|shar|simplif|skip|sort"
-    r"|speed|split|stop|stor|strip|support|suppress|switch|sync|throw|treat|turn|tweak|unif|updat|us|validat|warn|wrap"
-    r"|work(?:ed)? around|writ)(?:e|s|es|ed|d|y|ies|ied|[bdgmnpt]ed)?\b",
+    r"|reset|resolv|respect|restor|restrict|retr|return|revert|rework|rewrit|rout|run|schedul|send|set|shar|simplif"
+    r"|skip|sort"
+    r"|speed|split|stop|stor|strip|support|suppress|switch|sync|throw|treat|turn|tweak|unif|updat|us|validat|warn"
+    r"|wir|wrap"
+    r"|work(?:ed)? around|writ)(?:e|s|es|ed|d|y|ies|ied|[bdgmnpt]ed)?\b(?!\s*:|\W+(?:of|and|or|is|are)\b)",
     re.IGNORECASE,
 )
 """A verb in front, as in an order, a commit or an entry of a changelog; a form in -ing begins a heading as often."""
 _COMPLAINT = re.compile(
-    r"\b(?:should(?:n'?t)?|must(?:n'?t)?|now|no longer|instead of|rather than"
-    r"|(?:does|do|is|are|was|were|ca|wo|did|has)n'?t|cannot|not|fail(?:s|ed|ing)?|break(?:s|ing)?|broken|crash\w*|hang(?:s|ing)?|wrong\w*|incorrect\w*|ignore[sd]"
-    r"|missing|lost|loses|regression|rais(?:es|ed|ing)|throws?|unexpected\w*|never|always|twice|been|deprecated|correctly"
+    r"\b(?:please fix|fix (?:it|this|that)|we need an?|flaky|times out|should(?:n'?t)?|must(?:n'?t)?|now|no longer"
+    r"|instead of|rather than"
+    r"|(?:does|do|is|are|was|were|ca|wo|did|has)n'?t|cannot|not|fail(?:s|ed|ing)?|break(?:s|ing)?|broken|crash\w*"
+    r"|hang(?:s|ing)?|wrong\w*|incorrect\w*|ignore[sd]"
+    r"|missing|lost|loses|regression|rais(?:es|ed|ing)|throws?|unexpected\w*|never|always|twice|been|deprecated"
+    r"|correctly"
     r"|properly|too (?:many|much|few|late|early|long)|only)\b",
     re.IGNORECASE,
 )
@@ -87,12 +101,15 @@ _FEWEST_WORDS = 4
 """Words of a wish for a change at least: with fewer it is the name of something to be found."""
 _WANTED = {
     "test": r"(?:add|write|fix|update|extend|missing|fail(?:s|ing)?|flak(?:y|es)|unit|regression|integration|more|new) "
-    r"(?:\w+ ){0,2}tests?|(?:^(?:the |our |some )?tests?)|tests? (?:cases?|coverage|files?|for|of|fails?)"
-    r"|in (?:the |our )?tests?|test_\w+",
-    "doc": r"docs?|documentation|document(?:ed|s)?|docstrings?|readme\w*|changelogs?|guides?|tutorials?|manuals?|pages?"
-    r"|\w+\.(?:md|rst|txt|adoc)",
-    "data": r"config(?:s|uration)? files?|\w*\.(?:json|ya?ml|toml|ini|cfg)|pyproject|ci|workflows?|pipelines?|linters?"
-    r"|dependenc\w+|pin(?:s|ned)?|bump\w*|build (?:system|backend)|packag(?:e|ing) (?:data|metadata)|completions?",
+    r"(?:\w+ ){0,2}tests?|tests? (?:cases?|coverage|files?|of)|in (?:the |our )?tests?|test_\w+",
+    "doc": r"docs?|documentation|documented|docstrings?|readme\w*|changelogs?|guides?|tutorials?|manuals?"
+    r"|(?:docs?|help|man|manual) pages?|document (?:the|how|that|all)|\w+\.(?:md|rst|adoc)",
+    "data": r"config(?:s|uration)? files?|\w*\.(?:json|ya?ml|toml|ini|cfg)|pyproject|on ci|in ci"
+    r"|ci (?:jobs?|builds?|runs?)"
+    r"|workflow files?|github actions?|lint(?:er|ing) rules?|dependenc(?:y|ies)(?! injection)|bump\w*"
+    r"|build (?:system|backend)"
+    r"|packag(?:e|ing) (?:data|metadata)|compose|helm|charts?|open ?api|json schema|translations?|locales?|requirements"
+    r"|npm scripts?|manifests?|lock ?files?",
 }
 """Role of a file, `doc` for a page and `data` for a file of data → the words of a wish that such a file be changed."""
 _WANTED_PATTERNS = {role: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for role, words in _WANTED.items()}
@@ -219,7 +236,7 @@ def is_wish(text: str) -> bool:
     """Return whether a text wants something changed or says what is wrong, and is neither a question nor a heading."""
     polite = _POLITE.match(text)
     rest = text[polite.end() :] if polite else text
-    if _QUESTION.match(rest) or (polite is None and _QUESTION_MARK.search(text)):
+    if _QUESTION.match(rest) or _LOOKING.search(text) or (polite is None and _QUESTION_MARK.search(text)):
         return False
     return polite is not None or _ORDER.match(rest) is not None or _COMPLAINT.search(text) is not None
 

@@ -123,9 +123,9 @@ _SUFFIX = re.compile(r"(?:\.d)?\.\w+$")
 _ENDING = re.compile(r"\.\w+$")
 _OF_TEST = re.compile(r"^(?:tests?[-_]|[Tt]est(?=[A-Z]))|(?:[-_.](?:tests?|spec)|(?:Tests?|Spec|Suite))$")
 """What makes the name of a file that of its test."""
-_PAGES = frozenset({"md", "mdx", "markdown", "mdown", "rst", "adoc", "asciidoc", "txt", "textile", "html", "1"})
-_DATA = frozenset({"json", "yaml", "yml", "toml", "ini", "cfg", "xml", "csv", "lock", "bash", "zsh", "fish", "vim"})
-"""Endings of pages and of files of data, with completions of shells."""
+_PAGES = frozenset({"md", "mdx", "markdown", "mdown", "rst", "adoc", "asciidoc", "textile"})
+_DATA = frozenset({"json", "yaml", "yml", "toml", "ini", "cfg", "csv", "lock"})
+"""Endings of pages and of files of data; a `.html`, `.txt` or `.xml` is as often what a program is made of."""
 _PASSING_ON = re.compile(r"(?:^|/)(?:index\.[cm]?[jt]sx?|__init__\.py|(?:mod|lib)\.rs)$")
 
 

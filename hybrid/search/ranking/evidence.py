@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from hybrid.base.memo import Memo
 from hybrid.base.tokens import folded, part_terms
+from hybrid.index.backend import EVERYTHING
 from hybrid.index.roles import ROLES, bit
 from hybrid.search.ranking.corpus import abbreviates, are_kin
 from hybrid.search.ranking.scale import above, best_by_key, decaying_sum
@@ -125,6 +126,8 @@ def score_literals(corpus: Corpus, asked: QueryTerms) -> RowScores:
     A literal of more than eight files is none of them.
     """
     places, rows = corpus.backend.names.literals(asked.literals)
+    is_live = corpus.backend.allows(EVERYTHING, rows)
+    places, rows = places[is_live], rows[is_live]
     files = corpus.fields.of_rows("file", rows)
     pairs = np.unique(np.stack([places, files]), axis=1)
     n_files = np.bincount(pairs[0], minlength=len(asked.literals))[places]

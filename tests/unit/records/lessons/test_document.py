@@ -106,6 +106,9 @@ def test_whatever_stands_after_superseded_makes_it_inactive(value: str, supersed
         ("Use tabs. Superseded by [L012](#l012)", "L012"),
         ("Rows that are superseded by others are hidden", ""),
         ("Non-superseded by default", ""),
+        ("Superseded by the gateway's own limit", "the"),
+        ("Cache rule: superseded by entries are dropped first", ""),
+        ("Use Redis (superseded by nothing)", ""),
         ("Superseded by", ""),
     ],
 )

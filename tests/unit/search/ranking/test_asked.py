@@ -5,7 +5,7 @@ import math
 import pytest
 
 from hybrid.prompting.query import make_query
-from hybrid.search.ranking.asked import MAX_TERMS, most_telling, take_apart
+from hybrid.search.ranking.asked import MAX_TERMS, is_wish, most_telling, take_apart, wanted_in
 from tests.support.cases import Case, cases
 from tests.unit.search.ranking.projects import numbers_in
 
@@ -68,3 +68,11 @@ def test_a_title_says_which_files_are_meant() -> None:
         untitled.roles & {"test", "example"},
         untitled.versions,
     )
+
+
+@cases("ranking/wishes.txt")
+def test_a_wish_is_told_from_a_question_and_a_heading(case: Case) -> None:
+    """What shall be changed, or is wrong, is a wish; with it the kinds of files that are meant, if any."""
+    wanted = {"test", "doc", "data"} & wanted_in(case.text) if is_wish(case.text) else {"no wish"}
+
+    assert set((case.expected or "").split(", ")) - {""} == wanted
