@@ -11,11 +11,10 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
 DATA_LANGUAGES = frozenset({"json", "xml", "yaml", "toml", "ini", "properties", "csv", "dtd", "gitignore", "gomod"})
@@ -55,6 +54,8 @@ def keys_said(text: str) -> NDArray[np.uint64]:
 
     These are words that are quoted or spelled as no word of prose is, and all runs of three to twelve words of a line.
     """
+    import numpy as np  # A prompt that is not searched needs none.
+
     words = {token for token in _TOKEN.findall(text) if _TELLING.search(token)}
     for match in _QUOTED.finditer(text):
         words.update(_TOKEN.findall(match[1] or match[2] or match[3]))

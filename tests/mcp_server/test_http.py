@@ -148,17 +148,17 @@ def test_other_addresses_need_the_token_too(url: str) -> None:
         assert 401 == CLIENT.get(url.removesuffix("/mcp") + path).status_code
 
 
-def test_a_token_of_an_earlier_service_is_worth_nothing(shared: Shop) -> None:
+def test_a_token_of_an_earlier_service_is_worth_nothing(small: Shop) -> None:
     """The service makes a token at each start, and the server asks for the newest."""
-    with _listening(shared) as (url, _):
-        earlier = _token(shared)
+    with _listening(small) as (url, _):
+        earlier = _token(small)
         assert 200 == _post(url, {"Authorization": f"Bearer {earlier}"}).status_code
-        shared.out("daemon", "stop", "--quiet")
+        small.out("daemon", "stop", "--quiet")
         assert 401 == _post(url, {"Authorization": f"Bearer {earlier}"}).status_code
-        shared.out("daemon", "start", "--quiet")
-        until(lambda: (shared.home / "run" / "http.json").exists() and _token(shared) != earlier)
+        small.out("daemon", "start", "--quiet")
+        until(lambda: (small.home / "run" / "http.json").exists() and _token(small) != earlier)
         assert 401 == _post(url, {"Authorization": f"Bearer {earlier}"}).status_code
-        assert 200 == _post(url, {"Authorization": f"Bearer {_token(shared)}"}).status_code
+        assert 200 == _post(url, {"Authorization": f"Bearer {_token(small)}"}).status_code
 
 
 def test_without_http_of_the_service_there_is_no_token(small: Shop) -> None:
