@@ -311,7 +311,7 @@ class MilvusStore:
         if makes and self._blobs not in there:
             for table in (self._chunks, self._blobs):
                 if table not in there:
-                    self._make(table, ends_s)
+                    self._make_or_find(table, ends_s)
             # The note comes last: a store without one was not made whole, and is made again.
             self._put_blob("", "note", "", self._note.encode(), ends_s)
         elif self._blobs not in there:
@@ -329,6 +329,14 @@ class MilvusStore:
 
     def _tables(self, ends_s: float) -> set[str]:
         return set(self._call(self._client.list_collections, ends_s))
+
+    def _make_or_find(self, table: str, ends_s: float) -> None:
+        """Make a collection; another first push may make it at the same time, and both have it then."""
+        try:
+            self._make(table, ends_s)
+        except StoreNotReadyError:
+            if table not in self._tables(ends_s):
+                raise
 
     def _make(self, table: str, ends_s: float) -> None:
         kind = self._library.DataType
