@@ -10,14 +10,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.base.literals import keys_said
 from hybrid.base.tokens import FUNCTION_WORDS, part_terms, query_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from hybrid.prompting.query import Query
 
@@ -132,7 +128,6 @@ class QueryTerms(Struct, frozen=True):
         roles: Roles of files that the query speaks of, as in `hybrid.index.roles.ROLES`.
         versions: Numbers of versions that the query names.
         is_titled: Whether the query has a title, as a bug report has.
-        literals: Keys of what may be string literals (`hybrid.base.literals.keys_said`), shape (n,).
         is_change: Whether something is to be changed: a bug report, a wish or a task, and no question.
     """
 
@@ -142,7 +137,6 @@ class QueryTerms(Struct, frozen=True):
     owners: Mapping[str, str]
     roles: frozenset[str]
     versions: frozenset[int]
-    literals: NDArray[np.uint64]
     is_titled: bool = False
     is_change: bool = False
 
@@ -163,7 +157,6 @@ def take_apart(query: Query) -> QueryTerms:
         owners=_owners(query),
         roles=wanted_in(subject) if is_change else spoken_of(subject),
         versions=versions_said(subject),
-        literals=keys_said(text),
         is_titled=bool(query.title),
         is_change=is_change,
     )

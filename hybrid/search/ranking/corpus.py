@@ -192,9 +192,10 @@ class Corpus:
     def _find_tested(self, test: int) -> tuple[int, ...]:
         name = self.fields.path(test).rsplit("/", 1)[-1].rpartition(".")[0]
         of = _OF_TEST.sub("", name)
-        if not of or of == name:
+        words = part_terms(of)
+        if not words or of == name:
             return ()
-        found = self.backend.names.files_with("stem", part_terms(of)[0]) if part_terms(of) else np.zeros(0, np.int32)
+        found = self.backend.names.files_with("stem", words[0])
         is_test = self.fields.of_files("role", found) & np.uint8(bit("test")) > 0
         alike = [int(file) for file in found[~is_test]]
         return tuple(file for file in alike if _name(self.fields.path(file)) == of.lower() and not self.beside[file])

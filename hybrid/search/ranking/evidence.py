@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import Struct
 
+from hybrid.base.literals import keys_said
 from hybrid.base.memo import Memo
 from hybrid.base.tokens import folded, part_terms
 from hybrid.index.backend import EVERYTHING
@@ -120,17 +121,18 @@ def score_names(corpus: Corpus, asked: QueryTerms) -> NameScores:
     return NameScores(np.concatenate(every), np.concatenate(scores), defining)
 
 
-def score_literals(corpus: Corpus, asked: QueryTerms) -> RowScores:
+def score_literals(corpus: Corpus, text: str) -> RowScores:
     """Score the chunks with a string literal that a query says word for word: 1 / number of files with that literal.
 
-    A literal of more than eight files is none of them.
+    A literal of more than eight files counts nothing.
     """
-    places, rows = corpus.backend.names.literals(asked.literals)
+    keys = keys_said(text)
+    places, rows = corpus.backend.names.literals(keys)
     is_live = corpus.backend.allows(EVERYTHING, rows)
     places, rows = places[is_live], rows[is_live]
     files = corpus.fields.of_rows("file", rows)
     pairs = np.unique(np.stack([places, files]), axis=1)
-    n_files = np.bincount(pairs[0], minlength=len(asked.literals))[places]
+    n_files = np.bincount(pairs[0], minlength=len(keys))[places]
     is_rare = n_files <= _MOST_WITH_LITERAL
     return RowScores(rows[is_rare], (1 / n_files[is_rare]).astype(np.float32))
 
@@ -541,10 +543,10 @@ def tested(seen: Measured, total: NDArray[np.float32]) -> NDArray[np.float32]:
     best tests count.
     """
     found = np.zeros(len(total), np.float32)
-    tests = np.flatnonzero(playing(seen.roles, "test", seen.asked.roles))
     top = float(total.max()) if len(total) else 0.0
     if not seen.asked.is_change or top <= 0:
         return found
+    tests = np.flatnonzero(playing(seen.roles, "test", seen.asked.roles))
     files, fields = seen.files.files.tolist(), seen.corpus.fields
     best = best_by_key(total[tests], _LOOKED_AT, lambda at: fields.path(files[int(tests[at])]))
     place_of = {file: place for place, file in enumerate(files)}

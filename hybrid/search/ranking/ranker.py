@@ -133,7 +133,7 @@ class Ranker:
         share = shares(asked.words, words.idf, corpus.n_live)
         names = score_names(corpus, asked)
         places = score_places(corpus, query.places)
-        literals = score_literals(corpus, asked)
+        literals = score_literals(corpus, query.text)
         rows = np.concatenate([dense.rows, legs.lexical.rows, *names.defining.values(), literals.rows])
         files = corpus.fields.of_rows("file", rows)
         found = candidates(corpus, np.concatenate([files, np.array(list(places.files), np.int32)]))
