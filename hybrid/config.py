@@ -36,7 +36,6 @@ class HooksConfig(Struct, frozen=True):
     budget_chars: Annotated[int, (0, 9_000)]
     content_mode: ContentMode
     format: Format
-    min_prompt_length: Annotated[int, (0, 10_000)]
     gate_threshold: Annotated[float | Literal["auto"], (-1, 1)]
     dedup_enabled: bool
     skip_prefixes: tuple[str, ...]
@@ -305,6 +304,7 @@ CONSTANTS = {
 """`section.key` of every constant → its value."""
 REMOVED = {
     **dict.fromkeys(CONSTANTS, "the value that served best is built in; leave the setting out"),
+    "hooks.min_prompt_length": "a short prompt is answered when it names something here; leave the setting out",
     "hooks.follow_up": "a prompt that refers back is answered like any other; leave the setting out",
     "memory.reader": "the order of the memory needs no second model; leave the setting out",
     "gate.hub": "it only moved the bars; leave the setting out",

@@ -46,9 +46,17 @@ class GateConfig(Struct, frozen=True):
     together: Share = 0.012
     # Add this for each identifier of the piece that occurs here, at most two.
     names: Share = 0.04
+    # A short prompt opens the gate when it names something here, and a very short one only then. 1 is more than all
+    # other parts together.
+    alone: Annotated[float, (0, 10)] = 1.0
     # Subtract this for each word, at most three, that neither occurs here nor is common in code, such as the name of
     # another project.
     absent: Share = 0.03
+    # When the prompt asks how the user does something ("how do I ..."), or gives the model a role, subtract this times
+    # the rarity, 0 to 1, of each word that does not occur here: a prompt about this project uses words of this project.
+    # At most 3 count, or 5 behind a role. At 0.08 a real question with two foreign words is lost, and two more of 640
+    # others are not.
+    lacking: Share = 0.05
     # Subtract this times ln(words / 60) for a prompt of more than 60 words: a pasted log comes close to something
     # anywhere.
     length: Annotated[float, (0, 10)] = 0.12

@@ -245,7 +245,6 @@ def decide(turn: Turn) -> Decision:
         cleaned = replace(cleaned, text=without_captures(cleaned.text))
     rule = prompt_verdict(
         cleaned,
-        min_prompt_length=hooks.min_prompt_length,
         skip_prefixes=() if is_report else hooks.skip_prefixes,
     )
     is_back = rule.reason not in _LEFT_ALONE and not is_report and looks_back(cleaned.text)
@@ -439,7 +438,7 @@ class _Injection:
             searcher = collection.searcher
             model = searcher.embedder.info.key
             if is_auto and searcher.gate and model not in asked:
-                asked[model] = searcher.gate.ask(self._query.text, searcher.english(self._query))
+                asked[model] = searcher.gate.ask(self._query.text, searcher.english(self._query), is_prompt=True)
             if is_auto and self._lookup.topic and self._memory and collection is self._memory:
                 # For the earlier work that a prompt asks for, a floor decides in place of the gate.
                 searched = searcher.search(make_query(self._lookup.topic), top_k=CONSIDERED)

@@ -33,7 +33,6 @@ _OPTIONS = (
     ("--budget-chars", _number, "N", "characters of the injection"),
     ("--content-mode", str, "MODE", "how much is shown: adaptive, full, preview or none"),
     ("--format", str, "FORMAT", "form of the injected text: text, xml or json"),
-    ("--min-prompt-length", _number, "N", "shorter prompts are not searched"),
     ("--gate-threshold", _number, "COSINE", "compare the raw top cosine with this, or auto"),
 )
 """Options of `inject-context` that take a value: name, type, what is shown for the value, what it is for.

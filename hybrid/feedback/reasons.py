@@ -124,10 +124,10 @@ PROMPT_RULES = {
     "empty": "Nothing is left of it once private spans and injected blocks are cut.",
     "acknowledgement": "It only acknowledges: name what you want to know.",
     "session_turn": "It is a turn of the conversation: name the file, identifier or subject and it is searched.",
-    "too_few_words": "It has too few words: name an identifier or a path, or use three words or more.",
+    "too_few_words": "One plain word says too little: name an identifier or a path, or use more words.",
     "role_play": "It asks for a role to be played; as a task about code it would be searched.",
 }
-"""Prompt rule that kept silent → advice; the advice on `too_short` and `skip_prefix` depends on settings."""
+"""Prompt rule that kept silent → advice; the advice on `skip_prefix` depends on settings."""
 
 
 def reason_of(name: object) -> Reason | None:

@@ -27,12 +27,14 @@ _EVIDENCE = {
     "lexical": "telling word",
     "together": "its words in one chunk",
     "names": "identifiers known here",
+    "alone": "a short prompt is judged by what it names",
     "words": "words of this record",
     "hinge": "hangs on one word",
     "reader": "as the reader understands both",
     "trigger": "a trigger of it",
     "file": "names a file that fits",
     "absent": "words unknown here",
+    "lacking": "a role, or a question how to do something, in words unknown here",
     "length": "long prompt",
 }
 _TALK = {"chat": "like small talk", "probe": "is it about code"}
@@ -244,10 +246,6 @@ def _floors_of_kinds(event: Event, config: Config) -> list[str]:
 
 def _of_rules(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
     rule = str(event.get("detail"))
-    if rule == "too_short":
-        length = event.get("prompt_chars")
-        has = f"; it has {length}" if length else ""
-        return [f"It is shorter than `hooks.min_prompt_length` ({config.hooks.min_prompt_length} characters){has}."]
     if rule == "skip_prefix":
         return [f"It begins with one of `hooks.skip_prefixes`: {', '.join(config.hooks.skip_prefixes) or 'none now'}."]
     return [PROMPT_RULES[rule]] if rule in PROMPT_RULES else []

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 
-_SHOWN_SETTINGS = ("budget_chars", "content_mode", "min_prompt_length", "gate_threshold", "dedup_enabled")
+_SHOWN_SETTINGS = ("budget_chars", "content_mode", "gate_threshold", "dedup_enabled")
 
 
 def status(

@@ -34,7 +34,7 @@ def is_talk(told: Summarised) -> bool:
     n_answered = sum(map(len, (told.learned, told.completed, told.next_steps, told.notes)))
     if n_answered < LEAST_ANSWER_CHARS or not told.request:
         return n_answered < LEAST_ANSWER_CHARS
-    return looks_back(told.request) or not prompt_verdict(clean(told.request), min_prompt_length=1).is_searchable
+    return looks_back(told.request) or not prompt_verdict(clean(told.request)).is_searchable
 
 
 def talk_among(rows: Iterable[Row], store: MemoryStore, code: ProjectCode | None = None) -> set[int]:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from hybrid.base.patterns import compiled
 from hybrid.prompting import symbols
+from hybrid.prompting.content import content_words
 from hybrid.prompting.turns import TURN_CHARS, is_word_of_turns, plain_words, turn_of, word_list
 
 if TYPE_CHECKING:
@@ -25,8 +27,11 @@ if TYPE_CHECKING:
 
 SEARCH = "search"
 
-MIN_WORDS = 3
-"""Number of words of a prompt; one with fewer, and no identifier or path, says too little to search for."""
+_MIN_WORDS = 3
+_MIN_CHARS = 20
+"""Number of words, and of characters with full-width ones counted twice; of shorter prompts only names are judged."""
+_MOST_TELLING = 2
+"""Words besides those of grammar and politeness of a prompt that is hardly more than a name: `where is parse_args`."""
 
 _JUDGED_CHARS = 5_000
 # Chinese, Japanese, Korean with their full-width forms; compared as ranges, because a compiled class of this size
@@ -42,7 +47,22 @@ _ROLE_PLAY = (
 # Whoever builds software, and whoever meets it: a test may play a client.
 _ENGINEER = (
     r"\b(?:engineer|developer|programmer|coder|reviewer|architect|maintainer|devops|sre|tester|contributor|committer"
-    r"|user|client|admin|administrator|attacker|server|browser|worker|process|script|integration)\b"
+    r"|user|client|admin|administrator|attacker|server|browser|worker|process|script|integration"
+    r"|(?:sub)?agent|analyst|auditor|data scientist|technical writer|pair|(?:helpful|coding) assistant)\b"
+)
+# How such a prompt begins, and others that may mean a role: these are searched, but more is asked of them.
+_ROLE = (
+    r"^(?:(?:please|hi|hello|hey|ok|now|could|can|would|will|you|id|i|im|am|we|are|want|like|need|looking|lets|for|from"
+    r"|on|to) )*"
+    r"(?:(?:act|behave|speak)(?: as| like| an?)\b|pretend\b|(?:do an? )?role ?play\b|be my\b"
+    r"|lets play\b(?! (?:it|the|with)\b)"
+    r"|(?:play|take|take on|assume|adopt) (?:the|an?) (?:role|part|persona)\b|(?:imagine|suppose|assume) (?:that )?you"
+    r"|(?:are|be|youre) (?:now\b|an?\b(?! (?:bit|little|lot)\b)|my\b)|as an? (?:\w+ed|expert|professional)\b"
+    r"|(?:someone|somebody|a person) (?:with|who|in)\b|an? (?:\w+ )?(?:expert|specialist) (?:in|on|for|with)\b)"
+)
+_HOW_TO = (
+    r"\bhow (?:(?:long|often|much) )?(?:do|can|should|would|could|does|did) (?:i|we|you|one)\b"
+    r"|\bhow to\b|\b(?:best|right) way to\b|\bwhere do (?:i|we)\b"
 )
 _ROLE_CHARS = 200
 
@@ -53,28 +73,25 @@ class PromptVerdict(Struct, frozen=True):
     Attributes:
         is_searchable: False when nothing is to happen.
         reason: `search`, or why not: opted_out, subagent_report, machine_made, slash_command, empty, skip_prefix,
-            too_short, acknowledgement, session_turn, too_few_words, role_play.
+            acknowledgement, session_turn, too_few_words, role_play.
     """
 
     is_searchable: bool
     reason: str
 
 
-def prompt_verdict(
-    cleaned: CleanedPrompt, *, min_prompt_length: int, skip_prefixes: Sequence[str] = ()
-) -> PromptVerdict:
+def prompt_verdict(cleaned: CleanedPrompt, *, skip_prefixes: Sequence[str] = ()) -> PromptVerdict:
     """Judge a cleaned prompt.
 
     Args:
         cleaned: From `clean`. A subagent's report is not searchable as a prompt; its reason lets the caller handle it.
-        min_prompt_length: Least number of characters; a full-width one (Chinese, Japanese, Korean) counts as two.
         skip_prefixes: Beginnings of prompts that the owner wants left alone, as typed; empty ones are ignored.
     """
-    reason = _formal_reason(cleaned, min_prompt_length, skip_prefixes) or _wording_reason(cleaned.text[:_JUDGED_CHARS])
+    reason = _formal_reason(cleaned, skip_prefixes) or _wording_reason(cleaned.text[:_JUDGED_CHARS])
     return PromptVerdict(not reason, reason or SEARCH)
 
 
-def _formal_reason(cleaned: CleanedPrompt, min_prompt_length: int, skip_prefixes: Sequence[str]) -> str:
+def _formal_reason(cleaned: CleanedPrompt, skip_prefixes: Sequence[str]) -> str:
     """Return the reason against a search that does not depend on words; empty when the words decide."""
     if cleaned.is_opted_out:
         return "opted_out"
@@ -84,7 +101,7 @@ def _formal_reason(cleaned: CleanedPrompt, min_prompt_length: int, skip_prefixes
         return "slash_command" if cleaned.command_name else "empty"
     if cleaned.typed.startswith(tuple(prefix for prefix in skip_prefixes if prefix.strip())):
         return "skip_prefix"
-    return "too_short" if _width(cleaned.text, min_prompt_length) < min_prompt_length else ""
+    return ""
 
 
 def _wording_reason(text: str) -> str:
@@ -103,9 +120,9 @@ def _verdict_of_words(words: Sequence[str], text: str) -> str:
     if len(text) <= TURN_CHARS:
         if turn := turn_of(words):
             return turn
-        if len(words) < MIN_WORDS and not _count_in(text, _UNSPACED_RANGES):
+        if len(words) < _MIN_WORDS and not _count_in(text, _UNSPACED_RANGES) and _n_telling(text) < _MOST_TELLING:
             return "too_few_words"
-    return "role_play" if _is_role_play(words) else ""
+    return "role_play" if gives_role(text, clearly=True) else ""
 
 
 def _is_technical(text: str) -> bool:
@@ -116,15 +133,42 @@ def _is_technical(text: str) -> bool:
     return any(not re.fullmatch(r"\w+(?:[./]\w+)+", name) or not turn_of(plain_words(name)) for name in names)
 
 
-def _is_role_play(words: Sequence[str]) -> bool:
-    """Return whether a prompt begins by giving the model a role that is none of software work."""
-    opening = " ".join(words)[:_ROLE_CHARS]
-    return re.search(_ROLE_PLAY, opening) is not None and re.search(_ENGINEER, opening) is None
+def is_short(text: str) -> bool:
+    """Return whether a prompt is hardly more than a name, or than two plain words."""
+    if len(text) > TURN_CHARS or _n_telling(text) > _MOST_TELLING:
+        return False
+    return len(text.split()) <= _MIN_WORDS or bool(symbols.identifiers(text) or symbols.paths(text))
 
 
-def _width(text: str, enough: int) -> int:
-    """Return the number of characters, full-width ones twice; counting stops at `enough`."""
-    return len(text) + _count_in(text[: max(enough, 0)], _WIDE_RANGES)
+def must_name(text: str) -> bool:
+    """Return whether a searchable prompt is so short that only what it names can be judged, not its meaning."""
+    if len(text) + _count_in(text[:_MIN_CHARS], _WIDE_RANGES) < _MIN_CHARS:
+        return True
+    is_few = len(text) <= TURN_CHARS and len(plain_words(text)) < _MIN_WORDS
+    return is_few and not _count_in(text, _UNSPACED_RANGES) and not _is_technical(text)
+
+
+def asks_how_to(text: str) -> bool:
+    """Return whether a prompt asks how the person who typed it does something, in English."""
+    return compiled(_HOW_TO).search(" ".join(plain_words(text[:_JUDGED_CHARS]))) is not None
+
+
+def gives_role(text: str, *, clearly: bool = False) -> bool:
+    """Return whether a prompt begins by giving the model a role, none of software work, or by looking for a person.
+
+    Args:
+        text: A cleaned prompt.
+        clearly: Whether it must say so in words that mean nothing else.
+    """
+    opening = " ".join(plain_words(text[:TURN_CHARS]))[:_ROLE_CHARS]
+    if compiled(_ROLE).match(opening) is None or compiled(_ENGINEER).search(opening):
+        return False
+    return not clearly or compiled(_ROLE_PLAY).search(opening) is not None
+
+
+def _n_telling(text: str) -> int:
+    """Return the number of words of a text besides those of grammar and politeness."""
+    return sum(any(map(str.isalnum, word)) for word in content_words(text).split())
 
 
 def _count_in(text: str, ranges: Sequence[tuple[str, str]]) -> int:

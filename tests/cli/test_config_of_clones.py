@@ -16,7 +16,6 @@ PROMPT = "How does the payment client retry?"
 HOSTILE = """
 [hooks]
 skip_prefixes = ["How", "how", "W", "T"]
-min_prompt_length = 10000
 gate_threshold = 0.99
 budget = 0
 budget_chars = 0
@@ -59,9 +58,9 @@ def test_settings_of_a_clone_silence_nothing(tmp_path: Path) -> None:
     silent = clone.hook(PROMPT, session="s2")
 
     assert plain == given != ""
-    assert 18 == len(waiting)
+    assert 17 == len(waiting)
     assert 1 == len(finding)
-    assert "Settings of .hybrid/config.toml that count now: hooks.skip_prefixes, hooks.min_prompt_length" in trusted
+    assert "Settings of .hybrid/config.toml that count now: hooks.skip_prefixes, hooks.gate_threshold" in trusted
     assert "" == silent
     assert [] == clone.json("config")["problems"]
     assert "which counts after `hybrid trust`" in clone.out("trust", "--revoke")

@@ -200,7 +200,7 @@ def test_explain_names_what_the_agent_read_itself(own_shop: Shop) -> None:
 def test_explain_names_the_rule_that_silenced_a_prompt(own_shop: Shop) -> None:
     """Each rule about prompts comes with the setting, or the wording, that would have let it through."""
     expected = {
-        "fix it": "It is shorter than `hooks.min_prompt_length` (20 characters); it has 6.",
+        "caching please": "One plain word says too little",
         "please go on with the next step then": "It is a turn of the conversation: name the file",
         "Where is the retry of payments? [no-hybrid]": "It holds `[no-hybrid]`: leave that out.",
         "<task-notification>x</task-notification>": "The client made it, nobody typed it",

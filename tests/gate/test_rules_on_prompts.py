@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @cases("gate/fitting.txt")
 def test_no_prompt_that_fits_is_silenced_by_the_rules(case: Case):
     """Politeness, a greeting, a deadline, a request about style or the length never keep a prompt from being searched."""
-    assert PromptVerdict(True, "search") == prompt_verdict(clean(case.text), min_prompt_length=20)
+    assert PromptVerdict(True, "search") == prompt_verdict(clean(case.text))
 
 
 def test_the_prompts_cover_what_people_write():

@@ -104,7 +104,6 @@ def test_flags_shape_the_injection(shop: Shop) -> None:
     assert "..." in preview
     assert json.loads(as_json)
     assert as_xml.startswith("<")
-    assert "" == shop.hook(FITS, *forced, "--min-prompt-length", "1000")
     assert "" == shop.hook(FITS, *forced, "--threshold", "0.5", HYBRID_DISABLE="1")
 
 
@@ -188,7 +187,6 @@ WRONG_VALUES = {
     "--budget-chars": "4.5",
     "--content-mode": "all",
     "--format": "yaml",
-    "--min-prompt-length": "-1",
 }
 
 

@@ -81,8 +81,7 @@ def test_defaults_that_the_interface_promises(tmp_path: Path) -> None:
         config.hooks.budget_chars,
         config.hooks.content_mode,
     )
-    assert (20, "auto", True, (), 1500) == (
-        config.hooks.min_prompt_length,
+    assert ("auto", True, (), 1500) == (
         config.hooks.gate_threshold,
         config.hooks.dedup_enabled,
         config.hooks.skip_prefixes,

@@ -27,7 +27,7 @@ from hybrid.index.vectors import quantise
 from hybrid.models.registry import read_probe
 from hybrid.prompting.clean import clean
 from hybrid.prompting.content import MAX_PIECES
-from hybrid.prompting.rules import prompt_verdict
+from hybrid.prompting.rules import must_name, prompt_verdict
 from hybrid.search.gate.identity import PROMPTS, background_key
 from hybrid.search.gate.parts import (
     MAX_ABSENT,
@@ -72,9 +72,6 @@ _NAMES = tuple(
     """.split()
 )
 """Names of the arrays in a file of vectors; a file that lacks one of them is made anew."""
-
-_MIN_PROMPT_CHARS = 20
-"""The default of `hooks.min_prompt_length`: what an owner sets for prompts does not change the background."""
 
 _UNSAFE = re.compile(r"[^\w.-]+")
 
@@ -261,10 +258,10 @@ def embed_background(embedder: Embedder, probe: Probe | None) -> dict[str, NDArr
 
 
 def searched_pieces(text: str) -> tuple[str, ...]:
-    """The pieces of a prompt as the hook would search with them by default; none when a rule silences it."""
+    """The pieces of a prompt as the hook would search with them; none when a rule or its missing names silence it."""
     cleaned = clean(text)
-    verdict = prompt_verdict(cleaned, min_prompt_length=_MIN_PROMPT_CHARS)
-    return gate_pieces(cleaned.text, MAX_PIECES) if verdict.is_searchable else ()
+    is_compared = prompt_verdict(cleaned).is_searchable and not must_name(cleaned.text)
+    return gate_pieces(cleaned.text, MAX_PIECES) if is_compared else ()
 
 
 def _chat(bank: NDArray[np.float32], vectors: NDArray[np.float32]) -> NDArray[np.float32]:

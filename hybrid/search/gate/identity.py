@@ -16,7 +16,7 @@ PROMPTS = ("models", "background", "prompts.jsonl")
 TERMS = ("models", "background", "terms.tsv")
 """Paths, as parts, of the shipped prompts and of the counts of terms in code at large."""
 
-VERSION = "1"
+VERSION = "2"
 """Changes whenever the same prompts and model give other arrays: other pieces, other parts, other names."""
 
 SEGMENTS_VERSION = "2"

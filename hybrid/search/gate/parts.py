@@ -2,7 +2,7 @@
 
 The statistic of a piece of a prompt is what raises its top cosine above what any prompt reaches in this corpus:
 
-    evidence = null · cosine + lexical + together + names − absent − length
+    evidence = null · cosine + lexical + together + names ± alone − absent − lacking − length
     talk     = probe − chat
 
 `verdict` compares evidence with what tasks of other projects reach here, and evidence + talk with what talk reaches.
@@ -39,7 +39,8 @@ MAX_GAIN = 8.0
 MAX_NAMES = 2
 """Identifiers of a piece that count: more of them, as in a pasted log, add nothing. Chosen by hand."""
 MAX_ABSENT = 3
-"""Unknown words of a piece that count: more of them subtract nothing. Chosen by hand."""
+MAX_ABSENT_OF_ROLE = 5
+"""Unknown words of a piece, or of a prompt that gives a role, that count: more subtract nothing. Chosen by hand."""
 MIN_GENERIC_SHARE = 1 / 8000
 """Share of documents assumed for a term that the generic counts do not list: half of where their list ends."""
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _TERMS = 128
 """Terms, or words as they were typed, of a piece that are looked at: the cost of a pasted text is bounded. Chosen by
 hand."""
-_LAST_NAME = re.compile(r"[A-Za-z_]\w+")
+_NAMES = re.compile(r"[A-Za-z_]\w+")
 
 
 class PieceTerms(Struct, frozen=True):
@@ -67,9 +67,12 @@ def word_groups(piece: str) -> tuple[str, ...]:
 
 
 def _whole(name: str) -> str:
-    """Return the term of an identifier's last part as a whole: `Client.retry_once` → retry_once; empty without one."""
-    parts: list[str] = _LAST_NAME.findall(name)
-    found = tokens_of_word(parts[-1]) if parts else ()
+    """Return the term of the part of an identifier that has most words, the last of several; empty without one.
+
+    `Client.retry_once` gives retry_once, and `CharRange.contains` charrange: a plain word is a name in any project.
+    """
+    parts: list[tuple[str, ...]] = [tokens_of_word(part) for part in _NAMES.findall(name)]
+    found = max(reversed(parts), key=len, default=())
     return found[0] if found else ""
 
 

@@ -20,10 +20,12 @@ from hybrid.base.errors import BusyError, ModelError
 from hybrid.base.tokens import query_tokens
 from hybrid.index.lexical import LargestSums
 from hybrid.prompting.content import content_words
+from hybrid.prompting.rules import asks_how_to, gives_role, is_short, must_name
 from hybrid.search.gate import parts
 from hybrid.search.gate.background import SILENT, Calibration, calibrate, load_background
 from hybrid.search.gate.identity import EARLIER_SEGMENTS, SEGMENTS_VERSION, annotation_key, background_key
 from hybrid.search.gate.meant import RecordEvidence, meant_pieces
+from hybrid.search.gate.named import names_something
 from hybrid.search.gate.pieces import gate_pieces, generic_terms, terms_of, word_groups
 from hybrid.search.gate.threshold import Verdict
 
@@ -64,6 +66,7 @@ class PromptPieces(Struct, frozen=True):
         null: Null factor of each piece, shape (n_pieces,).
         n_words: Number of words of the cleaned prompt.
         text: The cleaned prompt, in English words if it is in another language; the reader is asked with it.
+        typed: The cleaned prompt as it was typed; empty for what a person or an agent searches for themselves.
     """
 
     texts: tuple[str, ...]
@@ -71,6 +74,7 @@ class PromptPieces(Struct, frozen=True):
     null: NDArray[np.float32]
     n_words: int
     text: str = ""
+    typed: str = ""
 
 
 class Gate:
@@ -136,19 +140,21 @@ class Gate:
         """Whether each record of the corpus is judged by itself."""
         return self._backend.background.has_records
 
-    def ask(self, text: str, english: str = "") -> PromptPieces:
+    def ask(self, text: str, english: str = "", *, is_prompt: bool = False) -> PromptPieces:
         """Embed a cleaned prompt's pieces: the form in which `judge` takes the prompt.
 
         Args:
             text: The prompt.
             english: The prompt in English words, if it is in another language: these are compared, then what was typed.
+            is_prompt: Whether it is a prompt of a session, whose length and form count, and no search.
         """
+        typed = text if is_prompt else ""
         pieces = gate_pieces(english or text, self._settings.pieces)
         if english and pieces:
             pieces = tuple(dict.fromkeys((*pieces, content_words(text))))
         vectors, lengths = self._embedder.embed_queries(pieces)
         return PromptPieces(
-            pieces, vectors, parts.null_factors(lengths, len(pieces)), len(text.split()), english or text
+            pieces, vectors, parts.null_factors(lengths, len(pieces)), len(text.split()), english or text, typed
         )
 
     def evidence(self, text: str, english: str = "") -> Mapping[int, float]:
@@ -206,7 +212,7 @@ class Gate:
         settings = self._settings
         null = asked.null if settings.null else np.ones_like(asked.null)
         terms = [terms_of(text) for text in asked.texts]
-        lexical, absent = self._lexical(terms)
+        lexical, absent, lacking = self._lexical(terms)
         together = np.minimum(self._together(terms), parts.MAX_TOGETHER)
         n_known = [sum(self._backend.terms.document_frequency(name) > 0 for name in piece.names) for piece in terms]
         length = settings.length * parts.length_penalty(asked.n_words)
@@ -216,13 +222,23 @@ class Gate:
             "lexical": settings.lexical * lexical,
             "together": settings.together * together,
             "names": settings.names * np.minimum(n_known, parts.MAX_NAMES),
+            "alone": np.full(len(terms), settings.alone * self._alone(asked)),
             "absent": -settings.absent * np.minimum(absent, parts.MAX_ABSENT),
+            "lacking": -settings.lacking * _counted(lacking, asked.typed),
             "length": np.full(len(terms), -length),
             **self._talk(asked),
         }
         # Adding 0 makes 0 of −0, which would be shown.
         rows = np.stack([np.asarray(column, np.float64) for column in columns.values()], axis=1) + 0.0
         return [dict(zip(columns, row, strict=True)) for row in rows.tolist()]
+
+    def _alone(self, asked: PromptPieces) -> int:
+        """Return 1 for a short prompt that names something here, −1 for a very short one that does not; else 0."""
+        if not self._settings.alone or not asked.typed:
+            return 0
+        if is_short(asked.text) and names_something(self._backend, asked.text):
+            return 1
+        return -int(must_name(asked.typed))
 
     def _talk(self, asked: PromptPieces) -> dict[str, NDArray[Any]]:
         """The parts that tell talk from work, each of shape (n_pieces,)."""
@@ -231,8 +247,11 @@ class Gate:
             "probe": self._settings.probe * self._background.logit(asked.vectors, asked.null),
         }
 
-    def _lexical(self, terms: Sequence[PieceTerms]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return each piece's largest gain of a word, and its number of words that occur neither here nor at large."""
+    def _lexical(self, terms: Sequence[PieceTerms]) -> tuple[NDArray[np.float64], ...]:
+        """Return three values of each piece: largest gain of a word, unknown words, rarity of the words not here.
+
+        A word is unknown that occurs neither here nor at large; the rarity, 0 to 1, of all that are not here is summed.
+        """
         generic = generic_terms()
         words = list({word: None for piece in terms for word in piece.words})
         n_here = np.array([self._backend.terms.document_frequency(word) for word in words], np.float64)
@@ -240,8 +259,12 @@ class Gate:
         gains = parts.gain(n_here, self._figures.n_rows, n_generic, generic.n_documents).tolist()
         gain_of = dict(zip(words, gains, strict=True))
         unknown = {word for word, here, at_large in zip(words, n_here, n_generic, strict=True) if here == at_large == 0}
+        rarities = parts.rarity(n_generic, generic.n_documents) / parts.MAX_RARITY * (n_here == 0)
+        rarity_of = dict(zip(words, rarities.tolist(), strict=True))
         lexical = [max((gain_of[word] for word in piece.words), default=0.0) for piece in terms]
-        return np.array(lexical), np.array([sum(word in unknown for word in piece.words) for piece in terms], np.int64)
+        absent = [sum(word in unknown for word in piece.words) for piece in terms]
+        lacking = [sum(rarity_of[word] for word in piece.words) for piece in terms]
+        return np.array(lexical), np.array(absent, np.float64), np.array(lacking, np.float64)
 
     def _together(self, terms: Sequence[PieceTerms]) -> NDArray[np.float64]:
         """Return `parts.together` of each piece, shape (n_pieces,); zeros without a weight or without bars for it."""
@@ -470,6 +493,13 @@ def _judged(row: int, parts: dict[str, float], bars: Calibration) -> _Judged:
     if talk - bars.talk <= evidence - bars.tasks:
         return _Judged(row, talk, bars.talk, "talk", parts)
     return _Judged(row, evidence, bars.tasks, "tasks", parts)
+
+
+def _counted(lacking: NDArray[np.float64], text: str) -> NDArray[np.float64]:
+    """Return how much the words count that are not here, shape (n_pieces,); behind a role those of the whole prompt."""
+    if len(lacking) and gives_role(text):
+        return np.full(len(lacking), min(lacking.max(), parts.MAX_ABSENT_OF_ROLE))
+    return np.minimum(lacking, parts.MAX_ABSENT) * asks_how_to(text)
 
 
 def _joined(texts: list[str]) -> str:

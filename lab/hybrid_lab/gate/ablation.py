@@ -24,7 +24,9 @@ _OFF: dict[str, tuple[str, ...]] = {
     "lexical": ("gate.lexical=0",),
     "together": ("gate.together=0",),
     "names": ("gate.names=0",),
+    "alone": ("gate.alone=0",),
     "absent": ("gate.absent=0",),
+    "lacking": ("gate.lacking=0",),
     "length": ("gate.length=0",),
 }
 _NO_RULES = Variant("no rules", has_rules=False)

@@ -257,7 +257,8 @@ def evaluate_gate(
 ) -> dict[str, dict[str, GateReport]]:
     """Ask every prompt of its repository, or of all of them; each repository is indexed whole.
 
-    An index is built once, and once more for variants that keep other numbers of each chunk; none is embedded twice.
+    Where no prompt has a repository of its own, these are all folders of `plan.repos`. An index is built once, and once
+    more for variants that keep other numbers of each chunk; none is embedded twice.
 
     Args:
         plan: What to ask.
@@ -271,7 +272,8 @@ def evaluate_gate(
         QrelsError: No repository is there.
         ModelError: The embedder cannot be loaded.
     """
-    judged = {prompt.repo for prompts in plan.judged.values() for prompt in prompts if prompt.repo is not None}
+    named = {prompt.repo for prompts in plan.judged.values() for prompt in prompts if prompt.repo is not None}
+    judged = named or {path.name for path in plan.repos.iterdir()}
     found = repositories(judged, plan.repos, plan.only)
     missing = tuple(sorted((set(plan.only) or judged) - found.keys()))
     tallies = {variant.label: _Tally() for variant in plan.variants}

@@ -29,6 +29,17 @@ def test_a_prompt_without_a_repository_is_asked_of_each(repos: Path, prompts_fil
     assert ("far-away",) == found.missing
 
 
+def test_prompts_without_any_repository_are_asked_of_all(repos: Path, tmp_path: Path) -> None:
+    """Every folder is a repository then."""
+    path = tmp_path / "elsewhere.jsonl"
+    fields = {"id": "e1", "prompt": "act as a wise owl", "repo": None, "expect": "stay_silent", "kind": "role"}
+    path.write_text(json.dumps(fields) + "\n")
+
+    found = run_gate(path, repos, tmp_path / "home")
+
+    assert [("bakery", "prompt"), ("boats", "prompt")] == [(one.repo, one.reason) for one in found.asked]
+
+
 def test_the_whole_decision_is_made(repos: Path, prompts_file: Path, tmp_path: Path) -> None:
     """A turn is silenced by a rule and has no score; what fits is injected; what does not fit stays below the gate."""
     found = run_gate(prompts_file, repos, tmp_path / "home", "hooks.gate_threshold=0.3")

@@ -65,7 +65,7 @@ def test_deciding_changes_nothing(session: Session) -> None:
     [
         ("", "empty"),
         ("thanks, that works great!", "acknowledgement"),
-        ("fix it", "too_short"),
+        ("fix it", "session_turn"),
         ("[no-hybrid] how does the payment client retry?", "opted_out"),
         ("<task-notification>done</task-notification>", "machine_made"),
     ],

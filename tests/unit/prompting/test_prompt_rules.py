@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.prompting.clean import clean
-from hybrid.prompting.rules import PromptVerdict, looks_back, prompt_verdict, topic_of
+from hybrid.prompting.rules import (
+    PromptVerdict,
+    asks_how_to,
+    gives_role,
+    is_short,
+    looks_back,
+    must_name,
+    prompt_verdict,
+    topic_of,
+)
 from tests.support.cases import cases
 
 if TYPE_CHECKING:
@@ -15,8 +24,8 @@ if TYPE_CHECKING:
 
 
 def verdict(prompt: str, **options: object) -> PromptVerdict:
-    """The verdict on a prompt with the shipped minimum length unless another is given."""
-    return prompt_verdict(clean(prompt), **{"min_prompt_length": 20, **options})  # pyright: ignore[reportArgumentType]
+    """The verdict on a prompt."""
+    return prompt_verdict(clean(prompt), **options)  # pyright: ignore[reportArgumentType]
 
 
 @cases("prompting/verdicts.txt")
@@ -28,7 +37,7 @@ def test_a_prompt_is_searched_or_silent_for_a_reason(case: Case) -> None:
 @cases("prompting/turns.txt")
 def test_turns_of_a_conversation_are_silent(case: Case) -> None:
     """However short a prompt may be."""
-    assert case.expected == verdict(case.text, min_prompt_length=0).reason
+    assert case.expected == verdict(case.text).reason
 
 
 @cases("prompting/looking_back.txt")
@@ -62,12 +71,65 @@ def test_an_empty_prefix_skips_nothing():
     assert verdict("how does the payment client retry?", skip_prefixes=["", " "]).is_searchable
 
 
-@pytest.mark.parametrize(("length", "expected"), [(19, False), (20, True)])
-def test_the_minimum_length_counts_characters_after_cleaning(length: int, expected: bool):
-    """Nineteen characters are silent and twenty are not, whatever was cut around them."""
-    prompt = "where is vat computed in it"[:length].strip().ljust(length, "s")
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("parse_args", (True, True)),
+        ("where is parse_args defined", (True, False)),
+        ("src/ledger/retry_budget.py", (True, False)),
+        ("retry budget", (True, True)),
+        ("authentication middleware", (True, True)),
+        ("fix memory leak", (False, True)),
+        ("how does it cache?", (False, True)),
+        ("how does authentication work?", (False, False)),
+        ("explain the scheduler please", (False, False)),
+        ("退款金额在哪里计算的", (True, False)),
+    ],
+)
+def test_very_short_prompts_must_name_something(prompt: str, expected: tuple[bool, bool]) -> None:
+    """Under twenty characters, or two words; a prompt that is hardly more than a name may, but need not."""
+    assert expected == (is_short(prompt), must_name(prompt))
 
-    assert expected == verdict(f"<private>long and secret</private>   {prompt}   ").is_searchable
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("How do I descale the kettle?", True),
+        ("what's the best way to fold a map", True),
+        ("How to retry a payment", True),
+        ("how does the client retry?", False),
+    ],
+)
+def test_a_question_how_the_user_does_something(prompt: str, expected: bool) -> None:
+    """The person who asks is the one who does it, not the code."""
+    assert expected == asks_how_to(prompt)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("You are a florist. What lasts a week in a vase?", True),
+        ("I want you to act a judge in this quarrel", True),
+        ("From now on you are my fitness coach", True),
+        ("As an experienced sailor, tell me which knots I need", True),
+        ("I need somebody with experience in moving pianos", True),
+        ("Hi! We are looking for an expert in medieval law", True),
+        ("Let's play twenty questions, you begin", True),
+        ("You are a subagent. Find where the budget is spent.", False),
+        ("You are a helpful assistant. Where is the ledger closed?", False),
+        ("You are an auditor. Look for injection in the query builder", False),
+        ("You are a bit off: the ledger is closed before the flush", False),
+        ("I need a handler who closes idle connections", False),
+        ("Let's play the recorded events through the parser", False),
+        ("Act on the warning of the linter", False),
+        ("why does the gateway act as a proxy for images?", False),
+        ("be a bit stricter when the header is missing", False),
+        ("You are a Rust developer. Why does the queue starve?", False),
+    ],
+)
+def test_a_prompt_that_gives_a_role(prompt: str, expected: bool) -> None:
+    """A role in work on software is none, and no other silences a prompt: more is asked of it."""
+    assert (expected, "search") == (gives_role(prompt), verdict(prompt).reason)
 
 
 @given(
@@ -84,6 +146,6 @@ def test_a_name_from_code_is_never_silenced_by_words(words: str, name: str):
 @given(st.text())
 def test_any_prompt_gets_a_verdict(prompt: str):
     """No string breaks the gate, and a searchable prompt is exactly one with the reason `search`."""
-    result = verdict(prompt, min_prompt_length=0)
+    result = verdict(prompt)
 
     assert result.is_searchable == (result.reason == "search")

@@ -13,7 +13,6 @@ from hybrid.base.resources import shipped
 from hybrid.models.registry import HashingEmbedder, load_embedder
 from hybrid.prompting.clean import clean
 from hybrid.prompting.content import MAX_PIECES
-from hybrid.prompting.rules import prompt_verdict
 from hybrid.search.gate import background
 from hybrid.search.gate.background import (
     FOLDER,
@@ -22,6 +21,7 @@ from hybrid.search.gate.background import (
     load_background,
     load_read_background,
     read_key,
+    searched_pieces,
     shipped_prompts,
 )
 from hybrid.search.gate.identity import background_key
@@ -83,9 +83,7 @@ def _held_pieces() -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     held = [prompt for prompt in shipped_prompts() if not prompt.is_bank]
     for number, prompt in enumerate(held):
-        cleaned = clean(prompt.text)
-        if prompt_verdict(cleaned, min_prompt_length=20).is_searchable:
-            found += [(number, piece) for piece in gate_pieces(cleaned.text, MAX_PIECES)]
+        found += [(number, piece) for piece in searched_pieces(prompt.text)]
     return found
 
 

@@ -13,9 +13,15 @@ from hybrid.index.backend import Closest
 from hybrid.models.registry import HashingEmbedder, Probe
 from hybrid.prompting.clean import clean
 from hybrid.prompting.content import MAX_PIECES
-from hybrid.prompting.rules import prompt_verdict
 from hybrid.search.gate.annotator import GateAnnotator
-from hybrid.search.gate.background import SILENT, Calibration, background_scores, load_background, shipped_prompts
+from hybrid.search.gate.background import (
+    SILENT,
+    Calibration,
+    background_scores,
+    load_background,
+    searched_pieces,
+    shipped_prompts,
+)
 from hybrid.search.gate.pieces import gate_pieces, generic_terms
 from hybrid.search.gate.threshold import Verdict
 from hybrid.search.gate.verdict import Gate, PromptPieces
@@ -84,7 +90,9 @@ def test_every_part_by_hand(tmp_path: Path) -> None:
         "lexical": 0.05 * min(8, math.log((1.5 / 3) / elsewhere)),
         "together": 0.03 * 16,
         "names": 0.2,
+        "alone": 0,
         "absent": -0.07,
+        "lacking": 0,
         "length": -0.3 * math.log(2),
         "chat": -0.5 * 0.8,
         "probe": 0.1 * (2 * 0.6 * 0.75 + 0.5),
@@ -291,8 +299,8 @@ def _shop(folder: Path, embedder: Embedder, home: Path, how: GateConfig) -> tupl
     return snapshot, Gate(snapshot, embedder, lambda: load_background(embedder, home), how)
 
 
-def _judged(snapshot: Snapshot, gate: Gate, text: str) -> Verdict:
-    asked = gate.ask(text)
+def _judged(snapshot: Snapshot, gate: Gate, text: str, *, is_prompt: bool = True) -> Verdict:
+    asked = gate.ask(text, is_prompt=is_prompt)
     query = asked.vectors[0] if len(asked.texts) else np.zeros(snapshot.manifest.dim, np.float32)
     leg, closest = snapshot.dense_with_pieces(query, asked.vectors, 10)
     return gate.judge(asked, closest, leg.top)
@@ -303,10 +311,7 @@ def _single_pieces() -> dict[int, str]:
     found: dict[int, str] = {}
     for number, prompt in enumerate(prompt for prompt in shipped_prompts() if not prompt.is_bank):
         cleaned = clean(prompt.text)
-        if (
-            prompt_verdict(cleaned, min_prompt_length=20).is_searchable
-            and len(gate_pieces(cleaned.text, MAX_PIECES)) == 1
-        ):
+        if len(searched_pieces(prompt.text)) == 1:
             found[number] = cleaned.text
     return found
 
@@ -447,3 +452,61 @@ def test_a_text_without_content_has_no_piece(hashing_background: Background, tmp
     asked = gate.ask("could you please do it for me?")
 
     assert ((), (0, 64), (0,)) == (asked.texts, asked.vectors.shape, asked.null.shape)
+
+
+# --- what a prompt names, and what it lacks ----------------------------------------------------------------------
+
+
+def _parts(tmp_path: Path, text: str, *, is_prompt: bool = True, **weights: float) -> dict[str, float]:
+    """The parts of the verdict on a prompt over the payments project."""
+    embedder = HashingEmbedder()
+    annotator = GateAnnotator(embedder, tmp_path)
+    build_index(place_in(tmp_path), ListSource(dict(PAYMENTS)), embedder, annotator=annotator)
+    snapshot = open_index(place_in(tmp_path), embedder)
+    gate = Gate(snapshot, embedder, lambda: load_background(embedder, tmp_path), replace(ALL_OFF, **weights))
+    return dict(_judged(snapshot, gate, text, is_prompt=is_prompt).parts)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("PaymentClient", 1),
+        ("the payment client", 1),
+        ("InvoiceClient", -1),
+        ("boil kettle", -1),
+        ("fix memory leak", -1),
+        ("where is the InvoiceClient", 0),
+        ("how does authentication work?", 0),
+        ("how does the payment client retry?", 0),
+    ],
+)
+def test_a_short_prompt_opens_by_what_it_names(tmp_path: Path, text: str, expected: int) -> None:
+    """Only a very short one, of two words or below twenty characters, is silent when it names nothing here."""
+    assert expected == _parts(tmp_path, text, alone=1)["alone"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("how do I quuxla the payment client", -0.5),
+        ("how does it quuxla the payment client?", 0),
+        ("how do I retry the payment client?", 0),
+        ("how do I quuxla the payment client quuxlb quuxlc quuxld", -1.5),
+        ("You are a quuxla. How do quuxlb, quuxlc, quuxld, quuxle and quuxlf retry?", -2.5),
+        ("You are a quuxla. How does the payment retry?", -0.5),
+        ("You are a quuxla developer. How does the payment retry?", 0),
+    ],
+)
+def test_words_that_are_not_here_count_where_something_else_may_be_meant(
+    tmp_path: Path, text: str, expected: float
+) -> None:
+    """Each by its rarity at large, three at most, in questions how to do something and behind a role."""
+    assert pytest.approx(expected) == _parts(tmp_path, text, lacking=0.5)["lacking"]
+
+
+@pytest.mark.parametrize("text", ["boil kettle", "PaymentClient", "how do I quuxla the payment client"])
+def test_a_search_is_judged_by_its_meaning_alone(tmp_path: Path, text: str) -> None:
+    """Whoever searches has said that it is about the project, in however few words."""
+    found = _parts(tmp_path, text, is_prompt=False, alone=1, lacking=0.5)
+
+    assert (0, 0) == (found["alone"], found["lacking"])
