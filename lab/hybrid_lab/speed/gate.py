@@ -79,7 +79,7 @@ def _prompting(
     gate: Gate, snapshot: Snapshot, embedder: Embedder, prompts: Sequence[str], bare_ms: float
 ) -> dict[str, Any]:
     """Time `ask` and `judge` without the scan, and the scan of a prompt's pieces beside that of a query alone."""
-    asked = [gate.ask(prompt) for prompt in prompts]
+    asked = [gate.ask(prompt, is_prompt=True) for prompt in prompts]
     queries = [embedder.embed_query(prompt) for prompt in prompts]
     depth = 100
 
