@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.backgrounds import remember_backgrounds
+from tests.support.backgrounds import remember_backgrounds, remember_models
 from tests.support.builders import PAYMENTS, ListSource, build_index, git_project, place_in
 from tests.support.examples import register_profiles
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hybrid.index.manifest import Place
 
 remember_backgrounds()
+remember_models()
 
 register_profiles()
 

@@ -1,16 +1,20 @@
-"""Embeds the gate's background once in a test run: every new home would do it again, hundreds of times."""
+"""Reads the shipped models and embeds the gate's background once in a process: every new home would do it again."""
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from hybrid.base.resources import shipped
+from hybrid.models import bag_model, folders, sentence_encoder
 from hybrid.search.gate import background, meant
 from hybrid.search.gate.identity import background_key
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from hybrid.models.bag_model import BagModel
     from hybrid.models.registry import Probe
     from hybrid.search.gate.background import Background
     from hybrid.search.gate.meant import MeantPieces
@@ -38,6 +42,33 @@ def remember_backgrounds() -> None:
         return _PIECES[key]
 
     background.embed_background, meant.pieces_of_background = embed, pieces_of
+
+
+def remember_models() -> None:
+    """From now on the files of shipped models are read, cut into words and digested once; others as always."""
+    ours = shipped("models")
+    models: dict[Path, BagModel] = {}
+    digests: dict[tuple[Path, int, int], str] = {}
+    read, digest = bag_model.read_bag_model, folders.sha256_of_file
+
+    def read_bag_model(folder: Path) -> BagModel:
+        if ours not in folder.parents:
+            return read(folder)
+        if folder not in models:
+            models[folder] = read(folder)
+        return models[folder]
+
+    def sha256_of_file(file: Path) -> str:
+        if ours not in file.parents:
+            return digest(file)
+        state = file.stat()
+        key = file, state.st_size, state.st_mtime_ns
+        if key not in digests:
+            digests[key] = digest(file)
+        return digests[key]
+
+    bag_model.read_bag_model, folders.sha256_of_file = read_bag_model, sha256_of_file
+    sentence_encoder.WordPieces = cache(sentence_encoder.WordPieces)
 
 
 def make_backgrounds(*models: str) -> None:

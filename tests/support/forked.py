@@ -1,14 +1,15 @@
 """Runs the real command in a process of its own that is forked from one which has imported everything.
 
 A start costs a tenth of what `hybrid_command` costs, so that hundreds of small tests can use the command line: modules,
-the gate's backgrounds and the grammars of most samples are there already. What a start itself does (imports, the
-installed script) is tried by `tests/cli/test_main.py`, `tests/contracts` and `tests/docs`. Where processes
-cannot be forked, commands start in the usual way.
+shipped models, the gate's backgrounds and the grammars of most samples are there already. What a start itself does
+(imports, the installed script) is tried by `tests/cli/test_main.py`, `tests/contracts` and `tests/docs`. Where
+processes cannot be forked, commands start in the usual way.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import os
 import subprocess
@@ -28,14 +29,18 @@ import contextlib, gc, importlib, json, os, pkgutil, signal, sys, traceback
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import hybrid.chunking.grammars, pathspec, rich.progress, rich.table, tomlkit, yaml
 for module in pkgutil.walk_packages(hybrid.__path__, "hybrid."):
-    if module.name not in ("hybrid.entry", "hybrid.models.weighted_bag"):  # A script, and the one that needs torch.
+    # A script, one that needs torch, and those that bring the library of MCP, which no forked command needs.
+    if module.name not in ("hybrid.entry", "hybrid.models.weighted_bag", "hybrid.mcp_server.server", "hybrid.mcp_server.http"):
         with contextlib.suppress(Exception):  # What is broken shall fail where it is used, not here for everybody.
             importlib.import_module(module.name)
-import tests.support.backgrounds
+import tests.support.backgrounds, tests.support.forked
 tests.support.backgrounds.remember_backgrounds()
+tests.support.backgrounds.remember_models()
 tests.support.backgrounds.make_backgrounds("hashing", "static-v1")
 for language in ("python", "markdown"):
     hybrid.chunking.grammars.grammar_of(language)
+with contextlib.suppress(Exception):
+    tests.support.forked.run_some()
 # What is there now is no garbage of a command: looking through all of it costs more than a small command does.
 gc.collect()
 gc.freeze()
@@ -84,6 +89,35 @@ for line in sys.stdin:
     if os.fork() == 0:
         serve(json.loads(line))
 """
+
+
+_USUAL = (
+    ("reindex", "--quiet"),
+    ("context", "How does the client retry a payment?", "--json"),
+    ("search", "retry", "--explain"),
+    ("lessons", "add", "Retry payments", "Cap attempts at five"),
+    ("lessons", "list"),
+    ("doctor", "--no-trial"),
+)
+
+
+def run_some() -> None:
+    """Run some commands in this process: what they import, compile and read for the first time is there for others."""
+    from hybrid.cli.main import run
+
+    kept = dict(os.environ)
+    with tempfile.TemporaryDirectory(prefix="hybrid-test-") as name, Path(os.devnull).open("w") as nothing:
+        root = Path(name) / "shop"
+        (root / ".hybrid").mkdir(parents=True)
+        (root / "client.py").write_text('def retry(payment: int) -> None:\n    """The client tries again."""\n')
+        os.chdir(root)
+        os.environ |= {"HYBRID_HOME": f"{name}/home", "HOME": f"{name}/user", "HYBRID_DAEMON_ENABLED": "false"}
+        with contextlib.redirect_stdout(nothing), contextlib.redirect_stderr(nothing):
+            for line in _USUAL:
+                run(line, started_s=time.perf_counter())
+        os.chdir(CHECKOUT)
+    os.environ.clear()
+    os.environ.update(kept)
 
 
 class _Server:
