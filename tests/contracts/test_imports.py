@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 THIRD_PARTY = (
     "msgspec",
     "numpy",
+    "numpy.ma",
     "tomli",
     "tomlkit",
     "pathspec",

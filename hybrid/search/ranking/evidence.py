@@ -18,6 +18,7 @@ from hybrid.base.memo import Memo
 from hybrid.base.tokens import folded, part_terms
 from hybrid.index.backend import EVERYTHING
 from hybrid.index.roles import ROLES, bit
+from hybrid.index.sorting import distinct
 from hybrid.search.ranking.corpus import abbreviates, are_kin
 from hybrid.search.ranking.scale import above, best_by_key, decaying_sum
 
@@ -126,13 +127,13 @@ def score_literals(corpus: Corpus, text: str) -> RowScores:
 
     A literal of more than eight files counts nothing.
     """
-    keys = keys_said(text)
+    keys = distinct(keys_said(text))
     places, rows = corpus.backend.names.literals(keys)
     is_live = corpus.backend.allows(EVERYTHING, rows)
     places, rows = places[is_live], rows[is_live]
     files = corpus.fields.of_rows("file", rows)
-    pairs = np.unique(np.stack([places, files]), axis=1)
-    n_files = np.bincount(pairs[0], minlength=len(keys))[places]
+    of_file = distinct(places.astype(np.int64) << 32 | files)
+    n_files = np.bincount(of_file >> 32, minlength=len(keys))[places]
     is_rare = n_files <= _MOST_WITH_LITERAL
     return RowScores(rows[is_rare], (1 / n_files[is_rare]).astype(np.float32))
 
