@@ -127,7 +127,7 @@ def score_literals(corpus: Corpus, text: str) -> RowScores:
 
     A literal of more than eight files counts nothing.
     """
-    keys = distinct(keys_said(text))
+    keys = keys_said(text)
     places, rows = corpus.backend.names.literals(keys)
     is_live = corpus.backend.allows(EVERYTHING, rows)
     places, rows = places[is_live], rows[is_live]
