@@ -60,6 +60,9 @@ class GateConfig(Struct, frozen=True):
     # Subtract this times ln(words / 60) for a prompt of more than 60 words: a pasted log comes close to something
     # anywhere.
     length: Annotated[float, (0, 10)] = 0.12
+    # Files only: add this when the prompt asks about the project itself, such as how its tests are run, and a file
+    # answers. No prompt lacks more. At 0 such a question is judged as any other.
+    project: Share = 1.0
 
     # The rest is for lessons and lore only. Add this times the sum, over the words of the piece, of a word's length
     # (about 1.2) times its cosine to the nearest word of the record, where that exceeds 0.4. Files do without it,
@@ -139,6 +142,9 @@ class RankingConfig(Struct, frozen=True):
     path: Weight = 2.0
     # The same once more for a bug report or another prompt with a title: many files share the words of a long text.
     reported_path: Weight = 2.0
+    # It answers a question about the project itself, such as how its tests are run: the words of such a question stand
+    # everywhere.
+    project: Weight = 10.0
     # The share of the query, by rarity of its words, that the words of the file's path cover.
     path_words: Weight = 1.0
     # It defines a symbol that the query names.

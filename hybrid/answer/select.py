@@ -121,9 +121,12 @@ class Selection(Struct):
         return low if opening is None else min(low, opening)
 
     def _is_named(self, hit: Hit) -> bool:
-        """Return whether a path of the query stands in the hit's path, or an identifier of it in the hit's text."""
+        """Return whether a path of the query stands in the hit's path, or an identifier of it in the hit's text.
+
+        A file that answers a question about the project itself is as good as named.
+        """
         query = self.searched.query
-        if any(path in hit.path for path in query.paths):
+        if hit.evidence.get("project") or any(path in hit.path for path in query.paths):
             return True
         return any(self.collection.says(hit, name) for name in query.identifiers)
 

@@ -33,6 +33,7 @@ _EVIDENCE = {
     "reader": "as the reader understands both",
     "trigger": "a trigger of it",
     "file": "names a file that fits",
+    "project": "asks about the project itself",
     "absent": "words unknown here",
     "lacking": "a role, or a question how to do something, in words unknown here",
     "length": "long prompt",

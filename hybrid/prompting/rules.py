@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hybrid.base.patterns import compiled
-from hybrid.prompting import symbols
+from hybrid.prompting import project_questions, symbols
 from hybrid.prompting.content import content_words
 from hybrid.prompting.turns import TURN_CHARS, is_word_of_turns, plain_words, turn_of, word_list
 
@@ -110,7 +110,7 @@ def _wording_reason(text: str) -> str:
     Words are judged first because that is cheap; code, an identifier or a path then overrules them.
     """
     reason = _verdict_of_words(plain_words(text[:TURN_CHARS]), text)
-    return "" if reason and _is_technical(text) else reason
+    return "" if reason and (_is_technical(text) or project_questions.topic_of(text)) else reason
 
 
 def _verdict_of_words(words: Sequence[str], text: str) -> str:

@@ -24,6 +24,7 @@ from hybrid.index.history import open_history
 from hybrid.index.manifest import read_manifest
 from hybrid.index.snapshot import open_snapshot
 from hybrid.models.registry import embedder_info, embedder_of_key, load_embedder
+from hybrid.prompting.project_questions import topic_of
 from hybrid.prompting.query import narrowed, said_in_english
 from hybrid.search.fusion import Fused, fuse, one_of, relevance
 from hybrid.search.gate.verdict import open_gate
@@ -195,6 +196,8 @@ class Searcher:
             dense = self._nearer(dense, asked, only)
         if judging and judging.stops_when_closed and verdict and not verdict.is_open:
             return Searched(asked, mode, 0, dense.top, 0.0, self._weights(query, mode), (), verdict)
+        if verdict and self.gate and (topic := topic_of(query.text)) and self._tells_of_project(topic):
+            verdict = self.gate.opened(verdict)
         subject = query
         if verdict and verdict.subject and not query.title:
             subject = narrowed(query, verdict.subject)
@@ -225,6 +228,10 @@ class Searcher:
         ]
         n_candidates = len({*(dense.ranks if weights[0] > 0 else ()), *(lexical.ranks if weights[1] > 0 else ())})
         return Searched(asked, mode, n_candidates, dense.top, lexical.best, weights, tuple(hits), verdict)
+
+    def _tells_of_project(self, topic: str) -> bool:
+        """Return whether a file answers questions of a topic about the project itself, if all of it is searched."""
+        return self._ranker is not None and not self._within and self._ranker.tells_of_project(topic)
 
     def term_weights(self, query: Query) -> dict[str, float]:
         """Return term of a query → its worth, above 0: how much the query says it, times its idf over the chunks.

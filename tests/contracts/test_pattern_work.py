@@ -41,6 +41,9 @@ UNREAD = {
     "hybrid.cli.colours: re.sub(place, lambda found, to=target: linked(found.group(), to), line, count=1)",
     "hybrid.cli.lessons: re.compile('|'.join(forms), re.MULTILINE)",
     "hybrid.prompting.clean: compiled(value)",
+    # Of a table that is shipped; they read texts of at most 200 characters, and paths.
+    "hybrid.prompting.project_questions: re.compile(written_out(pattern), re.IGNORECASE)",
+    "hybrid.prompting.project_questions: re.compile(every.replace('AT', _AT).replace('PAGE', _PAGE), re.IGNORECASE)",
     "hybrid.sources.patterns: re.compile(joined)",
     "hybrid.sources.patterns: re.compile(_linear(expression.pattern))",
 }

@@ -17,7 +17,7 @@ from hybrid.workspace import open_workspace
 from tests.support.cases import cases, read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from hybrid.answer.decide import Decision
     from tests.support.cases import Case
@@ -43,14 +43,37 @@ OWNED = (
     "explain my tariff to me please",
     "why is my scanner not doing anything",
 )
+OF_PROJECT = {
+    "CONTRIBUTING.md": "# Contributing\n\nFork, branch, open a pull request.\n\n## Development environment\n\n"
+    "Install Python, then `pip install -e .[dev]`.\n\n## Running the tests\n\n`make check` runs pytest over all tests.\n",
+    "Makefile": "check:\n\tpytest\n\ndocs:\n\tmkdocs build\n",
+    "LICENSE": "MIT License\n\nPermission is hereby granted, free of charge, to any person.\n",
+    "pyproject.toml": '[project]\nname = "parceltrail"\nrequires-python = ">=3.10"\n',
+    ".github/workflows/checks.yml": "on: push\njobs:\n  check:\n    runs-on: ubuntu-latest\n",
+}
+"""Path → text of the files that say something about the project itself."""
 NOT_TOLD_APART = {"the reverb plugin": "its sample rate and delay lines read like the rates and delays of this project"}
 
 
 @pytest.fixture(scope="module")
 def ask(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Decision]:
     """Asks the indexed project with the shipped model and the shipped settings, each time in a new session."""
+    return asking(tmp_path_factory, {})
+
+
+@pytest.fixture(scope="module")
+def ask_with_pages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Decision]:
+    """The same, where files tell of the project itself."""
+    return asking(tmp_path_factory, OF_PROJECT)
+
+
+def asking(tmp_path_factory: pytest.TempPathFactory, more: Mapping[str, str]) -> Callable[[str], Decision]:
+    """Index the project, with more files of the given texts, and return what asks it."""
     root, home = tmp_path_factory.mktemp("project"), tmp_path_factory.mktemp("home")
     shutil.copytree(PROJECT, root, dirs_exist_ok=True)
+    for path, text in more.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, encoding="utf-8")
     (root / ".hybrid").mkdir()
     workspace = open_workspace(root, environ={"HYBRID_HOME": str(home)}, user_home=home / "user")
     reindex(workspace)
@@ -117,3 +140,28 @@ def test_a_story_is_left_out_of_the_search(ask: Callable[[str], Decision]):
     assert alone.searched is not None
     assert wrapped.searched is not None
     assert wrapped.searched.hits[0].path == alone.searched.hits[0].path
+
+
+@cases("gate/project.txt")
+def test_a_question_about_the_project_opens_the_file_that_answers(
+    ask_with_pages: Callable[[str], Decision], case: Case
+) -> None:
+    """That file is the first."""
+    decision = ask_with_pages(case.text)
+
+    assert [case.expected] == [item.hit.path for item in decision.items[:1]]
+
+
+def test_a_question_that_no_file_answers_stays_silent(
+    ask: Callable[[str], Decision], ask_with_pages: Callable[[str], Decision]
+) -> None:
+    """A page on something else is no answer."""
+    assert not ask_with_pages("what is the release process?").is_injected
+    assert not ask("how do I run the tests here?").is_injected
+    assert not ask("what is the licence of this project?").is_injected
+
+
+@prompts("gate/unfitting.txt", NOT_TOLD_APART)
+def test_pages_of_the_project_open_nothing_else(ask_with_pages: Callable[[str], Decision], prompt: str) -> None:
+    """What is no question about the project stays silent."""
+    assert not ask_with_pages(prompt).is_injected

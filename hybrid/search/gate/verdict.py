@@ -207,6 +207,14 @@ class Gate:
         is_open = best.is_open and math.isfinite(bars.talk) and math.isfinite(bars.tasks)
         return best.verdict(is_open, top_cosine, subject)
 
+    def opened(self, verdict: Verdict) -> Verdict:
+        """Return the verdict on a question about the project itself that a file answers: open, for the whole prompt."""
+        added = self._settings.project
+        if verdict.rows is not None or not added:
+            return verdict
+        score = None if verdict.score is None else verdict.score + added
+        return replace(verdict, is_open=True, subject="", score=score, parts={**verdict.parts, "project": added})
+
     def _parts(self, asked: PromptPieces, closest: Closest) -> list[dict[str, float]]:
         """Return name → value of the parts of every piece, each with its sign, so that they add up to the score."""
         settings = self._settings

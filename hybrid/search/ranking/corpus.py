@@ -18,8 +18,10 @@ from msgspec import Struct
 
 from hybrid.base.memo import Memo
 from hybrid.base.tokens import part_terms
+from hybrid.index.backend import EVERYTHING
 from hybrid.index.roles import bit
 from hybrid.index.sorting import distinct, ranges
+from hybrid.prompting import project_questions
 from hybrid.prompting.symbols import parts_of_path
 
 if TYPE_CHECKING:
@@ -176,6 +178,15 @@ class Corpus:
     def versions(self) -> dict[int, tuple[tuple[str, int, int], ...]]:
         """File → its version folders, of the files that lie in one, as `versions_of` gives them."""
         return versions_of(dict(self.backend.names.versioned()))
+
+    @cached_property
+    def telling(self) -> dict[int, str]:
+        """File → path, of the files that may tell of the project itself and can be found."""
+        may_answer = project_questions.may_answer
+        paths = {file: path for file in range(self.n_files) if may_answer(path := self.fields.path(file))}
+        files = np.array(list(paths), np.int32)
+        is_live = self.backend.allows(EVERYTHING, np.asarray(self.fields.of_files("first_row", files), np.intp))
+        return {file: paths[file] for file in files[is_live].tolist()}
 
     def is_copy(self, version: Version) -> bool:
         """Return whether most files of a version folder have the same path, but for the folder, as another file."""
@@ -385,6 +396,10 @@ def _version(path: str, match: re.Match[str]) -> Version:
 
 _OUTER_FRAME = 0.5
 """Worth of a frame of a trace as a share of that of the project's frame within it; the innermost has 1."""
+_OF_TOPIC = 0.5
+"""Worth of a word of the topic of a question about the project, in a chunk and again in its name. Chosen by hand."""
+_OPENING = 2.0
+"""Worth of the first chunks of a file where the question is what the project is. Chosen by hand."""
 _OTHER_FOLDERS = 0.3
 """Likeness of a path to a file that shares its last parts alone: it has moved, or is another project's."""
 
@@ -431,6 +446,30 @@ def score_places(corpus: Corpus, places: Sequence[SourceLine]) -> PlaceScores:
             row = None if place.line is None else corpus.fields.row_at(file, place.line)
             if row is not None:
                 scores.chunks[row] = max(scores.chunks.get(row, 0.0), value)
+    return scores
+
+
+def score_answers(corpus: Corpus, topic: str) -> PlaceScores:
+    """Score the files that answer a question of a topic about the project itself, and their chunks.
+
+    A chunk counts by the words of the topic that it has, and once more if one of them is in its name, as in a heading.
+    Where the question is what the project is, the first two chunks of a file count.
+    """
+    terms, fields = project_questions.terms_of(topic), corpus.fields
+    rows = np.concatenate([corpus.firsts[:0], *(corpus.backend.terms.rows_of(term) for term in sorted(terms))])
+    files = fields.of_rows("file", rows)
+    holding: list[int] = files.tolist()
+    scores = PlaceScores(project_questions.files_that_answer(topic, corpus.telling, frozenset(holding)), {})
+    of_answers = np.array(list(scores.files), np.int32)
+    for row in rows[np.isin(files, of_answers)].tolist():
+        scores.chunks[row] = scores.chunks.get(row, 0.0) + _OF_TOPIC
+    for row in scores.chunks:
+        if not terms.isdisjoint(part_terms(corpus.backend.get(row).name)):
+            scores.chunks[row] += _OF_TOPIC
+    if not terms:
+        firsts = corpus.firsts[of_answers]
+        seconds = firsts[fields.of_files("end_row", of_answers) > firsts + 1] + 1
+        scores.chunks.update(dict.fromkeys((*firsts.tolist(), *seconds.tolist()), _OPENING))
     return scores
 
 

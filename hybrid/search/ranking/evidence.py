@@ -348,6 +348,7 @@ class Measured(Struct, frozen=True):
         dense: The dense leg of the query.
         again: Cosine above the mean to the query and its best chunks together, divided by the best, of each chunk in
             `files.rows`; 0 for one that is among the best rows of neither words nor dense leg.
+        answers: Scores by how likely a file answers a question about the project itself.
         earlier: The earlier changes of the candidates; None without a history.
     """
 
@@ -364,6 +365,7 @@ class Measured(Struct, frozen=True):
     share: Mapping[str, float]
     dense: DenseLeg
     again: NDArray[np.float32]
+    answers: PlaceScores
     earlier: EarlierChanges | None = None
 
     def sense(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
@@ -421,6 +423,12 @@ def path(seen: Measured) -> NDArray[np.float32]:
 def reported_path(seen: Measured) -> NDArray[np.float32]:
     """`path` once more for a query with a title, which is long: what it says of words weakens what it points at."""
     return path(seen) if seen.asked.is_titled else np.zeros(len(seen.files), np.float32)
+
+
+def project(seen: Measured) -> NDArray[np.float32]:
+    """The likelihood that the file answers the query, if that asks about the project itself; else 0."""
+    found = seen.answers.files
+    return np.array([found.get(file, 0.0) for file in seen.files.files.tolist()], np.float32)
 
 
 def path_words(seen: Measured) -> NDArray[np.float32]:
@@ -501,6 +509,7 @@ PIECES: dict[str, Callable[[Measured], NDArray[np.float32]]] = {
     "file_name": file_name,
     "path": path,
     "reported_path": reported_path,
+    "project": project,
     "path_words": path_words,
     "defines": defines,
     "literals": literals,

@@ -11,8 +11,9 @@ from msgspec.structs import asdict
 
 from hybrid.index.backend import EVERYTHING
 from hybrid.index.sorting import distinct
+from hybrid.prompting.project_questions import topic_of
 from hybrid.search.ranking.asked import most_telling, take_apart
-from hybrid.search.ranking.corpus import Corpus, candidates, score_places
+from hybrid.search.ranking.corpus import Corpus, PlaceScores, candidates, score_answers, score_places
 from hybrid.search.ranking.evidence import (
     DECIMALS,
     ChangesOfFiles,
@@ -91,6 +92,10 @@ class Ranker:
         other._changes = ChangesOfFiles(self._corpus.fields, history) if history else None
         return other
 
+    def tells_of_project(self, topic: str) -> bool:
+        """Return whether a file answers questions of a topic about the project itself."""
+        return bool(score_answers(self._corpus, topic).files)
+
     def rank(self, query: Query, legs: Legs, *, depth: int, top_k: int, only: Filter = EVERYTHING) -> list[RankedChunk]:
         """Return the best chunks of the files with the most evidence, best first.
 
@@ -135,8 +140,9 @@ class Ranker:
         places = score_places(corpus, query.places)
         literals = score_literals(corpus, query.text)
         rows = np.concatenate([dense.rows, legs.lexical.rows, *names.defining.values(), literals.rows])
+        answers = score_answers(corpus, topic) if (topic := topic_of(query.text)) else PlaceScores({}, {})
         files = corpus.fields.of_rows("file", rows)
-        found = candidates(corpus, np.concatenate([files, np.array(list(places.files), np.int32)]))
+        found = candidates(corpus, np.concatenate([files, np.array([*places.files, *answers.files], np.int32)]))
         in_files = words.of_files(found, depth)
         pool = distinct(np.concatenate([in_files.best, dense.rows]))
         places_of_pool = np.searchsorted(found.rows, pool)
@@ -156,6 +162,7 @@ class Ranker:
             share=share,
             dense=dense,
             again=again,
+            answers=answers,
             earlier=self._changes.of(found.files) if self._changes else None,
         )
 
@@ -221,7 +228,7 @@ def _own(seen: Measured, best: Sequence[int], may_show: NDArray[np.bool_]) -> ND
     own += seen.defines[within]
     own += seen.says[within]
     own += seen.fit[within] * np.float32(_FIT_OF_CHUNK)
-    for row, value in seen.places.chunks.items():
+    for row, value in (seen.places.chunks | seen.answers.chunks).items():
         own[rows == row] += np.float32(value)
     found = np.full(len(may_show), -1, np.float32)
     found[within] = own

@@ -27,6 +27,7 @@ _OFF: dict[str, tuple[str, ...]] = {
     "alone": ("gate.alone=0",),
     "absent": ("gate.absent=0",),
     "lacking": ("gate.lacking=0",),
+    "project": ("gate.project=0",),
     "length": ("gate.length=0",),
 }
 _NO_RULES = Variant("no rules", has_rules=False)
