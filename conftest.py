@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.backgrounds import remember_backgrounds, remember_models
+from tests.support.backgrounds import remember_annotations, remember_backgrounds, remember_models
 from tests.support.builders import PAYMENTS, ListSource, build_index, git_project, place_in
 from tests.support.examples import register_profiles
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 remember_backgrounds()
 remember_models()
+remember_annotations()
 
 register_profiles()
 
