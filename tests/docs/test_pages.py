@@ -1,9 +1,10 @@
-"""Runs the blocks of every page on one small project, in the order of the text, each command through the real program."""
+"""Runs the blocks of every page on one small project, in the order of the text, each command through the real command line."""
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from tests.docs.neighbours import write_neighbours
 from tests.docs.pages import LANGUAGES, Block, blocks_of, examples_of, guides, name_of, pages, pattern_of
 from tests.support.builders import CHECKOUT, Shop, copied_shop, git_project
+from tests.support.forked import CAN_FORK, forked_command
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,9 +69,7 @@ def test_the_examples_of_a_page_are_true(name: str, shop: Path) -> None:
     """Every command of a page does what the page says, in the order of the text."""
     for block in blocks_of(_PAGES[name]):
         for example in [] if block.reason else examples_of(block, sys.executable):
-            done = subprocess.run(
-                example.command, shell=True, cwd=shop, capture_output=True, text=True, timeout=60, check=False
-            )
+            done = _ran(example.command, shop)
             where = f"{name}:{example.line}\n{example.command}\n{done.stdout}{done.stderr}"
 
             assert "" == done.stderr, where
@@ -77,6 +77,20 @@ def test_the_examples_of_a_page_are_true(name: str, shop: Path) -> None:
                 assert 0 == done.returncode, where
             else:
                 assert pattern_of(example.output).match(done.stdout), where
+
+
+_NEEDS_SHELL = re.compile(r"[|&;<>$`*~\\\n]")
+_NEEDS_START = ("hook", "mcp", "daemon", "dashboard")
+"""Commands that start, or that others start: they are tried from the start of their process."""
+
+
+def _ran(command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """What a line of a page does: in a shell, but for commands of ours that need none, which are forked."""
+    words = [] if _NEEDS_SHELL.search(command) else shlex.split(command)
+    if not CAN_FORK or len(words) < 2 or words[0] != "hybrid" or words[1] in _NEEDS_START:
+        return subprocess.run(command, shell=True, cwd=cwd, capture_output=True, text=True, timeout=60, check=False)
+    done = forked_command(tuple(words[1:]), cwd=cwd, environ=dict(os.environ), stdin=b"")
+    return subprocess.CompletedProcess(command, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def test_the_readme_has_examples() -> None:
