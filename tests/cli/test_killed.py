@@ -42,14 +42,14 @@ def test_builds_killed_at_any_moment_leave_a_searchable_index_and_end_equal_to_o
     root, home, fresh = tmp_path / "project", tmp_path / "home", tmp_path / "fresh"
     kept = {"kept.py": "def settle_invoice(invoice):\n    return invoice.total\n"}
     write_files(root, {".hybrid/.gitignore": "*\n", **kept, **_many_files(30, "refund")})
-    command = [sys.executable, "-m", "tests.support.killing", str(root), "1", "15"]
+    command = [sys.executable, "-m", "tests.support.killing", str(root), "1", "10"]
     environ = os.environ | {"HYBRID_HOME": str(home), "PYTHONPATH": str(CHECKOUT)}
     killed = subprocess.run(command, cwd=CHECKOUT, env=environ, capture_output=True, check=False)
     assert 0 == killed.returncode, killed.stderr.decode()
     for place in (home, fresh):
         assert 0 == hybrid_command("reindex", cwd=root, home=place).returncode
 
-    assert 15 == json.loads(killed.stdout)["killed"]
+    assert 10 == json.loads(killed.stdout)["killed"]
     assert _contents(root, fresh) == _contents(root, home)
     state = json.loads(hybrid_command("status", "--json", cwd=root, home=home).stdout)["index"]
     assert ("ready", 0, None) == (state["state"], state["stale_documents"], state["error"])

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING
 
 from hybrid.cli.main import run
 from hybrid.index import commit
+from tests.support.backgrounds import remember_backgrounds, remember_models
+from tests.support.forked import run_some
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,6 +74,9 @@ def edit(root: Path, draw: random.Random) -> None:
 def main() -> None:
     """Build; then edit, build, kill and search, `N` times."""
     root, seed, n_kills = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    remember_backgrounds()
+    remember_models()
+    run_some()
     draw = random.Random(seed)
     counts = {"killed": 0, "ended": 0}
     _see_done("build", _fork(build, root))
