@@ -32,10 +32,11 @@ def folder_of_the_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _work_that_is_done_once(folder_of_the_run: Path) -> Iterator[None]:
-    """Grammars are unpacked, modules compiled and fonts looked for once in a run, not for each new home and process."""
+def _work_that_is_done_once(pytestconfig: pytest.Config) -> Iterator[None]:
+    """Grammars are unpacked, modules compiled and fonts looked for once in a checkout, not for each new home."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(folder_of_the_run / "cache"))
+        assert pytestconfig.cache
+        patch.setenv("XDG_CACHE_HOME", str(pytestconfig.cache.mkdir("work")))
         patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
         yield
 

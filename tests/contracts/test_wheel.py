@@ -51,8 +51,8 @@ def program(archives: Built, folder_of_the_run: Path) -> Path:
         if not folder.exists():
             venv.create(folder)
             constraints = ("--constraint", str(CHECKOUT / "constraints.txt"))
-            pip = (sys.executable, "-m", "pip", "--python", str(scripts / "python"), "install", "--quiet", "--no-compile")
-            _run(*pip, "--disable-pip-version-check", *constraints, str(archives.wheel))
+            pip = (sys.executable, "-m", "pip", "--python", str(scripts / "python"), "install", "--no-compile")
+            _run(*pip, "--quiet", "--disable-pip-version-check", *constraints, str(archives.wheel))
     return scripts / "hybrid"
 
 

@@ -23,6 +23,7 @@ from hybrid.records.memory.types import Extracted, Observation, Summarised, sess
 from tests.support.records import Talk, new_talk
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 TOKEN = "ghp_" + "a1B2" * 9
@@ -183,12 +184,18 @@ def _n_leaves(value: object) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize(
-    "value",
-    [["abc"] * 560_000, {f"k{number}": "abc" for number in range(560_000)}, [0] * 2_000_000, ["x" * 9_000] * 2_200],
+    "make",
+    [
+        lambda: ["abc"] * 560_000,
+        lambda: {f"k{number}": "abc" for number in range(560_000)},
+        lambda: [0] * 2_000_000,
+        lambda: ["x" * 9_000] * 2_200,
+    ],
     ids=["strings", "fields", "numbers", "20 MB"],
 )
-def test_no_more_is_looked_at_than_the_bounds_say(value: object) -> None:
+def test_no_more_is_looked_at_than_the_bounds_say(make: Callable[[], object]) -> None:
     """Beyond so many strings and characters everything is dropped, before anything is done with it."""
+    value = make()
     n_leaves, n_chars = _n_leaves(value)
     found = cleaned_call(ToolCall("mcp__a__b", {"query": LONG}, value))
 
