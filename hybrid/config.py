@@ -22,7 +22,7 @@ from msgspec import Struct, field
 from hybrid.base.atomic import read_regular
 from hybrid.base.errors import ConfigError
 from hybrid.base.resources import shipped
-from hybrid.constants import Cosine, GateConfig, RankingConfig, SearchConfig, Share
+from hybrid.constants import Cosine, GateConfig, PartsConfig, RankingConfig, SearchConfig, Share
 
 ContentMode = Literal["adaptive", "full", "preview", "none"]
 Format = Literal["text", "xml", "json"]
@@ -202,6 +202,7 @@ class Config(Struct, frozen=True):
     gate: GateConfig
     search: SearchConfig
     ranking: RankingConfig
+    parts: PartsConfig
     lessons: LessonsConfig
     lore: LoreConfig
     memory: MemoryConfig

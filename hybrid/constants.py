@@ -189,3 +189,52 @@ class RankingConfig(Struct, frozen=True):
     # what it exports. Where both define a symbol that the query names, any lead will do. 0 is off. Chosen by hand: from
     # 3 to 5 the order of four real trees hardly changes.
     stand_in: Annotated[float, (0, 10)] = 4.0
+
+
+class PartsConfig(Struct, frozen=True):
+    """The `[parts]` section: which parts of the files that fit are shown, and how much of each (`hybrid.answer.parts`).
+
+    The first ones are the weights of what speaks for a part, beside the evidence of its chunk, which counts once; each
+    is 0 to 1. `hybrid eval injection --against parts.cover=0` measures what one is worth.
+    """
+
+    # The share of the prompt, by worth of its words, that the text of the part has.
+    cover: Weight = 1.0
+    # The share of the words of its name, by worth, that the prompt has.
+    name: Weight = 0.5
+    # Another part that fits mentions it by name: times the worth of that one.
+    called: Weight = 0.3
+    # It is in a chunk that the search found: 1 for the file's best one, 1/2 for the next, 1/3 for the third.
+    order: Weight = 0.2
+    # The evidence for the file as a share of that for the best one.
+    file: Weight = 0.5
+    # It is in the file with the most evidence: for a question, and for a task, of which a part says less.
+    first: Weight = 0.2
+    first_of_task: Weight = 0.8
+    # The prompt names it or what it is defined in.
+    named: Weight = 0.2
+    # It is in a test, and the prompt does not ask for one.
+    test: Weight = -0.2
+    # A class and its like: what it does is in its members.
+    holder: Weight = -0.2
+    # It has fewer than four lines, or no definition, such as imports.
+    little: Weight = -0.2
+
+    # Characters that files take of an injection. More shows ever less for each: see docs/benchmarks.md.
+    chars: Annotated[int, (0, 9_000)] = 2_660
+    # The share of them that is for text; the rest is for places.
+    text: Share = 0.77
+    # Files of which text may be shown.
+    files: Annotated[int, (1, 10)] = 5
+    # A part of so many lines is shown whole, of a longer one so many.
+    whole: Annotated[int, (1, 200)] = 24
+    window: Annotated[int, (4, 200)] = 20
+    # The least worth of a part that is shown, as a share of the best one's.
+    least: Share = 0.5
+    # Further files that are named for a question, at most, with the least evidence for one as a share of that for the
+    # best; and for a task, which may change any of them.
+    others: Annotated[int, (0, 10)] = 4
+    near: Share = 0.6
+    others_of_task: Annotated[int, (0, 10)] = 8
+    # Further definitions of a shown file that are named.
+    places: Annotated[int, (0, 50)] = 14

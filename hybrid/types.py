@@ -391,12 +391,13 @@ class Item(Struct, frozen=True):
     """A file or a record as it will be shown.
 
     Attributes:
-        hit: The hit that the item shows; of a file the best one.
-        text: The text of the hit, and of a file of those in `adjoining`, without secrets and without the header line.
+        hit: The hit that the item shows; of a file the part that fits best.
+        text: What is shown, without secrets and without the header line; of a preview of a record the whole text.
         form: `full`, `preview` or `pointer`.
         body: What of the text is shown in this form; empty for a pointer.
-        adjoining: Further hits of the file whose text is in `text`.
-        others: Further hits of the file of which the header line tells the places.
+        further: Other parts of the file whose text is in `body`, each with the form in which it is shown.
+        others: Parts of the file of which the header line tells the places.
+        covers: What the search found of the file, each with the form in which it is given by this.
         why: The reason for the form, a few words; empty where every item has the same form.
         is_rest: Lines that stand in the agent's context are left out of what is shown.
     """
@@ -405,13 +406,19 @@ class Item(Struct, frozen=True):
     text: str
     form: Form
     body: str = ""
-    adjoining: tuple[Hit, ...] = ()
+    further: tuple[tuple[Hit, Form], ...] = ()
     others: tuple[Hit, ...] = ()
+    covers: tuple[tuple[Hit, Form], ...] = ()
     why: str = ""
     is_rest: bool = False
+
+    @property
+    def shown(self) -> tuple[Hit, ...]:
+        """The hits whose text is shown, or of which the item is the pointer."""
+        return (self.hit, *(hit for hit, _ in self.further))
 
     @property
     def given(self) -> tuple[tuple[Hit, Form], ...]:
         """Every hit that the item gives, each with the form in which it does: the others by their places."""
         places: list[tuple[Hit, Form]] = [(hit, "pointer") for hit in self.others]
-        return (*((hit, self.form) for hit in (self.hit, *self.adjoining)), *places)
+        return ((self.hit, self.form), *self.further, *places, *self.covers)

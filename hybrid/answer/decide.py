@@ -506,7 +506,7 @@ class _Injection:
         footer = Footer(given_earlier=n_seen, search_hint=hint, cites_lessons=cites_lessons)
         if self._lookup.is_report:
             return Packer(self._hooks, self._ledger, footer, _REPORT_SHARE, {"lessons": _REPORT_HEADING})
-        return Packer(self._hooks, self._ledger, footer)
+        return Packer(self._hooks, self._ledger, footer, parts=self._workspace.config.parts)
 
 
 def _put_first(hits: list[Hit], found: Sequence[Selection], chosen: list[Selection]) -> None:

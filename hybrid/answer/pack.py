@@ -1,8 +1,5 @@
-"""Decides how much of each file and record an injection shows, and fits that into the budget.
-
-`plan` chooses for each file between the text, the lines that tell and the place, by how sure it is that the file is
-right. An item is a file: the best of its hits, with what adjoins it, and the places of its others. `pack` is plain
-arithmetic over rendered texts. The measures behind the numbers are in docs/research-log.md.
+"""Fits records into the budget of an injection: plain arithmetic over rendered texts, and the rule by which a record is
+shortened. `parts` does the same for files.
 """
 
 from __future__ import annotations
@@ -13,130 +10,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.base.tokens import query_tokens
 from hybrid.render.telling import telling_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from hybrid.types import Form, Hit, Item
-
-WHOLE_CHARS = 700
-"""Characters up to which the text of the first file is shown whole: the lines that tell would save little."""
-WHOLE_OF_ANSWER = 1_200
-"""The same for a prompt that is a question: it is answered by a text, a task by places."""
-WHOLE_OF_SECOND = 400
-"""The same for the second file: it holds the right place first in 12 of 100 injections, the first in 73."""
-WITH_TEXT = 2
-"""Files of which text is shown."""
-NAMED = 6
-"""Files named without a further reason: each of the first six is the first right one in 1 to 5 of 100 injections."""
-MOST_NAMED = 10
-NEAR_BEST = 0.7
-"""Relevance from which a file behind the `NAMED` first is named: so near to the best that the order says little."""
-SAYS_MORE = 0.05
-"""Share of the prompt, by worth of its terms, from which a file behind the `NAMED` first is named for what it adds."""
-_GAP_LINES = 3
-"""Lines between two hits of a file, at most, that still adjoin: chunks leave out the blank lines between them."""
-
-_QUESTION = re.compile(
-    r"^\W*(?:how|what|where|why|which|when|who|whose|does|do|is|are|can|could|should|explain|describe)\b"
-    r"|[?\uff1f\u061f]\s*$",
-    re.IGNORECASE,
-)
-
-
-class Detail(Struct, frozen=True):
-    """A file as an injection shows it.
-
-    Attributes:
-        hit: The best hit of the file.
-        text: Its text, with that of the hits that adjoin it, in the order of the file.
-        shown: The best hit and those that adjoin it, in the order of the file.
-        others: The further hits of the file, in the order of the file; only their places are shown.
-        form: The form that suits it.
-        why: The reason for the form, a few words.
-    """
-
-    hit: Hit
-    text: str
-    shown: tuple[Hit, ...]
-    others: tuple[Hit, ...]
-    form: Form
-    why: str
-
-    @property
-    def hits(self) -> tuple[Hit, ...]:
-        """All its hits: those that are shown, then the others."""
-        return (*self.shown, *self.others)
-
-
-def plan(
-    hits: Sequence[Hit], text_of: Callable[[Hit], str], prompt: str, weights: Mapping[str, float]
-) -> tuple[list[Detail], list[Hit]]:
-    """Return how much of each file is to be shown, and the hits that add nothing.
-
-    Args:
-        hits: Hits of files that may be given, best first.
-        text_of: Returns the text of a hit as it may be shown.
-        prompt: The text that was searched for.
-        weights: Term of the prompt → what it is worth, above 0.
-
-    Returns:
-        A detail for each file that is named, in the order of the best hits; and the hits of the files that are not
-        named: they stand behind the sixth file, far behind the best one, and say no more of the prompt than those
-        before.
-    """
-    files: dict[str, list[Hit]] = {}
-    for hit in hits:
-        files.setdefault(hit.path, []).append(hit)
-    whole = sum(weights.values())
-    details: list[Detail] = []
-    left_out: list[Hit] = []
-    said: set[str] = set()
-    for of_file in files.values():
-        best = of_file[0]
-        terms = set[str]().union(*(query_tokens(text_of(hit)) for hit in of_file)) & weights.keys()
-        adds = sum(weights[term] for term in sorted(terms - said))
-        is_near = best.relevance >= NEAR_BEST or (whole > 0 and adds >= SAYS_MORE * whole)
-        if len(details) >= NAMED and (len(details) >= MOST_NAMED or not is_near):
-            left_out += of_file
-            continue
-        said |= terms
-        details.append(_detail(of_file, text_of, place=len(details), is_question=bool(_QUESTION.search(prompt))))
-    return details, left_out
-
-
-def _detail(of_file: Sequence[Hit], text_of: Callable[[Hit], str], *, place: int, is_question: bool) -> Detail:
-    best = of_file[0]
-    form, why = _form(len(text_of(best)), place, is_question=is_question)
-    shown = _adjoining(of_file) if form == "preview" else (best,)
-    others = tuple(sorted((hit for hit in of_file if hit not in shown), key=lambda hit: hit.start_line))
-    return Detail(best, "\n".join(text_of(hit) for hit in shown), shown, others, form, why)
-
-
-def _form(chars: int, place: int, *, is_question: bool) -> tuple[Form, str]:
-    """Return the form for the file at a place, from 0, and why; `chars` is the length of its best hit."""
-    if place >= WITH_TEXT:
-        return "pointer", "two files stand before it"
-    if place:
-        return ("full", "second and short") if chars <= WHOLE_OF_SECOND else ("preview", "second and long")
-    if chars <= WHOLE_CHARS:
-        return "full", "first and short"
-    if is_question and chars <= WHOLE_OF_ANSWER:
-        return "full", "first for a question"
-    return "preview", "first and long"
-
-
-def _adjoining(of_file: Sequence[Hit]) -> tuple[Hit, ...]:
-    """Return the first of the hits of a file and those that adjoin it or each other, in the order of the file."""
-    in_order = sorted(of_file, key=lambda hit: hit.start_line)
-    low = high = in_order.index(of_file[0])
-    while low and in_order[low].start_line - in_order[low - 1].end_line <= _GAP_LINES:
-        low -= 1
-    while high < len(in_order) - 1 and in_order[high + 1].start_line - in_order[high].end_line <= _GAP_LINES:
-        high += 1
-    return tuple(in_order[low : high + 1])
+    from hybrid.types import Form, Item
 
 
 def text_in_form(text: str, form: Form, weights: Mapping[str, float], signature: str = "") -> str:

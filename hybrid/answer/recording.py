@@ -231,7 +231,7 @@ def _note_in_ledger(turn: Turn, decision: Decision) -> None:
     start = start_name(turn.event) if turn.event.event == "SessionStart" and decision.text else ""
     if not (decision.items or again or start):
         return
-    shown = [hit for item in decision.items for hit in (item.hit, *item.adjoining)]
+    shown = [hit for item in decision.items for hit in item.shown]
     is_unasked = decision.reason in ("given_back", "briefed")
     forms = [(hit.digest, form) for item in decision.items for hit, form in item.given]
     given = Given(
@@ -290,7 +290,7 @@ def _count(workspace: Workspace, decision: Decision) -> None:
         # Records of all projects come there too; counters in the home would make it a project again, without a name.
         return
     # Records are no files: which lessons help is counted beside them.
-    shown = (hit for item in decision.items for hit in (item.hit, *item.adjoining))
+    shown = (hit for item in decision.items for hit in item.shown)
     hits = [without_secrets(hit) for hit in shown if not hit.is_record]
     given = [InjectedChunk(hit.key, hit.path, hit.name) for hit in hits]
     every = workspace.config.log.hot_topics_every

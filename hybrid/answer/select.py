@@ -15,21 +15,21 @@ from msgspec.structs import replace
 from hybrid.answer.pack import (
     HARD_CAP_BYTES,
     Candidate,
-    Detail,
     Room,
     measure_text,
     pack,
-    plan,
     shortened_item,
     text_in_form,
 )
+from hybrid.answer.parts import Arrangement
+from hybrid.constants import PartsConfig
 from hybrid.knowledge.collections import FLOOR
 from hybrid.render.frame import HEADING_CHARS, Entry, Footer, frame_bytes, render_entry, render_frame
 from hybrid.render.telling import without_lines
 from hybrid.search.fusion import passing
 from hybrid.search.gate.threshold import Verdict, compare, fixed_threshold
 from hybrid.session.lines_read import standing, telling_in
-from hybrid.types import FORMS, Hit, Item
+from hybrid.types import Hit, Item
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -55,7 +55,7 @@ class Withheld(Struct, frozen=True):
     """A candidate that was not given, and the reason.
 
     The reasons are `bar`, `floor`, `seen`, `read` (the agent's own tools showed it), `topic` (further hits of a
-    topic that the session was given), `duplicate`, `stale`, `budget`, `adds_nothing` (see `pack.plan`), and those
+    topic that the session was given), `duplicate`, `stale`, `budget`, `adds_nothing` (see `parts.Shown`), and those
     of `Collection.left_out`.
     """
 
@@ -210,15 +210,15 @@ def verdict_of(searched: Searched, collection: Collection, loaded: Loaded) -> Ve
 
 
 class _Offer(Struct, frozen=True):
-    """A file or record that may be given.
+    """A hit or record that may be given.
 
     Attributes:
-        detail: How much of it is to be shown.
+        hit: The hit.
         candidate: As `pack` takes it.
         item: Returns what is shown in a form; made once for each form.
     """
 
-    detail: Detail
+    hit: Hit
     candidate: Candidate
     item: Callable[[Form], Item]
 
@@ -232,6 +232,7 @@ class Packer:
         footer: The footer of the frame.
         share: Share of the budget that may be used, in (0, 1].
         headings: Kind → the line above the first of its items.
+        parts: How the parts of files are chosen.
     """
 
     def __init__(
@@ -241,8 +242,10 @@ class Packer:
         footer: Footer,
         share: float = 1.0,
         headings: Mapping[str, str] = MappingProxyType({}),
+        parts: PartsConfig = PartsConfig(),
     ) -> None:
         self._headings = headings
+        self._parts = parts
         self._hooks = hooks
         self._ledger = ledger
         self._share = share
@@ -285,6 +288,8 @@ class Packer:
     def _choose(self, selection: Selection, room: Room) -> Room:
         """Choose the items of one selection within its share of the room; returns what is left of the room."""
         collection = selection.collection
+        if selection.is_files and self._hooks.content_mode == "adaptive":
+            return self._choose_parts(selection, room)
         share = room.chars if collection.budget_chars is None else min(room.chars, collection.budget_chars)
         own = Room(room.lines, share, room.size_bytes)
         measure = _measure_json if self._hooks.format == "json" else measure_text
@@ -296,36 +301,33 @@ class Packer:
         if collection.max_items is not None and len(packed.chosen) > collection.max_items:
             # Fewer may be given in fuller forms: they are packed again, by themselves.
             offers = [offers[index] for index, _ in packed.chosen[: collection.max_items]]
-            kept = {one.detail.hit.key for one in offers}
+            kept = {one.hit.key for one in offers}
             selection.keep("budget", lambda hit: hit.key in kept)
             packed = pack([one.candidate for one in offers], own, measure=measure)
-        selection.withheld += [Withheld(hit, "budget") for index in packed.skipped for hit in offers[index].detail.hits]
+        selection.withheld += [Withheld(offers[index].hit, "budget") for index in packed.skipped]
         selection.items = [offers[index].item(form) for index, form in packed.chosen]
         return room.without(own.without(packed.left))
 
-    def _offers(self, selection: Selection) -> list[_Offer]:
-        """Return the files or records that may be given, each with how much of it is to be shown.
+    def _choose_parts(self, selection: Selection, room: Room) -> Room:
+        """Choose what is shown of files by their parts; what `parts` leaves out is withheld."""
+        collection = selection.collection
+        measure = _measure_json if self._hooks.format == "json" else measure_text
+        weights = collection.searcher.term_weights(selection.searched.query)
 
-        In the adaptive mode `pack.plan` decides for files; what it leaves out is withheld as `adds_nothing`, and
-        files that the session was given in the form planned for them as `seen`. Elsewhere each hit has the form of the
-        mode.
-        """
-        collection, mode = selection.collection, selection.mode(self._hooks)
-        query, texts = selection.searched.query, {hit.key: selection.text(hit) for hit in selection.hits}
-        weights = collection.searcher.term_weights(query) if mode in ("adaptive", "preview") else {}
-        if mode != "adaptive":
-            form = _BEST_FORM[mode]
-            details = [Detail(hit, texts[hit.key], (hit,), (), form, "") for hit in selection.hits]
-        else:
-            details, left_out = plan(selection.hits, lambda hit: texts[hit.key], query.text, weights)
-            selection.withheld += [Withheld(hit, "adds_nothing") for hit in left_out]
-        offers: list[_Offer] = []
-        for detail in details:
-            if forms := self._forms(detail):
-                offers.append(self._offer(selection, detail, forms, weights))
-            else:
-                selection.withheld += [Withheld(hit, "seen") for hit in detail.hits]
-        return offers
+        def size(item: Item) -> Room:
+            return measure(render_entry(collection.entry(item), fmt=self._hooks.format))
+
+        shown = Arrangement(selection, self._parts, weights, self._ledger, size).choose(room)
+        selection.items = shown.items
+        selection.withheld += [Withheld(hit, "adds_nothing") for hit in shown.left_out]
+        selection.withheld += [Withheld(hit, "seen") for hit in shown.seen]
+        return shown.left
+
+    def _offers(self, selection: Selection) -> list[_Offer]:
+        """Return the hits or records that may be given, each in the form of the mode."""
+        mode = selection.mode(self._hooks)
+        weights = selection.collection.searcher.term_weights(selection.searched.query) if mode == "preview" else {}
+        return [self._offer(selection, hit, _BEST_FORM[mode], weights) for hit in selection.hits]
 
     def _with_best_shortened(
         self, selection: Selection, offers: Sequence[_Offer], own: Room, measure: Callable[[str], Room]
@@ -342,7 +344,7 @@ class Packer:
 
         left = list(offers)
         while left and not any(is_fitting(left[0].candidate.text(form)) for form in left[0].candidate.forms):
-            hit = left[0].detail.hit
+            hit = left[0].hit
             if self._ledger.allows(hit.digest, "preview"):
                 return [self._shortened(selection, left[0], is_fitting, own.chars), *left[1:]]
             selection.keep("seen", lambda one, known=hit: one is not known)
@@ -356,48 +358,31 @@ class Packer:
         def render(item: Item) -> str:
             return render_entry(collection.entry(item), fmt=self._hooks.format)
 
-        whole, notes = offer.item(offer.candidate.forms[-1]), "\n".join(collection.notes(offer.detail.hit))
+        whole, notes = offer.item(offer.candidate.forms[-1]), "\n".join(collection.notes(offer.hit))
         item = shortened_item(whole, lambda one: is_fitting(render(one)), most=most, notes=notes)
-        return _Offer(offer.detail, Candidate(lambda _: render(item), (item.form,)), lambda _: item)
+        return _Offer(offer.hit, Candidate(lambda _: render(item), (item.form,)), lambda _: item)
 
-    def _forms(self, detail: Detail) -> tuple[Form, ...]:
-        """Return the forms in which a file or record may be given, the one planned for it first; empty for none.
-
-        What does not fit in the planned form may fit in a lesser one. A hit that the session was given in a lesser
-        form is given in a fuller one; after the telling lines, that is the whole text.
-        """
-        if not detail.why:
-            return (detail.form,)
-        fresh: list[Form] = [form for form in FORMS if self._ledger.allows(detail.hit.digest, form)]
-        if detail.form in fresh:
-            return tuple(fresh[fresh.index(detail.form) :])
-        return () if detail.form == "pointer" else tuple(fresh)
-
-    def _offer(
-        self, selection: Selection, detail: Detail, forms: tuple[Form, ...], weights: Mapping[str, float]
-    ) -> _Offer:
+    def _offer(self, selection: Selection, hit: Hit, form: Form, weights: Mapping[str, float]) -> _Offer:
         @cache
         def item(form: Form) -> Item:
-            return _item(selection, detail, form, weights)
+            return _item(selection, hit, form, weights)
 
         @cache
         def render(form: Form) -> str:
             return render_entry(selection.collection.entry(item(form)), fmt=self._hooks.format)
 
-        return _Offer(detail, Candidate(render, forms), item)
+        return _Offer(hit, Candidate(render, (form,)), item)
 
 
-def _item(selection: Selection, detail: Detail, form: Form, weights: Mapping[str, float]) -> Item:
-    shown, text = selection.collection.shown, detail.text
+def _item(selection: Selection, hit: Hit, form: Form, weights: Mapping[str, float]) -> Item:
+    text = selection.text(hit)
     return Item(
-        shown(detail.hit),
+        selection.collection.shown(hit),
         text,
         form,
-        text_in_form(text, form, weights, detail.hit.signature),
-        adjoining=tuple(shown(one) for one in detail.shown if one is not detail.hit),
-        others=tuple(map(shown, detail.others)),
-        why=detail.why or selection.collection.why(detail.hit),
-        is_rest=form != "pointer" and any(map(selection.is_cut, detail.shown)),
+        text_in_form(text, form, weights, hit.signature),
+        why=selection.collection.why(hit),
+        is_rest=form != "pointer" and selection.is_cut(hit),
     )
 
 

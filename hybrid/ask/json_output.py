@@ -156,7 +156,7 @@ def _fate_form(hit: Hit, fate: str) -> dict[str, Any]:
 
 def fates_of(decision: Decision) -> dict[str, str]:
     """Return a mapping: key of a hit → the form in which it was given, or the reason why it was held back."""
-    given = {item.hit.key: item.form for item in decision.items}
+    given = {hit.key: form for item in decision.items for hit, form in reversed(item.given)}
     return given | {entry.hit.key: entry.reason for entry in decision.withheld}
 
 

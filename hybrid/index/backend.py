@@ -86,6 +86,10 @@ class Leg(ABC):
         """The raw score of any row, ranked or not; None for a row without a score."""
         ...
 
+    def raws(self, first_row: int, end_row: int) -> NDArray[np.float64]:
+        """The raw scores of the rows of one file, from one up to another, shape (end − first,); 0 for none."""
+        return np.array([self.raw(row) or 0.0 for row in range(first_row, end_row)], np.float64)
+
     @cached_property
     def ranking(self) -> tuple[Ranked, ...]:
         """The ranked rows with rank and score, best first, ranks from 1."""
@@ -178,6 +182,30 @@ class ChunkView(Struct, frozen=True):
     digest: bytes
 
 
+class Outline(Struct, frozen=True):
+    """The chunks of a file and the definitions in it, as the index knows them.
+
+    Attributes:
+        first_row: Row of the first chunk.
+        chunk_starts: First line of each chunk, ascending, shape (n_chunks,).
+        chunk_ends: Last line of each, inclusive.
+        starts: First line of each definition that is more than a value or an announcement, ascending, shape (n,).
+        ends: Last line of each, inclusive.
+        kinds: Kind of each definition, as in `hybrid.types.Definition`.
+        name: Returns the name of one of the definitions, by its place.
+        scope: Returns its scope.
+    """
+
+    first_row: int
+    chunk_starts: NDArray[np.int32]
+    chunk_ends: NDArray[np.int32]
+    starts: NDArray[np.int32]
+    ends: NDArray[np.int32]
+    kinds: Sequence[str]
+    name: Callable[[int], str]
+    scope: Callable[[int], str]
+
+
 class FieldTable(Protocol):
     """Fields of given rows and files."""
 
@@ -210,6 +238,10 @@ class FieldTable(Protocol):
 
     def row_at(self, file: int, line: int) -> int | None:
         """The row of the first chunk of a file that holds a line (from 1); None when no chunk holds the line."""
+        ...
+
+    def outline(self, file: int) -> Outline:
+        """The chunks of a file and the definitions in it."""
         ...
 
 

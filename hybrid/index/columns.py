@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import Struct
 
-from hybrid.index.backend import CosineFigures, DenseLeg, Leg
+from hybrid.index.backend import CosineFigures, DenseLeg, Leg, Outline
 from hybrid.index.sorting import distinct, ranges, runs
 from hybrid.index.vectors import LEAST_LENGTH, products
 
@@ -253,12 +253,37 @@ class Columns:
 
     def row_at(self, file: int, line: int) -> int | None:
         """See `FieldTable.row_at`."""
-        first, end = int(self.first_rows[file]), int(self._end_rows[file])
-        part = next(part for part in reversed(self.parts) if part.first_row <= first)
-        local = slice(first - part.first_row, end - part.first_row)
+        part, local = self._rows_of(file)
         starts, ends = part.segment.array("chunk_start")[local], part.segment.array("chunk_end")[local]
         holding = np.flatnonzero((starts <= line) & (line <= ends))
-        return first + int(holding[0]) if len(holding) else None
+        return part.first_row + local.start + int(holding[0]) if len(holding) else None
+
+    def outline(self, file: int) -> Outline:
+        """See `FieldTable.outline`."""
+        part, local = self._rows_of(file)
+        segment = part.segment
+        chunks = segment.array("def_chunk")
+        low, high = np.searchsorted(chunks, np.array([local.start, local.stop], chunks.dtype)).tolist()
+        held = low + np.flatnonzero(segment.array("def_is_full")[low:high])
+        starts, ends = segment.array("def_start")[held], segment.array("def_end")[held]
+        held = held[np.lexsort((-ends, starts))]
+        kinds = segment.texts("def_kinds")
+        return Outline(
+            first_row=part.first_row + local.start,
+            chunk_starts=segment.array("chunk_start")[local],
+            chunk_ends=segment.array("chunk_end")[local],
+            starts=segment.array("def_start")[held],
+            ends=segment.array("def_end")[held],
+            kinds=[kinds[number] for number in segment.array("def_kind")[held].tolist()],
+            name=lambda at: segment.text("def_name", int(held[at])),
+            scope=lambda at: segment.text("def_scope", int(held[at])),
+        )
+
+    def _rows_of(self, file: int) -> tuple[SegmentPart, slice]:
+        """Return the segment of a file, and the range of the file's chunks in it."""
+        first, end = int(self.first_rows[file]), int(self._end_rows[file])
+        part = next(part for part in reversed(self.parts) if part.first_row <= first)
+        return part, slice(first - part.first_row, end - part.first_row)
 
     def _of_rows(self, name: str) -> NDArray[np.float32]:
         return self._joined(lambda part: part.segment.array(name))
@@ -344,6 +369,10 @@ class WordLeg(Leg):
     def raw(self, row: int) -> float | None:
         """See `Leg.raw`."""
         return self._okapi.score(row) or None
+
+    def raws(self, first_row: int, end_row: int) -> NDArray[np.float64]:
+        """See `Leg.raws`."""
+        return self._okapi.scores_within(first_row, end_row)
 
 
 class SiftedLeg(DenseLeg):

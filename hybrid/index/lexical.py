@@ -248,19 +248,29 @@ class Okapi:
         place = int(np.searchsorted(self.rows, row))
         if place < len(self.rows) and self.rows[place] == row:
             return float(self.scores[place])
-        score, first = 0.0, 0
+        return float(self.scores_within(row, row + 1)[0])
+
+    def scores_within(self, first_row: int, end_row: int) -> NDArray[np.float64]:
+        """Return the bm25 of the chunks from one row up to another, all of one segment, shape (end − first,)."""
+        scores = np.zeros(end_row - first_row)
+        first = 0
         for segment in self._segments:
-            is_here = first <= row < first + segment.n_chunks
-            if is_here and (segment.is_live is None or segment.is_live[row - first]):
-                norm = float(self._weighing.norms(segment.chunk_length[row - first]))
-                for term, weight in zip(self._terms, self._weights, strict=True):
-                    span = segment.postings(term)
-                    place = span.start + int(np.searchsorted(segment.post_row[span], np.int32(row - first)))
-                    if place < span.stop and segment.post_row[place] == row - first:
-                        frequency = float(segment.post_tf[place])
-                        score += weight * frequency / (frequency + norm)
+            low, high = first_row - first, end_row - first
             first += segment.n_chunks
-        return score
+            if not 0 <= low < segment.n_chunks:
+                continue
+            norms = self._weighing.norms(segment.chunk_length[low:high])
+            for term, weight in zip(self._terms, self._weights, strict=True):
+                span = segment.postings(term)
+                rows = segment.post_row[span]
+                start, end = np.searchsorted(rows, np.array([low, high], rows.dtype)).tolist()
+                if end > start:
+                    local = rows[start:end] - low
+                    frequencies = segment.post_tf[span.start + start : span.start + end].astype(np.float64)
+                    scores[local] += weight * frequencies / (frequencies + norms[local])
+            if segment.is_live is not None:
+                scores[~segment.is_live[low:high]] = 0
+        return scores
 
 
 class Weighing(Struct, frozen=True):

@@ -106,6 +106,10 @@ class Collection(ABC):
         """Return the lines of the file of a hit as it is now, with secrets; none for a record, and when it is gone."""
         return ()
 
+    def masked_lines(self, hit: Hit) -> Sequence[str]:
+        """Return the same lines as they may be shown, as many."""
+        return ()
+
     def record(self, hit: Hit) -> Record | None:
         """Return the record of a hit as it is now; None for a file, and when it is gone or says something else."""
         return None
@@ -157,6 +161,10 @@ class FileCollection(Collection):
     def lines(self, hit: Hit) -> Sequence[str]:
         """As `Collection.lines`."""
         return self._spans.lines(hit.path)
+
+    def masked_lines(self, hit: Hit) -> Sequence[str]:
+        """As `Collection.masked_lines`."""
+        return self._spans.masked_lines(hit.path)
 
     def shown(self, hit: Hit) -> Hit:
         """As `Collection.shown`."""

@@ -158,27 +158,23 @@ def _shell_safe(hint: str) -> str:
 # --- Entries of search results -------------------------------------------------------------------------------------
 
 _LABEL_CHARS = 120
-_OTHER_PLACES = 3
-"""Further places of a file on its header line, at most."""
 
 
 def file_entry(item: Item) -> Entry:
     """Return a file as an entry: its place on the header line, and what is shown of its text below."""
     hit = item.hit
-    label = _label(hit)
+    label = cut(hit.signature, _LABEL_CHARS) if item.form == "pointer" and hit.kind == "code" else ""
+    label = label or _label(hit)
     named = f" {label}" if label else ""
-    first = min((hit, *item.adjoining), key=lambda one: one.start_line)
-    last = max((hit, *item.adjoining), key=lambda one: one.end_line)
+    also = [f"{one.start_line}-{one.end_line}" + (f" {one.name}" if one.name else "") for one in _also(item)]
     rest = ["without lines that you have read"] if item.is_rest else []
-    facts = ", ".join([*_facts(hit), *_places(item.others), *rest])
-    title = f"{hit.path}:{first.start_line}-{last.end_line}{named} ({facts})"
-    return Entry(hit.kind, title, body_lines(item.body))
+    facts = ", ".join([hit.chunk_kind or hit.kind, *([f"also {', '.join(also)}"] if also else []), *rest])
+    return Entry(hit.kind, f"{hit.path}:{hit.start_line}-{hit.end_line}{named} ({facts})", body_lines(item.body))
 
 
-def _places(others: Sequence[Hit]) -> list[str]:
-    """Return one text for the first further places of a file; none without them."""
-    places = [f"{hit.start_line}-{hit.end_line}" + (f" {hit.name}" if hit.name else "") for hit in others]
-    return [f"also {', '.join(places[:_OTHER_PLACES])}"] if places else []
+def _also(item: Item) -> list[Hit]:
+    """Return the further parts of a file that are shown or named."""
+    return [*item.shown[1:], *item.others]
 
 
 def body_lines(text: str) -> tuple[str, ...]:
@@ -195,12 +191,3 @@ def _label(hit: Hit) -> str:
     if hit.kind == "doc" and f" > {hit.scope}".endswith(f" > {hit.name}"):
         return cut(hit.scope, _LABEL_CHARS)
     return cut(joint.join(part for part in (hit.scope, hit.name) if part), _LABEL_CHARS)
-
-
-def _facts(hit: Hit) -> list[str]:
-    facts = [hit.chunk_kind] if hit.chunk_kind else []
-    if hit.cosine is not None:
-        facts.append(f"cosine {hit.cosine:.2f}")
-    elif hit.bm25 is not None:
-        facts.append(f"bm25 {hit.bm25:.1f}")
-    return facts or [hit.kind]

@@ -28,6 +28,7 @@ from hybrid.prompting.project_questions import topic_of
 from hybrid.prompting.query import narrowed, said_in_english
 from hybrid.search.fusion import Fused, fuse, one_of, relevance
 from hybrid.search.gate.verdict import open_gate
+from hybrid.search.parts import FileParts
 from hybrid.search.ranking.asked import most_telling, take_apart
 from hybrid.search.ranking.ranker import Legs, Ranker
 from hybrid.types import EmbedderInfo, Hit
@@ -73,6 +74,7 @@ class Searched(Struct, frozen=True):
         weights: Weights of the dense and the lexical leg in the fusion.
         hits: The hits, best first.
         verdict: Verdict of the calibrated gate; None when it was not asked, or the index has no calibration.
+        parts: Tells the parts of the files that were found; None where nothing was looked for.
     """
 
     query: Query
@@ -83,6 +85,7 @@ class Searched(Struct, frozen=True):
     weights: tuple[float, float]
     hits: tuple[Hit, ...]
     verdict: Verdict | None = None
+    parts: FileParts | None = None
 
 
 class Judging(Struct, frozen=True):
@@ -227,7 +230,8 @@ class Searcher:
             for rank, entry in enumerate(found, 1)
         ]
         n_candidates = len({*(dense.ranks if weights[0] > 0 else ()), *(lexical.ranks if weights[1] > 0 else ())})
-        return Searched(asked, mode, n_candidates, dense.top, lexical.best, weights, tuple(hits), verdict)
+        parts = FileParts(self.backend, dense, lexical)
+        return Searched(asked, mode, n_candidates, dense.top, lexical.best, weights, tuple(hits), verdict, parts)
 
     def _tells_of_project(self, topic: str) -> bool:
         """Return whether a file answers questions of a topic about the project itself, if all of it is searched."""

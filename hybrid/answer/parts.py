@@ -1,0 +1,509 @@
+"""Chooses the parts of the files that fit and arranges them in the room of an injection.
+
+A part is a definition, or a chunk without one (`search.parts`). Those of the first files are ordered by what speaks for
+each, whatever file they are in, and shown best first: whole, or one window of lines of a long one. What else fits is
+named: further files, and further definitions of the files that are shown. docs/research-log.md has the measures.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from hybrid.base.digest import chunk_digest
+from hybrid.base.text import cut
+from hybrid.base.tokens import part_terms
+from hybrid.index.analysis import chunk_text
+from hybrid.session.lines_read import standing, telling_in
+from hybrid.types import Item
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from hybrid.answer.pack import Room
+    from hybrid.answer.select import Selection
+    from hybrid.constants import PartsConfig
+    from hybrid.search.parts import FilePart
+    from hybrid.session.ledger import Ledger
+    from hybrid.types import Form, Hit
+
+_CALLERS = 20
+"""Best parts whose text is searched for the names of others."""
+_NAMESAKES = 3
+"""Parts of one name at most: a name that more of them have does not tell which one is meant."""
+_FROM_ELSEWHERE = 0.7
+"""What a mention from another file counts as."""
+_SHORT = 3
+"""Letters of a word that stands within too many others."""
+_OTHER_WORD = 2.0
+_ALSO = 6
+"""Characters of the word `also` and its comma."""
+_LITTLE_LINES = 4
+_LINE_CHARS = 200
+_LEAST_CHARS = 150
+"""Characters of room for which no further part is tried."""
+_GAP = 2
+"""Lines between two excerpts, at most, that are shown with both of them as one."""
+_LONGEST = 45
+"""Lines of an excerpt of several parts, at most."""
+_LEAD_LINES = 6
+"""Lines of comments and decorators above a definition that are shown; of more, the first two and the decorators."""
+_IN_HEAD = 0.35
+"""Share of what the best window of a long part tells, from which its first lines are shown: they say what it is."""
+_SIGNATURE_LINES = 3
+_QUESTION = re.compile(
+    r"^\W*(?:how|what|where|why|which|when|who|whose|does|do|is|are|can|could|should|explain|describe)\b"
+    r"|[?\uff1f\u061f]\s*$",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"[A-Za-z_]\w+")
+_COMMENT = re.compile(r"\s*(?:#(?!\[|!\[)|//|/\*|\*|--|;|%|\"\"\"|''')")
+_DECORATOR = re.compile(r"\s*(?:@|#\[|#!\[|\[\w)")
+_ASIDE = ("test", "example", "generated", "vendored", "legacy", "aside", "interface", "beside_source")
+"""Pieces of evidence below 0 that say a file is of a kind that the prompt does not ask for."""
+
+
+class _Part(Struct, eq=False):
+    """A part of a file that may be shown.
+
+    Attributes:
+        file: The file.
+        found: The part as the search tells it.
+        worth: What speaks for it.
+        text: Its own lines in lower case, to look for words.
+    """
+
+    file: _File
+    found: FilePart
+    worth: float = 0.0
+    text: str = ""
+
+
+class _File(Struct, eq=False):
+    """A file that fits.
+
+    Attributes:
+        path: As the hits have it.
+        place: Its place among the files, from 0.
+        hits: What the search found of it, best first.
+        lines: Its lines as they may be shown; none for a file that is at best named.
+    """
+
+    path: str
+    place: int
+    hits: list[Hit]
+    lines: Sequence[str] = ()
+
+
+class _Excerpt(Struct, frozen=True, eq=False):
+    """Lines of a file that are shown in one piece.
+
+    Attributes:
+        parts: The parts that they are of, the best one first; one may be inside of another.
+        numbers: Of the lines, ascending, 1-based.
+        is_rest: Lines that the agent has read are left out.
+    """
+
+    parts: tuple[_Part, ...]
+    numbers: Sequence[int]
+    is_rest: bool = False
+
+    @property
+    def end(self) -> int:
+        """The last line of what is begun here."""
+        return max(part.found.end_line for part in self.parts)
+
+    def form_of(self, part: _Part) -> Form:
+        """Return `full` when every line of a part is shown."""
+        whole = range(part.found.start_line, part.found.end_line + 1)
+        return "full" if set(whole).issubset(self.numbers) else "preview"
+
+    def shows(self, found: FilePart) -> bool:
+        """Return whether a line of a part is shown."""
+        return any(found.start_line <= n <= found.own_end for n in self.numbers)
+
+    def joined(self, other: _Excerpt) -> _Excerpt | None:
+        """Return both as one; None when they are apart or too long together."""
+        (first, last), (start, end) = (self.numbers[0], self.numbers[-1]), (other.numbers[0], other.numbers[-1])
+        if start > last + _GAP or end < first - _GAP or max(end, last) - min(start, first) >= _LONGEST:
+            return None
+        numbers = {*self.numbers, *other.numbers}
+        between = set(range(min(last, end) + 1, max(first, start))) if start > last or end < first else set[int]()
+        return _Excerpt((*self.parts, *other.parts), sorted(numbers | between), self.is_rest or other.is_rest)
+
+
+class _Words:
+    """Looks for the words of a prompt in texts, faster than by taking the texts apart.
+
+    A word counts wherever its stem stands, within another one too; of up to three letters only at the beginning of one.
+
+    Args:
+        weights: Term of the prompt → what it is worth, above 0.
+    """
+
+    def __init__(self, weights: Mapping[str, float]) -> None:
+        self._weights = weights
+        self._sum = sum(weights.values()) or 1.0
+        short = {term for term in weights if len(term) <= _SHORT}
+        self._stems = [(term.removesuffix("i"), weight) for term, weight in weights.items() if term not in short]
+        self._short = [(term, re.compile(rf"(?<![a-z]){re.escape(term)}"), weights[term]) for term in sorted(short)]
+
+    def of_line(self, text: str) -> float:
+        """Return the worth of the words in a text in lower case."""
+        found = sum(weight for stem, weight in self._stems if stem in text)
+        return found + sum(weight for term, at_start, weight in self._short if term in text and at_start.search(text))
+
+    def cover(self, text: str) -> float:
+        """Return the same as a share of all words, in [0, 1]."""
+        return self.of_line(text) / self._sum
+
+    def share_of_name(self, name: str) -> float:
+        """Return the share of a name's words, by worth, that the prompt has; a word that it lacks is worth 2."""
+        terms = set(part_terms(name))
+        whole = sum(self._weights.get(term, _OTHER_WORD) for term in terms)
+        return sum(self._weights.get(term, 0.0) for term in terms) / whole if whole else 0.0
+
+
+class Shown(Struct, frozen=True):
+    """What is given of the files.
+
+    Attributes:
+        items: One for each file, in the order in which they are given.
+        left_out: Hits of files that are not named: too little speaks for them.
+        seen: Hits of files of which the session has everything that fits.
+        left: The room that is left.
+    """
+
+    items: list[Item]
+    left_out: list[Hit]
+    seen: list[Hit]
+    left: Room
+
+
+class Arrangement:
+    """Arranges the parts of files in a room.
+
+    Args:
+        selection: Its hits are those that may be given, best first.
+        settings: The numbers behind it.
+        weights: Term of the prompt → what it is worth, above 0.
+        ledger: What the session was given and has read.
+        measure: Returns the room that an item takes.
+    """
+
+    def __init__(
+        self,
+        selection: Selection,
+        settings: PartsConfig,
+        weights: Mapping[str, float],
+        ledger: Ledger,
+        measure: Callable[[Item], Room],
+    ) -> None:
+        self._collection = selection.collection
+        self._searched = selection.searched
+        self._settings = settings
+        self._ledger = ledger
+        self._measure = measure
+        self._words = _Words(weights)
+        self._is_question = bool(_QUESTION.search(selection.searched.query.text))
+        self._items: dict[str, Item] = {}
+        self._sizes: dict[str, Room] = {}
+        self._shown: dict[str, list[_Excerpt]] = {}
+        of_path: dict[str, list[Hit]] = {}
+        for hit in selection.hits:
+            of_path.setdefault(hit.path, []).append(hit)
+        self._files = [_File(path, place, hits) for place, (path, hits) in enumerate(of_path.items())]
+
+    def choose(self, room: Room) -> Shown:
+        """Choose what is shown and what is named of the files, within a room."""
+        settings = self._settings
+        room = replace(room, chars=min(room.chars, settings.chars))
+        for_text = replace(room, chars=int(room.chars * settings.text))
+        parts = self._ordered()
+        for part in parts:
+            if part.worth < settings.least * parts[0].worth or self._left(for_text).chars < _LEAST_CHARS:
+                break
+            self._show(part, for_text)
+        seen, left_out = self._name_files(room)
+        self._name_parts(parts, room)
+        return Shown(list(self._items.values()), left_out, seen, self._left(room))
+
+    # --- order ------------------------------------------------------------------------------------------------
+
+    def _ordered(self) -> list[_Part]:
+        """Return the parts of the first files that the session does not have, best first."""
+        parts = [part for file in self._files[: self._settings.files] for part in self._parts(file)]
+        self._count_mentions(parts)
+        return sorted(filter(self._is_fresh, parts), key=lambda part: -part.worth)
+
+    def _parts(self, file: _File) -> list[_Part]:
+        """Return the parts of a file with their worth, but for what mentions them; none where the index tells none."""
+        first, found = file.hits[0], self._searched.parts
+        if found is None or first.row < 0:
+            return []
+        file.lines = self._collection.masked_lines(first)
+        return [self._part(file, part) for part in found.of_file_at(first.row) if part.end_line <= len(file.lines)]
+
+    def _part(self, file: _File, found: FilePart) -> _Part:
+        best, settings = file.hits[0], self._settings
+        text = "\n".join(file.lines[found.start_line - 1 : found.own_end]).lower()
+        places = [1 / n for n, hit in enumerate(file.hits, 1) if _overlap(hit, found.start_line, found.own_end)]
+        names = self._searched.query.identifiers
+        is_named = bool(found.name) and (found.name in names or found.scope.rpartition(".")[2] in names)
+        n_lines = found.own_end - found.start_line + 1
+        worth = (
+            found.evidence
+            + settings.cover * self._words.cover(text)
+            + settings.name * self._words.share_of_name(found.name)
+            + settings.order * max(places, default=0.0)
+            + settings.file * best.relevance
+            + (settings.first if self._is_question else settings.first_of_task) * (file.place == 0)
+            + settings.named * is_named
+            + settings.test * (best.evidence.get("test", 0.0) < 0)
+            + settings.holder * found.is_holder
+            + settings.little * (best.kind == "code" and (n_lines < _LITTLE_LINES or not found.is_definition))
+        )
+        return _Part(file, found, worth, text)
+
+    def _count_mentions(self, parts: Sequence[_Part]) -> None:
+        """Add to the worth of each part what it gains from the best parts that mention its name."""
+        by_name: dict[str, list[_Part]] = {}
+        for part in parts:
+            if part.found.is_definition:
+                by_name.setdefault(part.found.name.lower(), []).append(part)
+        gains: dict[_Part, float] = {}
+        for caller in sorted(parts, key=lambda part: -part.worth)[:_CALLERS]:
+            for name in by_name.keys() & set(_NAME.findall(caller.text)):
+                for part in by_name[name] if len(by_name[name]) <= _NAMESAKES else ():
+                    if part is not caller:
+                        gain = caller.worth * (1.0 if part.file is caller.file else _FROM_ELSEWHERE)
+                        gains[part] = max(gains.get(part, 0.0), gain)
+        for part, gain in gains.items():
+            part.worth += self._settings.called * gain
+
+    def _is_fresh(self, part: _Part) -> bool:
+        """Return whether the session lacks a part."""
+        return not self._ledger.given or self._ledger.allows(self._whole(part).digest, "preview")
+
+    # --- what is shown ----------------------------------------------------------------------------------------
+
+    def _show(self, part: _Part, room: Room) -> None:
+        """Show a part if it fits and is as it was indexed; the first one is cut to fit."""
+        file, found = part.file, part.found
+        shown = self._shown.get(file.path, [])
+        sizes = [self._settings.window]
+        while not self._items and sizes[-1] > 2 * _SIGNATURE_LINES:
+            sizes.append(sizes[-1] // 2)
+        for n_lines in sizes:
+            end = min(found.end_line, found.start_line + n_lines - 1)
+            new = set(range(found.start_line, end + 1)).difference(*(one.numbers for one in shown))
+            if sum(len(file.lines[n - 1]) for n in new) > self._left(room).chars:
+                continue  # Too long even without its marks.
+            excerpt = self._excerpt(part, n_lines)
+            if excerpt is None or not self._is_sound(part):
+                return
+            joined = _with(shown, excerpt)
+            if joined is None or self._put(file, joined, (), room):
+                return
+
+    def _is_sound(self, part: _Part) -> bool:
+        """Return whether the chunks of a part hold the text that they were indexed with."""
+        lines = self._collection.lines(part.file.hits[0])
+        chunks = self._searched.parts.chunks(part.found) if self._searched.parts else ()
+        return all(chunk_digest(chunk_text(lines, one.start_line, one.end_line)) == one.digest for one in chunks)
+
+    def _excerpt(self, part: _Part, n_lines: int) -> _Excerpt | None:
+        """Return what is shown of a part; None when the agent has read all of it."""
+        file, found = part.file, part.found
+        end = min(found.end_line, max(found.own_end, found.start_line + n_lines - 1))
+        if end - found.start_line < max(n_lines, self._settings.whole if n_lines == self._settings.window else 0):
+            numbers = list(range(found.start_line, end + 1))
+        else:
+            numbers = self._window(file.lines, found.start_line, end, n_lines)
+        if found.is_definition:
+            numbers = [*_lead(file.lines, found.start_line), *numbers]
+        known: set[int] = set()
+        if ranges := self._ledger.lines_read.get(file.path, "").split():
+            lines = self._collection.lines(file.hits[0])
+            known = standing(lines, ranges, numbers[0], numbers[-1])
+            if telling_in(lines, numbers[0], numbers[-1]).intersection(numbers) <= known:
+                return None
+        return _Excerpt((part,), [n for n in numbers if n not in known], bool(known))
+
+    def _window(self, lines: Sequence[str], start: int, end: int, n_lines: int) -> list[int]:
+        """Return the numbers of the lines that are shown of a long part: its first, or its head and what tells more."""
+        of_line = [self._words.of_line(lines[n - 1].lower()) for n in range(start, end + 1)]
+        n_body = n_lines - _SIGNATURE_LINES
+        worth = {at: sum(of_line[at : at + n_body]) for at in range(_SIGNATURE_LINES, len(of_line) - n_body + 1)}
+        best = max(worth, key=lambda at: (worth[at], -at), default=_SIGNATURE_LINES)
+        if sum(of_line[:n_lines]) >= _IN_HEAD * worth.get(best, 0.0) or best == _SIGNATURE_LINES:
+            return list(range(start, start + n_lines))
+        return [*range(start, start + _SIGNATURE_LINES), *range(start + best, start + best + n_body)]
+
+    # --- what is named ----------------------------------------------------------------------------------------
+
+    def _name_files(self, room: Room) -> tuple[list[Hit], list[Hit]]:
+        """Name further files; returns the hits of those that the session has, and of those that are left out."""
+        seen: list[Hit] = []
+        left_out: list[Hit] = []
+        n_named, most = 0, self._settings.others if self._is_question else self._settings.others_of_task
+        for file in self._files:
+            best = file.hits[0]
+            if file.path in self._items:
+                continue
+            if not self._ledger.allows(best.digest, "pointer"):
+                seen += file.hits
+            elif n_named < most and (not self._items or self._is_wanted(best)):
+                n_named += self._put(file, [], self._best_place(file), room)
+            if file.path not in self._items and file.hits[0] not in seen:
+                left_out += file.hits
+        return seen, left_out
+
+    def _best_place(self, file: _File) -> tuple[Hit, ...]:
+        """Return the definition in the best chunk of a file for which most speaks; nothing without one."""
+        best, found = file.hits[0], self._searched.parts
+        if found is None or best.row < 0:
+            return ()
+        within = [part for part in found.of_file_at(best.row) if _overlap(best, part.start_line, part.own_end)]
+        part = max(within, key=lambda part: (part.evidence, part.start_line), default=None)
+        return () if part is None else (self._whole(_Part(file, part)),)
+
+    def _is_wanted(self, best: Hit) -> bool:
+        """Return whether a file is near enough to the best one, and not of a kind that a question does not ask for.
+
+        A task is told of every file: which one it will change is less certain.
+        """
+        is_aside = any(best.evidence.get(name, 0.0) < 0 for name in _ASIDE)
+        return not self._is_question or (best.relevance >= self._settings.near and not is_aside)
+
+    def _name_parts(self, parts: Sequence[_Part], room: Room) -> None:
+        """Name further definitions of the files that are shown, as long as there is room."""
+        left = self._left(room)
+        chars, n_left = left.chars, self._settings.places
+        others: dict[_File, list[Hit]] = {}
+        for part in parts:
+            found, excerpts = part.found, self._shown.get(part.file.path)
+            if not excerpts or not found.name or _is_shown(found, excerpts):
+                continue
+            chars -= len(f", {found.start_line}-{found.end_line} {found.name}")
+            chars -= 0 if part.file in others else _ALSO
+            if chars < 0 or not n_left:
+                break
+            others.setdefault(part.file, []).append(self._whole(part))
+            n_left -= 1
+        for file, hits in others.items():
+            while hits and not self._put(file, self._shown[file.path], tuple(hits), room):
+                hits.pop()
+
+    # --- items ------------------------------------------------------------------------------------------------
+
+    def _put(self, file: _File, excerpts: list[_Excerpt], others: tuple[Hit, ...], room: Room) -> bool:
+        """Make the item of a file anew; returns False, and leaves everything as it is, when it does not fit."""
+        item = self._item(file, excerpts, others)
+        size = self._measure(item)
+        rest = [one for path, one in self._sizes.items() if path != file.path]
+        left = room
+        for one in rest:
+            left = left.without(one)
+        if not left.holds(size):
+            return False
+        self._items[file.path], self._sizes[file.path] = item, size
+        if excerpts:
+            self._shown[file.path] = excerpts
+        return True
+
+    def _left(self, room: Room) -> Room:
+        for one in self._sizes.values():
+            room = room.without(one)
+        return room
+
+    def _item(self, file: _File, excerpts: Sequence[_Excerpt], others: tuple[Hit, ...]) -> Item:
+        shown = self._collection.shown
+        if not excerpts:
+            covers = tuple((hit, "pointer") for hit in map(shown, file.hits))
+            return Item(shown((*others, file.hits[0])[0]), "", "pointer", covers=covers, why="named")
+        hits = [(shown(self._hit(one)), one.form_of(one.parts[0])) for one in excerpts]
+        body = _text_of(file.lines, excerpts)
+        numbers = {n for one in excerpts for n in one.numbers}
+        covers: list[tuple[Hit, Form]] = [
+            (shown(hit), "full" if numbers.issuperset(range(hit.start_line, hit.end_line + 1)) else "preview")
+            for hit in file.hits
+        ]
+        covers += [(shown(self._whole(part)), one.form_of(part)) for one in excerpts for part in one.parts]
+        (first, form), further = hits[0], tuple(hits[1:])
+        is_rest = any(one.is_rest for one in excerpts)
+        why = "best part" if file.place == 0 else "a part fits"
+        return Item(first, body, form, body, further, others, tuple(covers), why, is_rest)
+
+    def _hit(self, excerpt: _Excerpt) -> Hit:
+        """Return the lines of an excerpt as a hit, with the figures of the best hit of the file."""
+        return self._as_hit(excerpt.parts[0], excerpt.numbers[0], excerpt.numbers[-1])
+
+    def _whole(self, part: _Part) -> Hit:
+        """Return all of a part as a hit."""
+        return self._as_hit(part, part.found.start_line, part.found.end_line)
+
+    def _as_hit(self, part: _Part, start: int, end: int) -> Hit:
+        file, found = part.file, part.found
+        same = next((hit for hit in file.hits if (hit.start_line, hit.end_line) == (start, end)), None)
+        digest = chunk_digest(chunk_text(self._collection.lines(file.hits[0]), start, end))
+        return replace(
+            same or file.hits[0],
+            start_line=start,
+            end_line=end,
+            name=found.name,
+            chunk_kind=found.kind,
+            scope=found.scope,
+            signature=same.signature if same else "",
+            digest=digest,
+        )
+
+
+def _is_shown(found: FilePart, excerpts: Sequence[_Excerpt]) -> bool:
+    return any(one.shows(found) for one in excerpts)
+
+
+def _with(excerpts: Sequence[_Excerpt], new: _Excerpt) -> list[_Excerpt] | None:
+    """Return the excerpts of a file and a further one, joined to that which it adjoins; None if it adds no line."""
+    if set(new.numbers).issubset(n for one in excerpts for n in one.numbers):
+        return None
+    for at, one in enumerate(excerpts):
+        if joined := one.joined(new):
+            return [*excerpts[:at], joined, *excerpts[at + 1 :]]
+    return None if any(map(new.shows, (part.found for one in excerpts for part in one.parts))) else [*excerpts, new]
+
+
+def _overlap(hit: Hit, start: int, end: int) -> bool:
+    return hit.start_line <= end and hit.end_line >= start
+
+
+def _lead(lines: Sequence[str], start: int) -> list[int]:
+    """Return the numbers of the comments and decorators above a line that are shown with what begins there."""
+    first = start
+    while first > 1 and (_COMMENT.match(lines[first - 2]) or _DECORATOR.match(lines[first - 2])):
+        first -= 1
+    numbers = list(range(first, start))
+    if len(numbers) <= _LEAD_LINES:
+        return numbers
+    return [*numbers[:2], *(n for n in numbers[2:] if _DECORATOR.match(lines[n - 1]))]
+
+
+def _text_of(lines: Sequence[str], excerpts: Sequence[_Excerpt]) -> str:
+    """Return the lines of excerpts, with the numbers of those that are left out between them and behind."""
+    found: list[str] = []
+    for at, one in enumerate(excerpts):
+        first, last = one.numbers[0], one.numbers[-1]
+        if at:
+            found.append(f"… lines {first} to {last}:")
+        before = first - 1
+        for n in one.numbers:
+            if n > before + 1:
+                found.append(f"… lines {before + 1} to {n - 1}" if n > before + 2 else f"… line {n - 1}")
+            found.append(cut(lines[n - 1].rstrip(), _LINE_CHARS))
+            before = n
+        if last < one.end:
+            found.append(f"… to line {one.end}")
+    return "\n".join(found)
