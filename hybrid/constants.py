@@ -227,7 +227,7 @@ class PartsConfig(Struct, frozen=True):
     # Files of which text may be shown.
     files: Annotated[int, (1, 10)] = 5
     # A part of so many lines is shown whole, of a longer one so many.
-    whole: Annotated[int, (1, 200)] = 24
+    whole: Annotated[int, (1, 200)] = 30
     window: Annotated[int, (4, 200)] = 20
     # The least worth of a part that is shown, as a share of the best one's.
     least: Share = 0.5

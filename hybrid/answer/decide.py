@@ -501,7 +501,7 @@ class _Injection:
     def _packer(self, chosen: Sequence[Selection], n_seen: int) -> Packer:
         query = self._query.text
         # A search to type is short and on one line.
-        hint = query if len(query) <= _HINT_CHARS and "\n" not in query else ""
+        hint = query if len(query) <= _HINT_CHARS and "\n" not in query else None
         cites_lessons = any(one.collection.kind == "lessons" and one.hits for one in chosen)
         footer = Footer(given_earlier=n_seen, search_hint=hint, cites_lessons=cites_lessons)
         if self._lookup.is_report:

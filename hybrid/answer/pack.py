@@ -1,5 +1,6 @@
-"""Fits records into the budget of an injection: plain arithmetic over rendered texts, and the rule by which a record is
-shortened. `parts` does the same for files.
+"""Fits records into the budget of an injection, and shortens the best one where it is too long; `parts` does files.
+
+This is plain arithmetic over rendered texts.
 """
 
 from __future__ import annotations

@@ -318,13 +318,16 @@ class Arrangement:
     def _excerpt(self, part: _Part, n_lines: int) -> _Excerpt | None:
         """Return what is shown of a part; None when the agent has read all of it."""
         file, found = part.file, part.found
-        end = min(found.end_line, max(found.own_end, found.start_line + n_lines - 1))
-        if end - found.start_line < max(n_lines, self._settings.whole if n_lines == self._settings.window else 0):
-            numbers = list(range(found.start_line, end + 1))
+        start, end = found.start_line, min(found.end_line, max(found.own_end, found.start_line + n_lines - 1))
+        most = max(n_lines, self._settings.whole if n_lines == self._settings.window else 0)
+        if end - start < most:
+            numbers = list(range(start, end + 1))
+        elif found.is_holder:  # What is further down is mostly about the first of its members.
+            numbers = list(range(start, start + n_lines))
         else:
-            numbers = self._window(file.lines, found.start_line, end, n_lines)
+            numbers = self._window(file.lines, start, end, n_lines)
         if found.is_definition:
-            numbers = [*_lead(file.lines, found.start_line), *numbers]
+            numbers = [*_lead(file.lines, start), *numbers]
         known: set[int] = set()
         if ranges := self._ledger.lines_read.get(file.path, "").split():
             lines = self._collection.lines(file.hits[0])

@@ -47,6 +47,7 @@ _BEST_FORM: dict[ContentMode, Form] = {"adaptive": "full", "full": "full", "prev
 """Content mode → the fullest form that it gives: a session that got a chunk in this form has seen it."""
 _KNOWN_FORM: dict[ContentMode, Form] = {**_BEST_FORM, "adaptive": "preview"}
 """Content mode → the least form in which the best hit counts as known: mostly the adaptive mode gives no more of it."""
+_PARTS = PartsConfig()
 _PLURAL_CHARS = 2
 """Characters by which `10 items` is longer than `1 item`: the frame is measured with one item."""
 
@@ -242,7 +243,7 @@ class Packer:
         footer: Footer,
         share: float = 1.0,
         headings: Mapping[str, str] = MappingProxyType({}),
-        parts: PartsConfig = PartsConfig(),
+        parts: PartsConfig = _PARTS,
     ) -> None:
         self._headings = headings
         self._parts = parts
