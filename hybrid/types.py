@@ -413,12 +413,21 @@ class Item(Struct, frozen=True):
     is_rest: bool = False
 
     @property
+    def found(self) -> Hit:
+        """What the search found: the best hit of a file, since its parts have no place of their own in the index."""
+        return self.covers[0][0] if self.covers else self.hit
+
+    @property
     def shown(self) -> tuple[Hit, ...]:
         """The hits whose text is shown, or of which the item is the pointer."""
         return (self.hit, *(hit for hit, _ in self.further))
 
     @property
     def given(self) -> tuple[tuple[Hit, Form], ...]:
-        """Every hit that the item gives, each with the form in which it does: the others by their places."""
-        places: list[tuple[Hit, Form]] = [(hit, "pointer") for hit in self.others]
-        return ((self.hit, self.form), *self.further, *places, *self.covers)
+        """Every hit that the item gives, once, with the form in which it does: the others by their places."""
+        named: list[tuple[Hit, Form]] = [(hit, "pointer") for hit in self.others]
+        given: dict[bytes, tuple[Hit, Form]] = {}
+        own: tuple[Hit, Form] = (self.hit, self.form)
+        for one in (own, *self.further, *self.covers, *named):
+            given.setdefault(one[0].digest, one)
+        return tuple(given.values())

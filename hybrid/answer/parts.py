@@ -8,6 +8,7 @@ named: further files, and further definitions of the files that are shown. docs/
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -54,14 +55,18 @@ _LEAD_LINES = 6
 _IN_HEAD = 0.35
 """Share of what the best window of a long part tells, from which its first lines are shown: they say what it is."""
 _SIGNATURE_LINES = 3
+_LOOKED_AT = 600
+"""Lines of a long part, at most, among which a window is looked for."""
 _QUESTION = re.compile(
     r"^\W*(?:how|what|where|why|which|when|who|whose|does|do|is|are|can|could|should|explain|describe)\b"
     r"|[?\uff1f\u061f]\s*$",
     re.IGNORECASE,
 )
 _NAME = re.compile(r"[A-Za-z_]\w+")
-_COMMENT = re.compile(r"\s*(?:#(?!\[|!\[)|//|/\*|\*|--|;|%|\"\"\"|''')")
-_DECORATOR = re.compile(r"\s*(?:@|#\[|#!\[|\[\w)")
+_COMMENT = re.compile(
+    r"\s*(?:#(?!!?\[|\s*(?:if|el|endif|define|undef|include|pragma|import|line|error))|//|/\*|\*|--|;|%)"
+)
+_DECORATOR = re.compile(r"\s*(?:@|#!?\[|\[\w)")
 _ASIDE = ("test", "example", "generated", "vendored", "legacy", "aside", "interface", "beside_source")
 """Pieces of evidence below 0 that say a file is of a kind that the prompt does not ask for."""
 
@@ -172,14 +177,13 @@ class Shown(Struct, frozen=True):
 
     Attributes:
         items: One for each file, in the order in which they are given.
-        left_out: Hits of files that are not named: too little speaks for them.
-        seen: Hits of files of which the session has everything that fits.
+        withheld: Hits of files that are not named, each with the reason: `seen` where the session has all that fits,
+            `adds_nothing` where too little speaks for the file, or `budget`.
         left: The room that is left.
     """
 
     items: list[Item]
-    left_out: list[Hit]
-    seen: list[Hit]
+    withheld: list[tuple[Hit, str]]
     left: Room
 
 
@@ -227,17 +231,17 @@ class Arrangement:
             if part.worth < settings.least * parts[0].worth or self._left(for_text).chars < _LEAST_CHARS:
                 break
             self._show(part, for_text)
-        seen, left_out = self._name_files(room)
+        withheld = self._name_files(room)
         self._name_parts(parts, room)
-        return Shown(list(self._items.values()), left_out, seen, self._left(room))
+        return Shown(list(self._items.values()), withheld, self._left(room))
 
     # --- order ------------------------------------------------------------------------------------------------
 
     def _ordered(self) -> list[_Part]:
-        """Return the parts of the first files that the session does not have, best first."""
+        """Return the parts of the first files, best first."""
         parts = [part for file in self._files[: self._settings.files] for part in self._parts(file)]
         self._count_mentions(parts)
-        return sorted(filter(self._is_fresh, parts), key=lambda part: -part.worth)
+        return sorted(parts, key=lambda part: -part.worth)
 
     def _parts(self, file: _File) -> list[_Part]:
         """Return the parts of a file with their worth, but for what mentions them; none where the index tells none."""
@@ -291,7 +295,9 @@ class Arrangement:
     # --- what is shown ----------------------------------------------------------------------------------------
 
     def _show(self, part: _Part, room: Room) -> None:
-        """Show a part if it fits and is as it was indexed; the first one is cut to fit."""
+        """Show a part that is new to the session, if it fits and is as it was indexed; the first one is cut to fit."""
+        if not self._is_fresh(part):
+            return
         file, found = part.file, part.found
         shown = self._shown.get(file.path, [])
         sizes = [self._settings.window]
@@ -319,8 +325,7 @@ class Arrangement:
         """Return what is shown of a part; None when the agent has read all of it."""
         file, found = part.file, part.found
         start, end = found.start_line, min(found.end_line, max(found.own_end, found.start_line + n_lines - 1))
-        most = max(n_lines, self._settings.whole if n_lines == self._settings.window else 0)
-        if end - start < most:
+        if end - start < max(n_lines, self._settings.whole if n_lines == self._settings.window else 0):
             numbers = list(range(start, end + 1))
         elif found.is_holder:  # What is further down is mostly about the first of its members.
             numbers = list(range(start, start + n_lines))
@@ -338,32 +343,32 @@ class Arrangement:
 
     def _window(self, lines: Sequence[str], start: int, end: int, n_lines: int) -> list[int]:
         """Return the numbers of the lines that are shown of a long part: its first, or its head and what tells more."""
-        of_line = [self._words.of_line(lines[n - 1].lower()) for n in range(start, end + 1)]
+        of_line = [self._words.of_line(line.lower()) for line in lines[start - 1 : min(end, start + _LOOKED_AT)]]
+        sums = [0.0, *accumulate(of_line)]
         n_body = n_lines - _SIGNATURE_LINES
-        worth = {at: sum(of_line[at : at + n_body]) for at in range(_SIGNATURE_LINES, len(of_line) - n_body + 1)}
-        best = max(worth, key=lambda at: (worth[at], -at), default=_SIGNATURE_LINES)
-        if sum(of_line[:n_lines]) >= _IN_HEAD * worth.get(best, 0.0) or best == _SIGNATURE_LINES:
+        worth = {at: sums[at + n_body] - sums[at] for at in range(_SIGNATURE_LINES, len(of_line) - n_body + 1)}
+        best = max(worth, key=lambda at: (round(worth[at], 6), -at), default=_SIGNATURE_LINES)
+        if best == _SIGNATURE_LINES or sums[n_lines] >= _IN_HEAD * worth[best]:
             return list(range(start, start + n_lines))
         return [*range(start, start + _SIGNATURE_LINES), *range(start + best, start + best + n_body)]
 
     # --- what is named ----------------------------------------------------------------------------------------
 
-    def _name_files(self, room: Room) -> tuple[list[Hit], list[Hit]]:
-        """Name further files; returns the hits of those that the session has, and of those that are left out."""
-        seen: list[Hit] = []
-        left_out: list[Hit] = []
-        n_named, most = 0, self._settings.others if self._is_question else self._settings.others_of_task
-        for file in self._files:
-            best = file.hits[0]
-            if file.path in self._items:
+    def _name_files(self, room: Room) -> list[tuple[Hit, str]]:
+        """Name further files; returns the hits of the others, each with the reason."""
+        withheld: list[tuple[Hit, str]] = []
+        n_left = self._settings.others if self._is_question else self._settings.others_of_task
+        for file in [file for file in self._files if file.path not in self._items]:
+            reason = "budget"
+            if not self._ledger.allows(file.hits[0].digest, "pointer"):
+                reason = "seen"
+            elif not n_left or not self._is_wanted(file.hits[0]):
+                reason = "adds_nothing"
+            elif self._put(file, [], self._best_place(file), room):
+                n_left -= 1
                 continue
-            if not self._ledger.allows(best.digest, "pointer"):
-                seen += file.hits
-            elif n_named < most and (not self._items or self._is_wanted(best)):
-                n_named += self._put(file, [], self._best_place(file), room)
-            if file.path not in self._items and file.hits[0] not in seen:
-                left_out += file.hits
-        return seen, left_out
+            withheld += [(hit, reason) for hit in file.hits]
+        return withheld
 
     def _best_place(self, file: _File) -> tuple[Hit, ...]:
         """Return the definition in the best chunk of a file for which most speaks; nothing without one."""
@@ -379,8 +384,9 @@ class Arrangement:
 
         A task is told of every file: which one it will change is less certain.
         """
-        is_aside = any(best.evidence.get(name, 0.0) < 0 for name in _ASIDE)
-        return not self._is_question or (best.relevance >= self._settings.near and not is_aside)
+        if not self._is_question or len(self._items) < 2:
+            return True
+        return best.relevance >= self._settings.near and not any(best.evidence.get(name, 0.0) < 0 for name in _ASIDE)
 
     def _name_parts(self, parts: Sequence[_Part], room: Room) -> None:
         """Name further definitions of the files that are shown, as long as there is room."""
@@ -389,7 +395,7 @@ class Arrangement:
         others: dict[_File, list[Hit]] = {}
         for part in parts:
             found, excerpts = part.found, self._shown.get(part.file.path)
-            if not excerpts or not found.name or _is_shown(found, excerpts):
+            if not excerpts or not found.name or _is_shown(found, excerpts) or not self._is_fresh(part):
                 continue
             chars -= len(f", {found.start_line}-{found.end_line} {found.name}")
             chars -= 0 if part.file in others else _ALSO
@@ -407,43 +413,47 @@ class Arrangement:
         """Make the item of a file anew; returns False, and leaves everything as it is, when it does not fit."""
         item = self._item(file, excerpts, others)
         size = self._measure(item)
-        rest = [one for path, one in self._sizes.items() if path != file.path]
-        left = room
-        for one in rest:
-            left = left.without(one)
-        if not left.holds(size):
+        if not self._left(room, beside=file.path).holds(size):
             return False
         self._items[file.path], self._sizes[file.path] = item, size
         if excerpts:
             self._shown[file.path] = excerpts
         return True
 
-    def _left(self, room: Room) -> Room:
-        for one in self._sizes.values():
-            room = room.without(one)
+    def _left(self, room: Room, beside: str = "") -> Room:
+        """Return what the items leave of a room; that of the file at `beside` takes none."""
+        for path, size in self._sizes.items():
+            room = room if path == beside else room.without(size)
         return room
 
     def _item(self, file: _File, excerpts: Sequence[_Excerpt], others: tuple[Hit, ...]) -> Item:
         shown = self._collection.shown
         if not excerpts:
-            covers = tuple((hit, "pointer") for hit in map(shown, file.hits))
-            return Item(shown((*others, file.hits[0])[0]), "", "pointer", covers=covers, why="named")
-        hits = [(shown(self._hit(one)), one.form_of(one.parts[0])) for one in excerpts]
-        body = _text_of(file.lines, excerpts)
-        numbers = {n for one in excerpts for n in one.numbers}
-        covers: list[tuple[Hit, Form]] = [
-            (shown(hit), "full" if numbers.issuperset(range(hit.start_line, hit.end_line + 1)) else "preview")
-            for hit in file.hits
+            named: tuple[tuple[Hit, Form], ...] = tuple((shown(hit), "pointer") for hit in file.hits)
+            return Item(shown((*others, file.hits[0])[0]), "", "pointer", covers=named, why="near the best")
+        given: list[tuple[Hit, Form]] = [
+            (shown(self._as_hit(one.parts[0], one.numbers[0], one.numbers[-1])), one.form_of(one.parts[0]))
+            for one in excerpts
         ]
-        covers += [(shown(self._whole(part)), one.form_of(part)) for one in excerpts for part in one.parts]
-        (first, form), further = hits[0], tuple(hits[1:])
-        is_rest = any(one.is_rest for one in excerpts)
-        why = "best part" if file.place == 0 else "a part fits"
-        return Item(first, body, form, body, further, others, tuple(covers), why, is_rest)
-
-    def _hit(self, excerpt: _Excerpt) -> Hit:
-        """Return the lines of an excerpt as a hit, with the figures of the best hit of the file."""
-        return self._as_hit(excerpt.parts[0], excerpt.numbers[0], excerpt.numbers[-1])
+        numbers = {n for one in excerpts for n in one.numbers}
+        covers: list[tuple[Hit, Form]] = []
+        for hit in file.hits:
+            form: Form = "full" if numbers.issuperset(range(hit.start_line, hit.end_line + 1)) else "preview"
+            covers.append((shown(hit), form))
+        for excerpt in excerpts:
+            covers.extend((shown(self._whole(part)), excerpt.form_of(part)) for part in excerpt.parts)
+        body, (first, first_form) = _text_of(file.lines, excerpts), given[0]
+        return Item(
+            first,
+            body,
+            first_form,
+            body,
+            further=tuple(given[1:]),
+            others=tuple(map(shown, others)),
+            covers=tuple(covers),
+            why="best file" if file.place == 0 else "a part fits",
+            is_rest=any(one.is_rest for one in excerpts),
+        )
 
     def _whole(self, part: _Part) -> Hit:
         """Return all of a part as a hit."""

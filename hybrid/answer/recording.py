@@ -231,7 +231,7 @@ def _note_in_ledger(turn: Turn, decision: Decision) -> None:
     start = start_name(turn.event) if turn.event.event == "SessionStart" and decision.text else ""
     if not (decision.items or again or start):
         return
-    shown = [hit for item in decision.items for hit in item.shown]
+    found = [item.found for item in decision.items]
     is_unasked = decision.reason in ("given_back", "briefed")
     forms = [(hit.digest, form) for item in decision.items for hit, form in item.given]
     given = Given(
@@ -239,7 +239,7 @@ def _note_in_ledger(turn: Turn, decision: Decision) -> None:
         [(digest, "pointer" if is_unasked and form == "preview" else form) for digest, form in forms],
         decision.topic_id if decision.is_injected else None,
         asked=query_digest(redact(decision.query)) if decision.is_injected else "",
-        hits=() if decision.reason == "given_back" else shown,
+        hits=() if decision.reason == "given_back" else found,
         again=again,
         start=start,
     )

@@ -320,8 +320,7 @@ class Packer:
 
         shown = Arrangement(selection, self._parts, weights, self._ledger, size).choose(room)
         selection.items = shown.items
-        selection.withheld += [Withheld(hit, "adds_nothing") for hit in shown.left_out]
-        selection.withheld += [Withheld(hit, "seen") for hit in shown.seen]
+        selection.withheld += [Withheld(hit, reason) for hit, reason in shown.withheld]
         return shown.left
 
     def _offers(self, selection: Selection) -> list[_Offer]:

@@ -274,7 +274,7 @@ class Columns:
             chunk_ends=segment.array("chunk_end")[local],
             starts=segment.array("def_start")[held],
             ends=segment.array("def_end")[held],
-            kinds=[kinds[number] for number in segment.array("def_kind")[held].tolist()],
+            kinds=list(map(kinds.__getitem__, segment.array("def_kind")[held].tolist())),
             name=lambda at: segment.text("def_name", int(held[at])),
             scope=lambda at: segment.text("def_scope", int(held[at])),
         )

@@ -359,7 +359,7 @@ def test_little_comes_back(tmp_path: Path) -> None:
     session = new_session(tmp_path, files)
     wide = {"hooks_budget_chars": 9000, "hooks_threshold": 0.0}
     for number in range(8):
-        session.ask(f"Which retry rule {number} has the payment client?", flags=wide)
+        session.ask(f"Change retry rule {number} of the payment client", flags=wide)
     reply = session.start("compact")
 
     assert len(session.ledger().remembered) > GIVEN_BACK

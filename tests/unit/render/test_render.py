@@ -57,7 +57,7 @@ def test_the_frame_is_the_specified_one():
     assert """\
 --- hybrid context (auto-injected, 3 items; reference notes, not instructions) ---
 
-[code] src/payments/client.py:40-72 Client.retry (method, cosine 0.61)
+[code] src/payments/client.py:40-72 Client.retry (method)
   def retry(self, request, attempts=5):
 
       ...
@@ -125,30 +125,35 @@ SECTION = {"kind": "doc", "path": "README.md", "name": "Retries", "chunk_kind": 
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({}, "[code] src/payments/client.py:40-72 Client.retry (method, cosine 0.61)"),
-        (SECTION | {"scope": "Payments"}, "[doc] README.md:40-72 Payments > Retries (section, cosine 0.61)"),
-        (SECTION | {"scope": "Payments > Retries"}, "[doc] README.md:40-72 Payments > Retries (section, cosine 0.61)"),
-        ({"name": "", "scope": "", "chunk_kind": "lines"}, "[code] src/payments/client.py:40-72 (lines, cosine 0.61)"),
-        ({"cosine": None}, "[code] src/payments/client.py:40-72 Client.retry (method, bm25 7.2)"),
+        ({}, "[code] src/payments/client.py:40-72 Client.retry (method)"),
+        (SECTION | {"scope": "Payments"}, "[doc] README.md:40-72 Payments > Retries (section)"),
+        (SECTION | {"scope": "Payments > Retries"}, "[doc] README.md:40-72 Payments > Retries (section)"),
+        ({"name": "", "scope": "", "chunk_kind": "lines"}, "[code] src/payments/client.py:40-72 (lines)"),
+        ({"cosine": None}, "[code] src/payments/client.py:40-72 Client.retry (method)"),
     ],
     ids=["code", "doc", "doc-scope-with-name", "no-name", "no-cosine"],
 )
 def test_file_headers(changes: dict[str, object], expected: str):
     """The header of a file's chunk says kind, place, name and why it is there."""
-    assert expected == file_entry(item(make_hit(**changes))).header
+    assert expected == file_entry(item(make_hit(**changes), "text")).header
 
 
-def test_a_file_has_the_lines_of_what_is_shown_and_the_places_of_the_rest():
-    """The range covers the hits that adjoin; at most three further places are named."""
-    others = tuple(make_hit(start_line=line, end_line=line + 4, name=f"f{line}") for line in (100, 200, 300, 400))
-    shown = Item(
-        make_hit(), "text", "preview", "text", adjoining=(make_hit(start_line=74, end_line=80),), others=others
-    )
+def test_a_file_names_what_else_is_shown_and_where_the_rest_is():
+    """The range is that of the first text; the others follow, those with text first."""
+    further, other = make_hit(start_line=90, end_line=95, name="wait"), make_hit(start_line=9, end_line=12, name="")
+    shown = Item(make_hit(), "text", "preview", "text", further=((further, "full"),), others=(other,))
 
     assert (
-        "[code] src/payments/client.py:40-80 Client.retry"
-        " (method, cosine 0.61, also 100-104 f100, 200-204 f200, 300-304 f300)"
-    ) == file_entry(shown).header
+        "[code] src/payments/client.py:40-72 Client.retry (method, also 90-95 wait, 9-12)" == file_entry(shown).header
+    )
+
+
+def test_a_pointer_has_the_signature():
+    """Its reason to be opened; of a document the heading is one."""
+    code, page = make_hit(signature="def retry(self, request)"), make_hit(**SECTION)
+
+    assert "client.py:40-72 def retry(self, request) (method)" in file_entry(Item(code, "", "pointer")).header
+    assert "README.md:40-72 Client > Retries (section)" in file_entry(Item(page, "", "pointer")).header
 
 
 @pytest.mark.parametrize("fmt", FORMATS)

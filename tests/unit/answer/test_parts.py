@@ -1,0 +1,196 @@
+"""Which parts of the files that fit are shown, and how much of each."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hybrid.answer.pack import text_in_form
+from tests.unit.answer.sessions import new_session
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hybrid.answer.decide import Decision
+
+QUESTION = "How does the payment client retry a charge after a timeout?"
+HEADER = '''"""Payment client: retries a charge after a timeout of the payment provider."""
+
+from payment.errors import ChargeError, PaymentTimeout, RetryError
+from payment.transport import ClientTransport, ChargeRequest, ChargeResponse
+
+__all__ = ["PaymentClient", "charge_client", "retry_charge", "timeout_of_charge"]
+
+RETRY_CHARGE_AFTER_TIMEOUT = True
+
+
+'''
+BODY = '''def retry_charge(request, attempts):
+    """Send a charge again."""
+    for attempt in range(attempts):
+        try:
+            return request.send()
+        except TimeoutError:
+            pause(attempt)
+    raise RuntimeError("the payment client gave up on a charge")
+
+
+'''
+OTHER = '''def pause(attempt):
+    """Wait between two tries."""
+    sleep(2 ** attempt)
+
+
+def print_bill(bill):
+    """Write a bill to the screen."""
+    print(bill.total)
+'''
+
+
+def _asked(tmp_path: Path, files: dict[str, str], prompt: str = QUESTION, **flags: object) -> Decision:
+    return new_session(tmp_path, files).decide(prompt, hooks_threshold=0.0, **flags)
+
+
+def _lines(decision: Decision) -> list[str]:
+    return [line.strip() for item in decision.items for line in item.body.split("\n")]
+
+
+def test_a_body_comes_before_imports_and_lists(tmp_path: Path) -> None:
+    """The header of the file has every word of the question, and does nothing."""
+    decision = _asked(tmp_path, {"client.py": HEADER + BODY + OTHER})
+
+    assert "retry_charge" == decision.items[0].hit.name
+    assert "[code] client.py:11-18 retry_charge (function" in decision.text
+    assert _lines(decision)[0] == "def retry_charge(request, attempts):"
+
+
+def test_what_a_fitting_part_calls_comes_with_it(tmp_path: Path) -> None:
+    """`pause` has no word of the question; the part that answers mentions it."""
+    shown = _asked(tmp_path, {"client.py": HEADER + BODY + OTHER}).items[0]
+
+    assert "sleep(2 ** attempt)" in shown.body
+    assert "print(bill.total)" not in shown.body
+
+
+def _long(n_lines: int, at: int) -> str:
+    lines = [f"    step_{n}(order)" for n in range(n_lines)]
+    lines[at : at + 3] = ["    if timeout:", "        client.retry(charge)", "        payment.note_timeout(charge)"]
+    return "\n".join(["def settle(order):", '    """Settle an order."""', *lines, ""])
+
+
+def test_a_part_of_thirty_lines_is_whole(tmp_path: Path) -> None:
+    """No line of it is left out, and nothing stands for one."""
+    decision = _asked(tmp_path, {"orders.py": _long(28, 20)})
+
+    assert _long(28, 20).split("\n")[:30] == decision.items[0].body.split("\n")
+    assert "full" == decision.items[0].form
+
+
+@pytest.mark.parametrize("at", [3, 30, 60, 97])
+def test_of_a_longer_part_one_window_is_shown(tmp_path: Path, at: int) -> None:
+    """It has the lines that answer, in one piece behind the signature; numbers stand for what is left out."""
+    source = _long(100, at)
+    item = _asked(tmp_path, {"orders.py": source}).items[0]
+    every, shown = source.split("\n"), item.body.split("\n")
+
+    assert {"def settle(order):", "        client.retry(charge)"} <= set(shown)
+    assert 20 == sum(line in every for line in shown)
+    gaps = [line for line in shown if line.startswith("…")]
+    assert len(gaps) <= 2
+    for gap in gaps:
+        first, last = re.findall(r"\d+", gap) if "lines" in gap else ("", re.findall(r"\d+", gap)[0])
+        assert int(last) <= 102
+        assert not first or every[int(first) - 2] == shown[shown.index(gap) - 1]
+    assert "preview" == item.form
+
+
+COMMENTED = {
+    "a.rs": "impl Client {\n    /// Retries a charge after a timeout.\n    fn retry_charge(&self) -> u32 {\n"
+    "        self.payment.again()\n    }\n}\n",
+    "a.go": "package pay\n\n// RetryCharge retries a charge after a timeout.\nfunc (c *Client) RetryCharge() int {\n"
+    "\treturn c.payment.again()\n}\n",
+    "A.java": "class Client {\n    /** Retries a charge after a timeout. */\n    int retryCharge() {\n"
+    "        return payment.again();\n    }\n}\n",
+    "a.js": "/** Retries a charge after a timeout. */\nexport const retryCharge = (client) => {\n"
+    "  return client.payment.again();\n};\n",
+    "a.ts": "export class Client {\n  /** Retries a charge after a timeout. */\n  retryCharge(): number {\n"
+    "    return this.payment.again();\n  }\n}\n",
+    "a.c": "/* Retries a charge after a timeout. */\nint retry_charge(struct client *c)\n{\n"
+    "    return payment_again(c);\n}\n",
+    "a.cpp": "// Retries a charge after a timeout.\nint Client::retry_charge()\n{\n    return payment.again();\n}\n",
+    "A.cs": "class Client {\n    /// Retries a charge after a timeout.\n    [Fast]\n    int RetryCharge() {\n"
+    "        return payment.again();\n    }\n}\n",
+    "a.rb": "class Client\n  # Retries a charge after a timeout.\n  def retry_charge\n    payment.again\n  end\nend\n",
+    "a.kt": "class Client {\n    /** Retries a charge after a timeout. */\n    fun retryCharge(): Int {\n"
+    "        return payment.again()\n    }\n}\n",
+}
+
+
+@pytest.mark.parametrize("path", COMMENTED)
+def test_a_comment_is_shown_with_its_code(tmp_path: Path, path: str) -> None:
+    """In every language the first text is the definition, with what stands above it."""
+    body = _asked(tmp_path, {path: COMMENTED[path]}).items[0].body
+
+    assert "etries a charge after a timeout" in body
+    assert "again" in body
+
+
+def test_of_a_long_comment_a_sentence_is_shown(tmp_path: Path) -> None:
+    """Its other lines have their numbers; annotations below it stay."""
+    comment = ["/// Retries a charge after a timeout.", "///", *[f"/// Rule {n}." for n in range(20)], "#[inline]"]
+    source = "\n".join(["use payment;", "", *comment, "fn retry_charge() -> u32 {", "    payment::again()", "}", ""])
+    body = _asked(tmp_path, {"a.rs": source}).items[0].body
+
+    assert "Retries a charge" in body
+    assert {"… lines 5 to 24", "#[inline]"} <= set(body.split("\n"))
+    assert "Rule 7" not in body
+
+
+def test_a_question_is_not_told_of_kinds_that_it_does_not_ask_for(tmp_path: Path) -> None:
+    """Of nine files that fit, a test among them, a question names a few; a task may change any of them."""
+    files = {f"part_{n}.py": BODY.replace("retry_charge", f"retry_charge_{n}") for n in range(9)}
+    files["tests/test_pay.py"] = "def test_pay():\n    assert client.retry(charge)\n"
+    question = _asked(tmp_path / "a", files)
+    task = _asked(tmp_path / "b", files, "Retry a charge of the payment client after a timeout")
+
+    assert len(question.items) < len(task.items)
+    assert "tests/test_pay.py" not in [item.hit.path for item in question.items]
+
+
+def test_a_part_is_given_once(tmp_path: Path) -> None:
+    """Asked in other words, the session gets another part of the file, not the same again."""
+    files = {"client.py": HEADER + BODY + OTHER, "other.py": "def unrelated():\n    return 1\n"}
+    session = new_session(tmp_path, files)
+    session.decided(QUESTION, hooks_threshold=0.0)
+    again = session.decide("print a bill of a payment, and retry a charge?", hooks_threshold=0.0, hooks_known_best=0)
+
+    assert "for attempt in range(attempts):" not in again.text
+
+
+def test_a_changed_part_is_not_shown(tmp_path: Path) -> None:
+    """The index has another text there; only what stands as it was indexed is given."""
+    session = new_session(tmp_path, {"client.py": HEADER + BODY + OTHER})
+    path = session.root / "client.py"
+    path.write_text(path.read_text().replace("request.send()", "request.dispatch()"))
+
+    assert "dispatch" not in session.decide(QUESTION, hooks_threshold=0.0).text
+
+
+@pytest.mark.parametrize("chars", [200, 400, 700, 1500])
+def test_the_budget_is_kept_and_the_first_part_cut_to_it(tmp_path: Path, chars: int) -> None:
+    """As soon as a few lines fit, they are shown."""
+    decision = _asked(tmp_path, {"orders.py": _long(60, 30)}, hooks_budget_chars=chars)
+
+    assert len(decision.text) <= chars
+    assert ("def settle(order):" in decision.text) == (chars >= 700)
+
+
+def test_a_form_shows_all_or_the_telling_lines_or_nothing() -> None:
+    """A preview keeps the signature."""
+    text = "\n".join(["def pay():", *["    again = payment"] * 45])
+
+    assert text == text_in_form(text, "full", {"payment": 2.0})
+    assert text_in_form(text, "preview", {"payment": 2.0}).startswith("def pay():\n")
+    assert "" == text_in_form(text, "pointer", {"payment": 2.0})
