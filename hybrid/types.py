@@ -414,7 +414,7 @@ class Item(Struct, frozen=True):
 
     @property
     def found(self) -> Hit:
-        """What the search found: the best hit of a file, since its parts have no place of their own in the index."""
+        """The best hit of a file: its parts have no place of their own in the index. Of a record the hit itself."""
         return self.covers[0][0] if self.covers else self.hit
 
     @property

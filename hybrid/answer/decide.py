@@ -499,14 +499,14 @@ class _Injection:
         return [] if lore in chosen else [lore]
 
     def _packer(self, chosen: Sequence[Selection], n_seen: int) -> Packer:
-        query = self._query.text
+        query, config = self._query.text, self._workspace.config
         # A search to type is short and on one line.
         hint = query if len(query) <= _HINT_CHARS and "\n" not in query else None
         cites_lessons = any(one.collection.kind == "lessons" and one.hits for one in chosen)
         footer = Footer(given_earlier=n_seen, search_hint=hint, cites_lessons=cites_lessons)
         if self._lookup.is_report:
-            return Packer(self._hooks, self._ledger, footer, _REPORT_SHARE, {"lessons": _REPORT_HEADING})
-        return Packer(self._hooks, self._ledger, footer, parts=self._workspace.config.parts)
+            return Packer(config, self._ledger, footer, _REPORT_SHARE, {"lessons": _REPORT_HEADING})
+        return Packer(config, self._ledger, footer)
 
 
 def _put_first(hits: list[Hit], found: Sequence[Selection], chosen: list[Selection]) -> None:

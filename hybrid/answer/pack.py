@@ -127,28 +127,16 @@ class Room(Struct, frozen=True):
         return Room(self.lines - size.lines, self.chars - size.chars, self.size_bytes - size.size_bytes)
 
 
-class Candidate(Struct, frozen=True):
-    """A record that can be rendered in several forms, each only when it is asked for: most are not.
-
-    Attributes:
-        text: Returns the record's header line, followed by what the form shows of its text.
-        forms: The forms in which it may be given, the one that suits it first.
-    """
-
-    text: Callable[[Form], str]
-    forms: tuple[Form, ...]
-
-
 class Packed(Struct, frozen=True):
     """The result of `pack`.
 
     Attributes:
-        chosen: (index into the candidates, form), best first.
-        skipped: Indexes of the candidates that did not fit, in order.
+        chosen: Indexes of the texts that fit, best first.
+        skipped: Indexes of those that did not, in order.
         left: Room that remains for the next kind.
     """
 
-    chosen: tuple[tuple[int, Form], ...]
+    chosen: tuple[int, ...]
     skipped: tuple[int, ...]
     left: Room
 
@@ -158,25 +146,25 @@ def measure_text(text: str) -> Room:
     return Room(text.count("\n") + 1, len(text) + 1, len(text.encode("utf-8", "surrogatepass")) + 1)
 
 
-def pack(candidates: Sequence[Candidate], room: Room, *, measure: Callable[[str], Room] = measure_text) -> Packed:
-    """Choose whole records, best first; one that fits in none of its forms is skipped, and the next is tried.
+def pack(texts: Sequence[str], room: Room, *, measure: Callable[[str], Room] = measure_text) -> Packed:
+    """Choose whole texts, best first; one that does not fit is skipped, and the next is tried.
 
     Args:
-        candidates: Best first.
+        texts: Rendered records, best first.
         room: Never exceeded.
-        measure: Returns the size of a rendered entry with its separator.
+        measure: Returns the size of a rendered record with its separator.
 
     Returns:
         Chosen and skipped indexes, both ascending, and the room left.
     """
     left = room
-    chosen: list[tuple[int, Form]] = []
+    chosen: list[int] = []
     skipped: list[int] = []
-    for index, candidate in enumerate(candidates):
-        form: Form | None = next((one for one in candidate.forms if left.holds(measure(candidate.text(one)))), None)
-        if form is None:
+    for index, text in enumerate(texts):
+        size = measure(text)
+        if left.holds(size):
+            chosen.append(index)
+            left = left.without(size)
+        else:
             skipped.append(index)
-            continue
-        chosen.append((index, form))
-        left = left.without(measure(candidate.text(form)))
     return Packed(tuple(chosen), tuple(skipped), left)

@@ -173,7 +173,7 @@ class _Words:
 
 
 class Shown(Struct, frozen=True):
-    """What is given of the files.
+    """The items of the files, and the hits of the others.
 
     Attributes:
         items: One for each file, in the order in which they are given.
@@ -339,7 +339,8 @@ class Arrangement:
             known = standing(lines, ranges, numbers[0], numbers[-1])
             if telling_in(lines, numbers[0], numbers[-1]).intersection(numbers) <= known:
                 return None
-        return _Excerpt((part,), [n for n in numbers if n not in known], bool(known))
+        # The first line stays: it says what the rest is of.
+        return _Excerpt((part,), [n for n in numbers if n == start or n not in known], bool(known))
 
     def _window(self, lines: Sequence[str], start: int, end: int, n_lines: int) -> list[int]:
         """Return the numbers of the lines that are shown of a long part: its first, or its head and what tells more."""

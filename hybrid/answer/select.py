@@ -5,7 +5,6 @@ Each kind is judged by its own bars and has its own share of the room; lists are
 
 from __future__ import annotations
 
-from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,6 @@ from msgspec.structs import replace
 
 from hybrid.answer.pack import (
     HARD_CAP_BYTES,
-    Candidate,
     Room,
     measure_text,
     pack,
@@ -22,10 +20,8 @@ from hybrid.answer.pack import (
     text_in_form,
 )
 from hybrid.answer.parts import Arrangement
-from hybrid.constants import PartsConfig
 from hybrid.knowledge.collections import FLOOR
 from hybrid.render.frame import HEADING_CHARS, Entry, Footer, frame_bytes, render_entry, render_frame
-from hybrid.render.telling import without_lines
 from hybrid.search.fusion import passing
 from hybrid.search.gate.threshold import Verdict, compare, fixed_threshold
 from hybrid.session.lines_read import standing, telling_in
@@ -34,7 +30,7 @@ from hybrid.types import Hit, Item
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from hybrid.config import ContentMode, HooksConfig, Loaded
+    from hybrid.config import Config, ContentMode, HooksConfig, Loaded
     from hybrid.knowledge.collections import Collection
     from hybrid.search.searcher import Searched
     from hybrid.session.ledger import Ledger
@@ -47,7 +43,6 @@ _BEST_FORM: dict[ContentMode, Form] = {"adaptive": "full", "full": "full", "prev
 """Content mode → the fullest form that it gives: a session that got a chunk in this form has seen it."""
 _KNOWN_FORM: dict[ContentMode, Form] = {**_BEST_FORM, "adaptive": "preview"}
 """Content mode → the least form in which the best hit counts as known: mostly the adaptive mode gives no more of it."""
-_PARTS = PartsConfig()
 _PLURAL_CHARS = 2
 """Characters by which `10 items` is longer than `1 item`: the frame is measured with one item."""
 
@@ -74,7 +69,6 @@ class Selection(Struct):
         hits: Hits that were not withheld so far, best first.
         withheld: Hits that were withheld, with the reason.
         items: Items that `Packer` chose from the hits; empty before.
-        read: Key of a hit → numbers of the lines of its file that stand in the agent's context, where others do not.
     """
 
     collection: Collection
@@ -83,7 +77,6 @@ class Selection(Struct):
     hits: list[Hit] = field(default_factory=list[Hit])
     withheld: list[Withheld] = field(default_factory=list[Withheld])
     items: list[Item] = field(default_factory=list[Item])
-    read: dict[str, set[int]] = field(default_factory=dict[str, set[int]])
 
     @property
     def is_files(self) -> bool:
@@ -153,7 +146,7 @@ class Selection(Struct):
     def drop_read(self, ledger: Ledger) -> None:
         """Withhold parts of files of which every telling line stands in the agent's context by its own tools: `read`.
 
-        What changed since it was read does not stand there; of a part that was read in part, the rest is given.
+        What changed since it was read does not stand there; a part that was read in part is left to `parts`.
         """
         whole: set[str] = set()
         for hit in self.hits if self.is_files and ledger.lines_read else ():
@@ -163,23 +156,7 @@ class Selection(Struct):
             telling = telling_in(lines, hit.start_line, hit.end_line)
             if telling and telling <= known:
                 whole.add(hit.key)
-            elif known:
-                self.read[hit.key] = known
         self.keep("read", lambda hit: hit.key not in whole)
-
-    def is_cut(self, hit: Hit) -> bool:
-        """Return whether lines that the agent has read are left out of the text of a hit."""
-        return hit.key in self.read and self.text(hit) != self.collection.text(hit)
-
-    def text(self, hit: Hit) -> str:
-        """Return the text of a hit as it may be shown; a gap stands for lines that the agent has read."""
-        text = self.collection.text(hit) or ""
-        known = self.read.get(hit.key)
-        lines = text.split("\n")
-        # A secret over several lines is shown as one, and the numbers are lost.
-        if not known or len(lines) != hit.end_line - hit.start_line + 1:
-            return text
-        return without_lines(text, {n - hit.start_line for n in known}, hit.signature)
 
     def _is_known(self, best: Sequence[Hit], ledger: Ledger, known_form: Form) -> bool:
         """Return whether the session has what fits best, the first in this form at least: the rest is second choice.
@@ -211,43 +188,35 @@ def verdict_of(searched: Searched, collection: Collection, loaded: Loaded) -> Ve
 
 
 class _Offer(Struct, frozen=True):
-    """A hit or record that may be given.
-
-    Attributes:
-        hit: The hit.
-        candidate: As `pack` takes it.
-        item: Returns what is shown in a form; made once for each form.
-    """
+    """A hit or record that may be given: the hit, what is shown of it, and that as text."""
 
     hit: Hit
-    candidate: Candidate
-    item: Callable[[Form], Item]
+    item: Item
+    text: str
 
 
 class Packer:
     """Fits the hits of several selections into one frame.
 
     Args:
-        hooks: Budget and forms.
+        config: Budget, forms, and how the parts of files are chosen.
         ledger: Ledger of the session; a hit that stands there is given only in a fuller form.
         footer: The footer of the frame.
         share: Share of the budget that may be used, in (0, 1].
         headings: Kind → the line above the first of its items.
-        parts: How the parts of files are chosen.
     """
 
     def __init__(
         self,
-        hooks: HooksConfig,
+        config: Config,
         ledger: Ledger,
         footer: Footer,
         share: float = 1.0,
         headings: Mapping[str, str] = MappingProxyType({}),
-        parts: PartsConfig = _PARTS,
     ) -> None:
         self._headings = headings
-        self._parts = parts
-        self._hooks = hooks
+        self._parts = config.parts
+        self._hooks = config.hooks
         self._ledger = ledger
         self._share = share
         self._footer = footer
@@ -295,18 +264,17 @@ class Packer:
         own = Room(room.lines, share, room.size_bytes)
         measure = _measure_json if self._hooks.format == "json" else measure_text
         offers = self._offers(selection)
-        packed = pack([one.candidate for one in offers], own, measure=measure)
+        packed = pack([one.text for one in offers], own, measure=measure)
         if not selection.is_files and packed.skipped[:1] == (0,):
             offers = self._with_best_shortened(selection, offers, own, measure)
-            packed = pack([one.candidate for one in offers], own, measure=measure)
+            packed = pack([one.text for one in offers], own, measure=measure)
         if collection.max_items is not None and len(packed.chosen) > collection.max_items:
-            # Fewer may be given in fuller forms: they are packed again, by themselves.
-            offers = [offers[index] for index, _ in packed.chosen[: collection.max_items]]
+            offers = [offers[index] for index in packed.chosen[: collection.max_items]]
             kept = {one.hit.key for one in offers}
             selection.keep("budget", lambda hit: hit.key in kept)
-            packed = pack([one.candidate for one in offers], own, measure=measure)
+            packed = pack([one.text for one in offers], own, measure=measure)
         selection.withheld += [Withheld(offers[index].hit, "budget") for index in packed.skipped]
-        selection.items = [offers[index].item(form) for index, form in packed.chosen]
+        selection.items = [offers[index].item for index in packed.chosen]
         return room.without(own.without(packed.left))
 
     def _choose_parts(self, selection: Selection, room: Room) -> Room:
@@ -325,9 +293,18 @@ class Packer:
 
     def _offers(self, selection: Selection) -> list[_Offer]:
         """Return the hits or records that may be given, each in the form of the mode."""
-        mode = selection.mode(self._hooks)
-        weights = selection.collection.searcher.term_weights(selection.searched.query) if mode == "preview" else {}
-        return [self._offer(selection, hit, _BEST_FORM[mode], weights) for hit in selection.hits]
+        collection, form = selection.collection, _BEST_FORM[selection.mode(self._hooks)]
+        weights = collection.searcher.term_weights(selection.searched.query) if form == "preview" else {}
+        offers: list[_Offer] = []
+        for hit in selection.hits:
+            text = collection.text(hit) or ""
+            body = text_in_form(text, form, weights, hit.signature)
+            item = Item(collection.shown(hit), text, form, body, why=collection.why(hit))
+            offers.append(self._offer(selection, hit, item))
+        return offers
+
+    def _offer(self, selection: Selection, hit: Hit, item: Item) -> _Offer:
+        return _Offer(hit, item, render_entry(selection.collection.entry(item), fmt=self._hooks.format))
 
     def _with_best_shortened(
         self, selection: Selection, offers: Sequence[_Offer], own: Room, measure: Callable[[str], Room]
@@ -343,7 +320,7 @@ class Packer:
             return own.holds(measure(text))
 
         left = list(offers)
-        while left and not any(is_fitting(left[0].candidate.text(form)) for form in left[0].candidate.forms):
+        while left and not is_fitting(left[0].text):
             hit = left[0].hit
             if self._ledger.allows(hit.digest, "preview"):
                 return [self._shortened(selection, left[0], is_fitting, own.chars), *left[1:]]
@@ -353,37 +330,14 @@ class Packer:
 
     def _shortened(self, selection: Selection, offer: _Offer, is_fitting: Callable[[str], bool], most: int) -> _Offer:
         """Return the offer of a record with as much of its text as fits; the offer as it is where too little does."""
-        collection = selection.collection
-
-        def render(item: Item) -> str:
-            return render_entry(collection.entry(item), fmt=self._hooks.format)
-
-        whole, notes = offer.item(offer.candidate.forms[-1]), "\n".join(collection.notes(offer.hit))
-        item = shortened_item(whole, lambda one: is_fitting(render(one)), most=most, notes=notes)
-        return _Offer(offer.hit, Candidate(lambda _: render(item), (item.form,)), lambda _: item)
-
-    def _offer(self, selection: Selection, hit: Hit, form: Form, weights: Mapping[str, float]) -> _Offer:
-        @cache
-        def item(form: Form) -> Item:
-            return _item(selection, hit, form, weights)
-
-        @cache
-        def render(form: Form) -> str:
-            return render_entry(selection.collection.entry(item(form)), fmt=self._hooks.format)
-
-        return _Offer(hit, Candidate(render, (form,)), item)
-
-
-def _item(selection: Selection, hit: Hit, form: Form, weights: Mapping[str, float]) -> Item:
-    text = selection.text(hit)
-    return Item(
-        selection.collection.shown(hit),
-        text,
-        form,
-        text_in_form(text, form, weights, hit.signature),
-        why=selection.collection.why(hit),
-        is_rest=form != "pointer" and selection.is_cut(hit),
-    )
+        notes = "\n".join(selection.collection.notes(offer.hit))
+        item = shortened_item(
+            offer.item,
+            lambda one: is_fitting(self._offer(selection, offer.hit, one).text),
+            most=most,
+            notes=notes,
+        )
+        return self._offer(selection, offer.hit, item)
 
 
 def _measure_json(text: str) -> Room:

@@ -8,7 +8,7 @@ from hybrid.base.text import cut
 from hybrid.base.tokens import query_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 PARTS = 3
 """Parts of a text that are shown besides its first line, at most."""
@@ -59,20 +59,6 @@ def numbered_telling_lines(
     if len(chosen) < FIRST_LINES:
         chosen |= set([number for number, line in enumerate(lines) if line.strip()][:FIRST_LINES])
     return _with_gaps(lines, chosen, head)
-
-
-def without_lines(text: str, numbers: Collection[int], signature: str = "") -> str:
-    """Return a text with `GAP` in place of some lines; its head stays.
-
-    Args:
-        text: Without blank lines around it.
-        numbers: Of the lines to leave out, from 0.
-        signature: As in `telling_lines`.
-    """
-    lines = text.split("\n")
-    head = _head([cut(line, _LINE_CHARS) for line in lines], signature)
-    left = _with_gaps(lines, {number for number in range(len(lines)) if number not in numbers} | {head}, head)
-    return "\n".join(line for _, line in left)
 
 
 def _with_gaps(lines: Sequence[str], chosen: set[int], head: int) -> list[tuple[int | None, str]]:

@@ -22,7 +22,7 @@ from tests.support.builders import default_config, hit
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hybrid.config import HooksConfig
+    from hybrid.config import Config, HooksConfig
 
 QUERY = make_query("How should I format the git commits of this change?")
 OPEN = Verdict(True, 0.5, 0.0, "flag", score=0.5)
@@ -92,11 +92,11 @@ def _lessons(n: int, text: str = "x" * 100, **options: Any) -> Pile:
     return Pile("lessons", {f"L{number:03d}": text for number in range(1, n + 1)}, **options)
 
 
-def _hooks(tmp_path: Path, **flags: object) -> HooksConfig:
-    return default_config(tmp_path, **{f"hooks_{name}": value for name, value in flags.items()}).hooks
+def _hooks(tmp_path: Path, **flags: object) -> Config:
+    return default_config(tmp_path, **{f"hooks_{name}": value for name, value in flags.items()})
 
 
-def _pack(hooks: HooksConfig, *selections: Selection, ledger: Ledger = EMPTY, share: float = 1.0, **footer: Any) -> str:
+def _pack(hooks: Config, *selections: Selection, ledger: Ledger = EMPTY, share: float = 1.0, **footer: Any) -> str:
     return Packer(hooks, ledger, Footer(**footer), share).pack(selections)
 
 
@@ -194,7 +194,7 @@ def test_a_shortened_record_is_not_repeated(
     ledger = Ledger({chunk_digest("dec-1").hex(): "preview"})
     selection = Pile("lore", {"dec-1": LONG, "dec-2": "y " * 150}, budget_chars=budget_chars).selection()
     hooks = _hooks(tmp_path, budget_chars=4_500)
-    selection.drop_known(ledger, hooks, is_same_topic=False)
+    selection.drop_known(ledger, hooks.hooks, is_same_topic=False)
     _pack(hooks, selection, ledger=ledger)
 
     assert (given, held) == (_paths(selection), _held(selection))
@@ -371,9 +371,7 @@ def test_the_floor_of_each_kind() -> None:
 )
 def test_no_text_is_longer_than_allowed(lessons: list[str], code: list[str], fmt: str, budget_chars: int) -> None:
     """Whatever the records are: at most the budget's characters, at most 9,000 bytes; the best record alone is cut."""
-    hooks = default_config(
-        Path("/nowhere"), hooks_format=fmt, hooks_budget_chars=budget_chars, hooks_budget=10_000
-    ).hooks
+    hooks = default_config(Path("/nowhere"), hooks_format=fmt, hooks_budget_chars=budget_chars, hooks_budget=10_000)
     records = Pile("lessons", {f"L{n:03d}": text for n, text in enumerate(lessons)}, 5, 1_500).selection()
     files = Pile("files", {f"{n}.py": text for n, text in enumerate(code)}).selection()
     text = _pack(hooks, records, files, cites_lessons=True, search_hint="some words", given_earlier=3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.render.telling import FIRST_LINES, GAP, PART_LINES, PARTS, telling_lines, without_lines
+from hybrid.render.telling import FIRST_LINES, GAP, PART_LINES, PARTS, telling_lines
 
 CODE = "\n".join(
     [
@@ -84,20 +84,3 @@ def test_what_is_shown_is_the_text_with_gaps(text: str, worth: dict[str, float])
     assert all(line in rest for line in kept)
     assert len(kept) == len(lines) or GAP in shown
     assert len(kept) <= 1 + (PARTS + 1) * PART_LINES + PARTS
-
-
-def test_lines_that_are_left_out_leave_a_gap() -> None:
-    """The head stays; a single line and the blank lines between those left out make no gap of their own."""
-    text = "def f():\n    a\n\n    b\n    c\n    d\n    e\n    f"
-
-    assert f"def f():\n{GAP}\n    c\n    d\n    e\n    f" == without_lines(text, {0, 1, 3}, "def f()")
-    assert f"def f():\n{GAP}\n    e\n    f" == without_lines(text, {1, 3, 4, 5}, "def f()")
-    assert text == without_lines(text, {4}, "def f()")
-
-
-@given(texts, st.sets(st.integers(0, 40)))
-def test_only_what_was_named_is_left_out(text: str, numbers: set[int]) -> None:
-    """Every other line with text stands in its order."""
-    rest = iter(without_lines(text, numbers).split("\n"))
-
-    assert all(line in rest for at, line in enumerate(text.split("\n")) if at not in numbers and line.strip())
