@@ -8,6 +8,7 @@ named: further files, and further definitions of the files that are shown. docs/
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -94,13 +95,17 @@ class _File(Struct, eq=False):
         path: As the hits have it.
         place: Its place among the files, from 0.
         hits: What the search found of it, best first.
-        lines: Its lines as they may be shown; none for a file that is at best named.
+        told: The same hits as they may be shown.
+        lines: Its lines as they may be shown.
+        source: The same lines as they are.
     """
 
     path: str
     place: int
     hits: list[Hit]
+    told: list[Hit]
     lines: Sequence[str] = ()
+    source: Sequence[str] = ()
 
 
 class _Excerpt(Struct, frozen=True, eq=False):
@@ -219,7 +224,11 @@ class Arrangement:
         of_path: dict[str, list[Hit]] = {}
         for hit in selection.hits:
             of_path.setdefault(hit.path, []).append(hit)
-        self._files = [_File(path, place, hits) for place, (path, hits) in enumerate(of_path.items())]
+        shown = self._collection.shown
+        self._files = [
+            _File(path, place, hits, [shown(hit) for hit in hits]) for place, (path, hits) in enumerate(of_path.items())
+        ]
+        self._as_hit = cache(self._make_hit)
 
     def choose(self, room: Room) -> Shown:
         """Choose what is shown and what is named of the files, within a room."""
@@ -248,7 +257,7 @@ class Arrangement:
         first, found = file.hits[0], self._searched.parts
         if found is None or first.row < 0:
             return []
-        file.lines = self._collection.masked_lines(first)
+        file.lines, file.source = self._collection.masked_lines(first), self._collection.lines(first)
         return [self._part(file, part) for part in found.of_file_at(first.row) if part.end_line <= len(file.lines)]
 
     def _part(self, file: _File, found: FilePart) -> _Part:
@@ -317,7 +326,7 @@ class Arrangement:
 
     def _is_sound(self, part: _Part) -> bool:
         """Return whether the chunks of a part hold the text that they were indexed with."""
-        lines = self._collection.lines(part.file.hits[0])
+        lines = part.file.source
         chunks = self._searched.parts.chunks(part.found) if self._searched.parts else ()
         return all(chunk_digest(chunk_text(lines, one.start_line, one.end_line)) == one.digest for one in chunks)
 
@@ -335,9 +344,8 @@ class Arrangement:
             numbers = [*_lead(file.lines, start), *numbers]
         known: set[int] = set()
         if ranges := self._ledger.lines_read.get(file.path, "").split():
-            lines = self._collection.lines(file.hits[0])
-            known = standing(lines, ranges, numbers[0], numbers[-1])
-            if telling_in(lines, numbers[0], numbers[-1]).intersection(numbers) <= known:
+            known = standing(file.source, ranges, numbers[0], numbers[-1])
+            if telling_in(file.source, numbers[0], numbers[-1]).intersection(numbers) <= known:
                 return None
         # The first line stays: it says what the rest is of.
         return _Excerpt((part,), [n for n in numbers if n == start or n not in known], bool(known))
@@ -378,6 +386,7 @@ class Arrangement:
             return ()
         within = [part for part in found.of_file_at(best.row) if _overlap(best, part.start_line, part.own_end)]
         part = max(within, key=lambda part: (part.evidence, part.start_line), default=None)
+        file.source = file.source or self._collection.lines(best)
         return () if part is None else (self._whole(_Part(file, part)),)
 
     def _is_wanted(self, best: Hit) -> bool:
@@ -428,21 +437,19 @@ class Arrangement:
         return room
 
     def _item(self, file: _File, excerpts: Sequence[_Excerpt], others: tuple[Hit, ...]) -> Item:
-        shown = self._collection.shown
         if not excerpts:
-            named: tuple[tuple[Hit, Form], ...] = tuple((shown(hit), "pointer") for hit in file.hits)
-            return Item(shown((*others, file.hits[0])[0]), "", "pointer", covers=named, why="near the best")
+            named: tuple[tuple[Hit, Form], ...] = tuple((hit, "pointer") for hit in file.told)
+            return Item((*others, file.told[0])[0], "", "pointer", covers=named, why="near the best")
         given: list[tuple[Hit, Form]] = [
-            (shown(self._as_hit(one.parts[0], one.numbers[0], one.numbers[-1])), one.form_of(one.parts[0]))
-            for one in excerpts
+            (self._as_hit(one.parts[0], one.numbers[0], one.numbers[-1]), one.form_of(one.parts[0])) for one in excerpts
         ]
         numbers = {n for one in excerpts for n in one.numbers}
         covers: list[tuple[Hit, Form]] = []
-        for hit in file.hits:
+        for hit in file.told:
             form: Form = "full" if numbers.issuperset(range(hit.start_line, hit.end_line + 1)) else "preview"
-            covers.append((shown(hit), form))
+            covers.append((hit, form))
         for excerpt in excerpts:
-            covers.extend((shown(self._whole(part)), excerpt.form_of(part)) for part in excerpt.parts)
+            covers.extend((self._whole(part), excerpt.form_of(part)) for part in excerpt.parts)
         body, (first, first_form) = _text_of(file.lines, excerpts), given[0]
         return Item(
             first,
@@ -450,7 +457,7 @@ class Arrangement:
             first_form,
             body,
             further=tuple(given[1:]),
-            others=tuple(map(shown, others)),
+            others=others,
             covers=tuple(covers),
             why="best file" if file.place == 0 else "a part fits",
             is_rest=any(one.is_rest for one in excerpts),
@@ -460,12 +467,13 @@ class Arrangement:
         """Return all of a part as a hit."""
         return self._as_hit(part, part.found.start_line, part.found.end_line)
 
-    def _as_hit(self, part: _Part, start: int, end: int) -> Hit:
+    def _make_hit(self, part: _Part, start: int, end: int) -> Hit:
+        """Return lines of a part as a hit that may be shown, with the figures of the best hit of its file."""
         file, found = part.file, part.found
-        same = next((hit for hit in file.hits if (hit.start_line, hit.end_line) == (start, end)), None)
-        digest = chunk_digest(chunk_text(self._collection.lines(file.hits[0]), start, end))
+        same = next((hit for hit in file.told if (hit.start_line, hit.end_line) == (start, end)), None)
+        digest = same.digest if same else chunk_digest(chunk_text(file.source, start, end))
         return replace(
-            same or file.hits[0],
+            same or file.told[0],
             start_line=start,
             end_line=end,
             name=found.name,
@@ -516,7 +524,8 @@ def _text_of(lines: Sequence[str], excerpts: Sequence[_Excerpt]) -> str:
         for n in one.numbers:
             if n > before + 1:
                 found.append(f"… lines {before + 1} to {n - 1}" if n > before + 2 else f"… line {n - 1}")
-            found.append(cut(lines[n - 1].rstrip(), _LINE_CHARS))
+            line = lines[n - 1].rstrip()
+            found.append(line if len(line) <= _LINE_CHARS else cut(line, _LINE_CHARS))
             before = n
         if last < one.end:
             found.append(f"… to line {one.end}")
