@@ -216,19 +216,21 @@ class PartsConfig(Struct, frozen=True):
     # It is in a test, and the prompt does not ask for one.
     test: Weight = -0.2
     # A class and its like: what it does is in its members.
-    holder: Weight = -0.2
-    # It has fewer than four lines, or no definition, such as imports.
+    holder: Weight = -0.35
+    # It has fewer than four lines, or is the beginning of a file without a definition, such as imports.
     little: Weight = -0.2
 
     # Characters that files take of an injection. More shows ever less for each: see docs/benchmarks.md.
     chars: Annotated[int, (0, 9_000)] = 2_660
     # The share of them that is for text; the rest is for places.
-    text: Share = 0.77
+    text: Share = 0.79
     # Files of which text may be shown.
     files: Annotated[int, (1, 10)] = 5
-    # A part of so many lines is shown whole, of a longer one so many.
+    # A part of so many lines is shown whole, of a longer one so many; and of the best part.
     whole: Annotated[int, (1, 200)] = 30
     window: Annotated[int, (4, 200)] = 20
+    best_whole: Annotated[int, (1, 200)] = 40
+    best_window: Annotated[int, (4, 200)] = 26
     # The least worth of a part that is shown, as a share of the best one's.
     least: Share = 0.5
     # Further files that are named for a question, at most, with the least evidence for one as a share of that for the

@@ -44,6 +44,8 @@ _OTHER_WORD = 2.0
 _ALSO = 6
 """Characters of the word `also` and its comma."""
 _LITTLE_LINES = 4
+_HEAD = 5
+"""The last line on which the head of a file begins."""
 _LINE_CHARS = 200
 _LEAST_CHARS = 150
 """Characters of room for which no further part is tried."""
@@ -53,7 +55,7 @@ _LONGEST = 45
 """Lines of an excerpt of several parts, at most."""
 _LEAD_LINES = 6
 """Lines of comments and decorators above a definition that are shown; of more, the first two and the decorators."""
-_IN_HEAD = 0.35
+_IN_HEAD = 0.6
 """Share of what the best window of a long part tells, from which its first lines are shown: they say what it is."""
 _SIGNATURE_LINES = 3
 _LOOKED_AT = 600
@@ -266,7 +268,7 @@ class Arrangement:
         places = [1 / n for n, hit in enumerate(file.hits, 1) if _overlap(hit, found.start_line, found.own_end)]
         names = self._searched.query.identifiers
         is_named = bool(found.name) and (found.name in names or found.scope.rpartition(".")[2] in names)
-        n_lines = found.own_end - found.start_line + 1
+        n_lines, is_head = found.own_end - found.start_line + 1, found.start_line <= _HEAD and not found.is_definition
         worth = (
             found.evidence
             + settings.cover * self._words.cover(text)
@@ -277,7 +279,7 @@ class Arrangement:
             + settings.named * is_named
             + settings.test * (best.evidence.get("test", 0.0) < 0)
             + settings.holder * found.is_holder
-            + settings.little * (best.kind == "code" and (n_lines < _LITTLE_LINES or not found.is_definition))
+            + settings.little * (best.kind == "code" and (n_lines < _LITTLE_LINES or is_head))
         )
         return _Part(file, found, worth, text)
 
@@ -309,7 +311,11 @@ class Arrangement:
             return
         file, found = part.file, part.found
         shown = self._shown.get(file.path, [])
-        sizes = [self._settings.window]
+        settings = self._settings
+        most, n_lines = settings.whole, settings.window
+        if not self._items:
+            most, n_lines = settings.best_whole, settings.best_window
+        sizes = [n_lines]
         while not self._items and sizes[-1] > 2 * _SIGNATURE_LINES:
             sizes.append(sizes[-1] // 2)
         for n_lines in sizes:
@@ -317,7 +323,7 @@ class Arrangement:
             new = set(range(found.start_line, end + 1)).difference(*(one.numbers for one in shown))
             if sum(len(file.lines[n - 1]) for n in new) > self._left(room).chars:
                 continue  # Too long even without its marks.
-            excerpt = self._excerpt(part, n_lines)
+            excerpt = self._excerpt(part, n_lines, most if n_lines == sizes[0] else n_lines)
             if excerpt is None or not self._is_sound(part):
                 return
             joined = _with(shown, excerpt)
@@ -330,11 +336,11 @@ class Arrangement:
         chunks = self._searched.parts.chunks(part.found) if self._searched.parts else ()
         return all(chunk_digest(chunk_text(lines, one.start_line, one.end_line)) == one.digest for one in chunks)
 
-    def _excerpt(self, part: _Part, n_lines: int) -> _Excerpt | None:
-        """Return what is shown of a part; None when the agent has read all of it."""
+    def _excerpt(self, part: _Part, n_lines: int, most: int) -> _Excerpt | None:
+        """Return what is shown of a part: all of at most `most` lines, else `n_lines`; None when all of it was read."""
         file, found = part.file, part.found
         start, end = found.start_line, min(found.end_line, max(found.own_end, found.start_line + n_lines - 1))
-        if end - start < max(n_lines, self._settings.whole if n_lines == self._settings.window else 0):
+        if end - start < most:
             numbers = list(range(start, end + 1))
         elif found.is_holder:  # What is further down is mostly about the first of its members.
             numbers = list(range(start, start + n_lines))
@@ -385,7 +391,7 @@ class Arrangement:
         if found is None or best.row < 0:
             return ()
         within = [part for part in found.of_file_at(best.row) if _overlap(best, part.start_line, part.own_end)]
-        part = max(within, key=lambda part: (part.evidence, part.start_line), default=None)
+        part = max(within, key=lambda part: (part.is_definition, part.evidence, part.start_line), default=None)
         file.source = file.source or self._collection.lines(best)
         return () if part is None else (self._whole(_Part(file, part)),)
 
@@ -405,7 +411,8 @@ class Arrangement:
         others: dict[_File, list[Hit]] = {}
         for part in parts:
             found, excerpts = part.found, self._shown.get(part.file.path)
-            if not excerpts or not found.name or _is_shown(found, excerpts) or not self._is_fresh(part):
+            is_named = bool(found.name) and (found.is_definition or part.file.hits[0].kind == "doc")
+            if not excerpts or not is_named or _is_shown(found, excerpts) or not self._is_fresh(part):
                 continue
             chars -= len(f", {found.start_line}-{found.end_line} {found.name}")
             chars -= 0 if part.file in others else _ALSO
@@ -414,7 +421,10 @@ class Arrangement:
             others.setdefault(part.file, []).append(self._whole(part))
             n_left -= 1
         for file, hits in others.items():
-            while hits and not self._put(file, self._shown[file.path], tuple(hits), room):
+            while hits:
+                in_order = tuple(sorted(hits, key=lambda hit: hit.start_line))
+                if self._put(file, self._shown[file.path], in_order, room):
+                    break
                 hits.pop()
 
     # --- items ------------------------------------------------------------------------------------------------
