@@ -223,14 +223,14 @@ class PartsConfig(Struct, frozen=True):
     # Characters that files take of an injection. More shows ever less for each: see docs/benchmarks.md.
     chars: Annotated[int, (0, 9_000)] = 2_660
     # The share of them that is for text; the rest is for places.
-    text: Share = 0.79
+    text: Share = 0.77
     # Files of which text may be shown.
     files: Annotated[int, (1, 10)] = 5
     # A part of so many lines is shown whole, of a longer one so many; and of the best part.
     whole: Annotated[int, (1, 200)] = 30
     window: Annotated[int, (4, 200)] = 20
-    best_whole: Annotated[int, (1, 200)] = 40
-    best_window: Annotated[int, (4, 200)] = 26
+    best_whole: Annotated[int, (1, 200)] = 36
+    best_window: Annotated[int, (4, 200)] = 22
     # The least worth of a part that is shown, as a share of the best one's.
     least: Share = 0.5
     # Further files that are named for a question, at most, with the least evidence for one as a share of that for the
