@@ -220,7 +220,7 @@ class PartsConfig(Struct, frozen=True):
     # It has fewer than four lines, or is the beginning of a file without a definition, such as imports.
     little: Weight = -0.2
 
-    # Characters that files take of an injection. More shows ever less for each: see docs/benchmarks.md.
+    # Characters that files take of an injection. More shows ever less for each: see decision 95.
     chars: Annotated[int, (0, 9_000)] = 2_660
     # The share of them that is for text; the rest is for places.
     text: Share = 0.77
@@ -231,12 +231,15 @@ class PartsConfig(Struct, frozen=True):
     window: Annotated[int, (4, 200)] = 20
     best_whole: Annotated[int, (1, 200)] = 36
     best_window: Annotated[int, (4, 200)] = 22
-    # The least worth of a part that is shown, as a share of the best one's.
+    # The least worth of a part that is shown, as a share of the best one's; where the session has that one; and of a
+    # definition that is named.
     least: Share = 0.5
+    least_again: Share = 0.8
+    least_named: Share = 0.35
     # Further files that are named for a question, at most, with the least evidence for one as a share of that for the
     # best; and for a task, which may change any of them.
     others: Annotated[int, (0, 10)] = 4
     near: Share = 0.6
-    others_of_task: Annotated[int, (0, 10)] = 8
+    others_of_task: Annotated[int, (0, 10)] = 6
     # Further definitions of a shown file that are named.
     places: Annotated[int, (0, 50)] = 14

@@ -2,7 +2,7 @@
 
 A part is a definition, or a chunk without one (`search.parts`). Those of the first files are ordered by what speaks for
 each, whatever file they are in, and shown best first: whole, or one window of lines of a long one. What else fits is
-named: further files, and further definitions of the files that are shown. docs/research-log.md has the measures.
+named: further files, and further definitions of the files that are shown. Decision 95 has the measures.
 """
 
 from __future__ import annotations
@@ -44,6 +44,9 @@ _OTHER_WORD = 2.0
 _ALSO = 6
 """Characters of the word `also` and its comma."""
 _LITTLE_LINES = 4
+_TINY = 2
+"""Lines of a part that is shown only if its worth is at least `_TINY_WORTH` of the best one's."""
+_TINY_WORTH = 0.6
 _HEAD = 5
 """The last line on which the head of a file begins."""
 _LINE_CHARS = 200
@@ -67,9 +70,11 @@ _QUESTION = re.compile(
 )
 _NAME = re.compile(r"[A-Za-z_]\w+")
 _COMMENT = re.compile(
-    r"\s*(?:#(?!!?\[|\s*(?:if|el|endif|define|undef|include|pragma|import|line|error))|//|/\*|\*|--|;|%)"
+    r"\s*(?:#(?!!?\[|\s*(?:if|el|endif|define|undef|include|pragma|import|line|error))|//|/\*|\*(?:\s|/|$)|--|;|%)"
 )
-_DECORATOR = re.compile(r"\s*(?:@|#!?\[|\[\w)")
+_DECORATOR = re.compile(r"\s*(?:@|#!?\[)")
+_ATTRIBUTE = re.compile(r"\s*\[\w")
+"""An attribute of C#."""
 _ASIDE = ("test", "example", "generated", "vendored", "legacy", "aside", "interface", "beside_source")
 """Pieces of evidence below 0 that say a file is of a kind that the prompt does not ask for."""
 
@@ -124,6 +129,11 @@ class _Excerpt(Struct, frozen=True, eq=False):
     is_rest: bool = False
 
     @property
+    def start(self) -> int:
+        """The first line that is shown, comments above it not counted."""
+        return max(min(part.found.start_line for part in self.parts), self.numbers[0])
+
+    @property
     def end(self) -> int:
         """The last line of what is begun here."""
         return max(part.found.end_line for part in self.parts)
@@ -174,7 +184,7 @@ class _Words:
 
     def share_of_name(self, name: str) -> float:
         """Return the share of a name's words, by worth, that the prompt has; a word that it lacks is worth 2."""
-        terms = set(part_terms(name))
+        terms = sorted(set(part_terms(name)))
         whole = sum(self._weights.get(term, _OTHER_WORD) for term in terms)
         return sum(self._weights.get(term, 0.0) for term in terms) / whole if whole else 0.0
 
@@ -238,10 +248,16 @@ class Arrangement:
         room = replace(room, chars=min(room.chars, settings.chars))
         for_text = replace(room, chars=int(room.chars * settings.text))
         parts = self._ordered()
+        is_new = bool(parts) and self._is_fresh(parts[0])
         for part in parts:
-            if part.worth < settings.least * parts[0].worth or self._left(for_text).chars < _LEAST_CHARS:
+            least = settings.least if is_new else settings.least_again
+            if part.worth < least * parts[0].worth or self._left(for_text).chars < _LEAST_CHARS:
                 break
-            self._show(part, for_text)
+            is_tiny = part.found.own_end - part.found.start_line < _TINY
+            if not is_tiny or part.worth >= _TINY_WORTH * parts[0].worth:
+                self._show(part, for_text)
+        if parts and not is_new and not self._items:  # What is left is second choice.
+            return Shown([], [(hit, "seen") for file in self._files for hit in file.hits], room)
         withheld = self._name_files(room)
         self._name_parts(parts, room)
         return Shown(list(self._items.values()), withheld, self._left(room))
@@ -264,7 +280,10 @@ class Arrangement:
 
     def _part(self, file: _File, found: FilePart) -> _Part:
         best, settings = file.hits[0], self._settings
-        text = "\n".join(file.lines[found.start_line - 1 : found.own_end]).lower()
+        lines = file.lines[found.start_line - 1 : found.own_end]
+        if found.is_holder:  # Its comments are about its members, too.
+            lines = [line for line in lines if not _COMMENT.match(line)]
+        text = "\n".join(lines).lower()
         places = [1 / n for n, hit in enumerate(file.hits, 1) if _overlap(hit, found.start_line, found.own_end)]
         names = self._searched.query.identifiers
         is_named = bool(found.name) and (found.name in names or found.scope.rpartition(".")[2] in names)
@@ -315,15 +334,16 @@ class Arrangement:
         most, n_lines = settings.whole, settings.window
         if not self._items:
             most, n_lines = settings.best_whole, settings.best_window
-        sizes = [n_lines]
-        while not self._items and sizes[-1] > 2 * _SIGNATURE_LINES:
-            sizes.append(sizes[-1] // 2)
-        for n_lines in sizes:
+        sizes = [(n_lines, most)]
+        while not self._items and n_lines > 2 * _SIGNATURE_LINES:
+            sizes.append((n_lines, n_lines))
+            n_lines //= 2
+        for n_lines, most in sizes:
             end = min(found.end_line, found.start_line + n_lines - 1)
             new = set(range(found.start_line, end + 1)).difference(*(one.numbers for one in shown))
-            if sum(len(file.lines[n - 1]) for n in new) > self._left(room).chars:
+            if sum(min(len(file.lines[n - 1]), _LINE_CHARS) for n in new) > self._left(room).chars:
                 continue  # Too long even without its marks.
-            excerpt = self._excerpt(part, n_lines, most if n_lines == sizes[0] else n_lines)
+            excerpt = self._excerpt(part, n_lines, most)
             if excerpt is None or not self._is_sound(part):
                 return
             joined = _with(shown, excerpt)
@@ -340,6 +360,8 @@ class Arrangement:
         """Return what is shown of a part: all of at most `most` lines, else `n_lines`; None when all of it was read."""
         file, found = part.file, part.found
         start, end = found.start_line, min(found.end_line, max(found.own_end, found.start_line + n_lines - 1))
+        if end < found.end_line:  # A comment or decorator at the end is of what is not shown.
+            end -= len(_lead(file, end + 1, _LOOKED_AT))
         if end - start < most:
             numbers = list(range(start, end + 1))
         elif found.is_holder:  # What is further down is mostly about the first of its members.
@@ -347,14 +369,17 @@ class Arrangement:
         else:
             numbers = self._window(file.lines, start, end, n_lines)
         if found.is_definition:
-            numbers = [*_lead(file.lines, start), *numbers]
+            numbers = [*_lead(file, start, _LEAD_LINES), *numbers]
         known: set[int] = set()
         if ranges := self._ledger.lines_read.get(file.path, "").split():
             known = standing(file.source, ranges, numbers[0], numbers[-1])
             if telling_in(file.source, numbers[0], numbers[-1]).intersection(numbers) <= known:
                 return None
-        # The first line stays: it says what the rest is of.
-        return _Excerpt((part,), [n for n in numbers if n == start or n not in known], bool(known))
+        if known:  # The first line stays: it says what the rest is of. Lines that tell nothing go with those around.
+            telling = telling_in(file.source, numbers[0], numbers[-1])
+            known = {n for n in known if n != start}
+            known |= {n for n in numbers if n not in telling and {n - 1, n + 1} & known}
+        return _Excerpt((part,), [n for n in numbers if n not in known], bool(known))
 
     def _window(self, lines: Sequence[str], start: int, end: int, n_lines: int) -> list[int]:
         """Return the numbers of the lines that are shown of a long part: its first, or its head and what tells more."""
@@ -392,28 +417,39 @@ class Arrangement:
             return ()
         within = [part for part in found.of_file_at(best.row) if _overlap(best, part.start_line, part.own_end)]
         part = max(within, key=lambda part: (part.is_definition, part.evidence, part.start_line), default=None)
-        file.source = file.source or self._collection.lines(best)
-        return () if part is None else (self._whole(_Part(file, part)),)
+        file.lines, file.source = self._collection.masked_lines(best), self._collection.lines(best)
+        if part is None or not self._is_sound(whole := _Part(file, part)):
+            return ()
+        head = file.lines[part.start_line - 1].strip() if part.is_definition else ""
+        return (replace(self._whole(whole), signature=cut(head, _LINE_CHARS)),)
 
     def _is_wanted(self, best: Hit) -> bool:
         """Return whether a file is near enough to the best one, and not of a kind that a question does not ask for.
 
         A task is told of every file: which one it will change is less certain.
         """
-        if not self._is_question or len(self._items) < 2:
+        if not self._is_question or not self._items:
             return True
-        return best.relevance >= self._settings.near and not any(best.evidence.get(name, 0.0) < 0 for name in _ASIDE)
+        is_near = best.relevance >= self._settings.near or len(self._items) < 2
+        return is_near and not any(best.evidence.get(name, 0.0) < 0 for name in _ASIDE)
 
     def _name_parts(self, parts: Sequence[_Part], room: Room) -> None:
         """Name further definitions of the files that are shown, as long as there is room."""
         left = self._left(room)
         chars, n_left = left.chars, self._settings.places
         others: dict[_File, list[Hit]] = {}
+        told = {(path, part.found.name) for path, shown in self._shown.items() for one in shown for part in one.parts}
         for part in parts:
+            if part.worth < self._settings.least_named * parts[0].worth:
+                break
             found, excerpts = part.found, self._shown.get(part.file.path)
-            is_named = bool(found.name) and (found.is_definition or part.file.hits[0].kind == "doc")
-            if not excerpts or not is_named or _is_shown(found, excerpts) or not self._is_fresh(part):
+            n_lines = found.end_line - found.start_line + 1
+            is_named = bool(found.name) and (found.is_definition or part.file.hits[0].kind == "doc") and n_lines > 1
+            if not excerpts or not is_named or (part.file.path, found.name) in told or _is_shown(found, excerpts):
                 continue
+            if not self._is_fresh(part) or not self._is_sound(part):
+                continue
+            told.add((part.file.path, found.name))
             chars -= len(f", {found.start_line}-{found.end_line} {found.name}")
             chars -= 0 if part.file in others else _ALSO
             if chars < 0 or not n_left:
@@ -451,12 +487,13 @@ class Arrangement:
             named: tuple[tuple[Hit, Form], ...] = tuple((hit, "pointer") for hit in file.told)
             return Item((*others, file.told[0])[0], "", "pointer", covers=named, why="near the best")
         given: list[tuple[Hit, Form]] = [
-            (self._as_hit(one.parts[0], one.numbers[0], one.numbers[-1]), one.form_of(one.parts[0])) for one in excerpts
+            (self._as_hit(one.parts[0], one.start, one.numbers[-1]), one.form_of(one.parts[0])) for one in excerpts
         ]
         numbers = {n for one in excerpts for n in one.numbers}
         covers: list[tuple[Hit, Form]] = []
         for hit in file.told:
-            form: Form = "full" if numbers.issuperset(range(hit.start_line, hit.end_line + 1)) else "preview"
+            of_hit = set(range(hit.start_line, hit.end_line + 1))
+            form: Form = "pointer" if of_hit.isdisjoint(numbers) else "full" if of_hit <= numbers else "preview"
             covers.append((hit, form))
         for excerpt in excerpts:
             covers.extend((self._whole(part), excerpt.form_of(part)) for part in excerpt.parts)
@@ -504,23 +541,30 @@ def _with(excerpts: Sequence[_Excerpt], new: _Excerpt) -> list[_Excerpt] | None:
         return None
     for at, one in enumerate(excerpts):
         if joined := one.joined(new):
+            rest = [*excerpts[:at], *excerpts[at + 1 :]]
+            if any(not set(joined.numbers).isdisjoint(other.numbers) for other in rest):
+                return None  # It would stand there twice.
             return [*excerpts[:at], joined, *excerpts[at + 1 :]]
-    return None if any(map(new.shows, (part.found for one in excerpts for part in one.parts))) else [*excerpts, new]
+    return None if any(not set(new.numbers).isdisjoint(one.numbers) for one in excerpts) else [*excerpts, new]
 
 
 def _overlap(hit: Hit, start: int, end: int) -> bool:
     return hit.start_line <= end and hit.end_line >= start
 
 
-def _lead(lines: Sequence[str], start: int) -> list[int]:
-    """Return the numbers of the comments and decorators above a line that are shown with what begins there."""
-    first = start
-    while first > 1 and (_COMMENT.match(lines[first - 2]) or _DECORATOR.match(lines[first - 2])):
+def _lead(file: _File, start: int, most: int) -> list[int]:
+    """Return the numbers of the comments and decorators above a line that belong to what begins there.
+
+    Of more than `most`, those are the first two and the decorators; of a comment that begins the file the decorators.
+    """
+    lines, first = file.lines, start
+    above = (_COMMENT, _DECORATOR, _ATTRIBUTE) if file.hits[0].language == "csharp" else (_COMMENT, _DECORATOR)
+    while first > 1 and any(pattern.match(lines[first - 2]) for pattern in above):
         first -= 1
     numbers = list(range(first, start))
-    if len(numbers) <= _LEAD_LINES:
+    if len(numbers) <= most:
         return numbers
-    return [*numbers[:2], *(n for n in numbers[2:] if _DECORATOR.match(lines[n - 1]))]
+    return [*numbers[: 0 if first == 1 else 2], *(n for n in numbers[2:] if not _COMMENT.match(lines[n - 1]))]
 
 
 def _text_of(lines: Sequence[str], excerpts: Sequence[_Excerpt]) -> str:
@@ -529,7 +573,7 @@ def _text_of(lines: Sequence[str], excerpts: Sequence[_Excerpt]) -> str:
     for at, one in enumerate(excerpts):
         first, last = one.numbers[0], one.numbers[-1]
         if at:
-            found.append(f"… lines {first} to {last}:")
+            found.append(f"lines {first} to {last}:" if last > first else f"line {first}:")
         before = first - 1
         for n in one.numbers:
             if n > before + 1:
@@ -537,6 +581,6 @@ def _text_of(lines: Sequence[str], excerpts: Sequence[_Excerpt]) -> str:
             line = lines[n - 1].rstrip()
             found.append(line if len(line) <= _LINE_CHARS else cut(line, _LINE_CHARS))
             before = n
-        if last < one.end:
+        if last < one.end and not any(last < other.numbers[0] <= one.end for other in excerpts):
             found.append(f"… to line {one.end}")
     return "\n".join(found)

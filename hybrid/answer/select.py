@@ -21,7 +21,7 @@ from hybrid.answer.pack import (
 )
 from hybrid.answer.parts import Arrangement
 from hybrid.knowledge.collections import FLOOR
-from hybrid.render.frame import HEADING_CHARS, Entry, Footer, frame_bytes, render_entry, render_frame
+from hybrid.render.frame import HEADING_CHARS, INDENT, Entry, Footer, frame_bytes, render_entry, render_frame
 from hybrid.search.fusion import passing
 from hybrid.search.gate.threshold import Verdict, compare, fixed_threshold
 from hybrid.session.lines_read import standing, telling_in
@@ -137,7 +137,9 @@ class Selection(Struct):
         best = self.hits[: hooks.known_best]
         if is_same_query and mode == "adaptive":  # Elsewhere each hit is given by itself.
             best = [hit for n, hit in enumerate(best) if all(hit.path != other.path for other in best[:n])]
-        if is_same_topic or self._is_known(best, ledger, _KNOWN_FORM[mode]):
+        # Words that were asked before found the same parts, which may be others than those of the best chunks.
+        known_form: Form = "pointer" if is_same_query else _KNOWN_FORM[mode]
+        if is_same_topic or self._is_known(best, ledger, known_form):
             self.keep("seen", lambda hit: hit.digest.hex() not in given)
             self.keep("topic", lambda _: False)
             return
@@ -283,13 +285,29 @@ class Packer:
         measure = _measure_json if self._hooks.format == "json" else measure_text
         weights = collection.searcher.term_weights(selection.searched.query)
 
-        def size(item: Item) -> Room:
+        def exact(item: Item) -> Room:
             return measure(render_entry(collection.entry(item), fmt=self._hooks.format))
 
-        shown = Arrangement(selection, self._parts, weights, self._ledger, size).choose(room)
+        def estimated(item: Item) -> Room:
+            """Return the size without looking for marks in the body: most bodies have none."""
+            head, n_lines = exact(replace(item, body="")), item.body.count("\n") + 1 if item.body else 0
+            more = n_lines * (len(INDENT) + 1)
+            size_bytes = head.size_bytes + len(item.body.encode("utf-8", "surrogatepass")) + more
+            return Room(head.lines + n_lines, head.chars + len(item.body) + more, size_bytes)
+
+        arranged = Arrangement(selection, self._parts, weights, self._ledger, estimated).choose
+        shown = arranged(room) if self._hooks.format == "text" else None
+        left = room
+        for item in shown.items if shown else ():
+            left = left.without(exact(item))
+        if shown is None or min(left.lines, left.chars, left.size_bytes) < 0:  # Marks and escapes take room.
+            shown = Arrangement(selection, self._parts, weights, self._ledger, exact).choose(room)
+            left = shown.left
         selection.items = shown.items
         selection.withheld += [Withheld(hit, reason) for hit, reason in shown.withheld]
-        return shown.left
+        if not shown.items and all(reason == "seen" for _, reason in shown.withheld):
+            selection.hits = []  # Nothing is left over: more room would not help.
+        return left
 
     def _offers(self, selection: Selection) -> list[_Offer]:
         """Return the hits or records that may be given, each in the form of the mode."""

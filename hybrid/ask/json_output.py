@@ -168,7 +168,7 @@ def fate_of(hit: Hit, kind: KindSearch, fates: Mapping[str, str]) -> str:
 def hits_of(kind: KindSearch, decision: Decision) -> list[Hit]:
     """Return the hits of a kind, best first, then those given without being searched for (the latest handoff)."""
     found = {hit.key for hit in kind.searched.hits}
-    given = [item.hit for item in decision.items] + [entry.hit for entry in decision.withheld]
+    given = [item.found for item in decision.items] + [entry.hit for entry in decision.withheld]
     beside = {hit.key: hit for hit in given if _collection_of(hit) == kind.kind and hit.key not in found}
     return [*kind.searched.hits, *beside.values()]
 

@@ -249,7 +249,7 @@ def _found(collection: Collection, hit: Hit, text: str | None, weights: Mapping[
     numbers = tuple(None if number is None else number + max(hit.start_line, 1) for number, _ in lines)
     telling = "\n".join(line for _, line in lines)
     shown = shown if record is None else replace(shown, name=redact(record.name))
-    header = collection.entry(Item(shown, text or "", "pointer")).header
+    header = collection.entry(Item(shown, text or "", "full")).header
     return ResultHit(shown, header, text, telling, record, numbers)
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MOST_OF_FILE = 24
 """Parts of a file that are told, at most, the best by words and sense: a long file has hundreds."""
+MOST_CHUNKS = 8
+"""Chunks without a definition among these, at most."""
 _HOLDERS = frozenset("class enum extension impl interface object protocol struct trait union".split())
 _AROUND = frozenset("heading module namespace package".split())
 """Kinds that only stand around what is defined in them: their own lines say nothing, or are those of a chunk."""
@@ -84,6 +86,7 @@ class FileParts:
         low = np.searchsorted(outline.chunk_ends, starts)
         high = np.maximum(np.searchsorted(outline.chunk_starts, own, side="right") - 1, low)
         bare = np.flatnonzero(~_covered(low, high, len(by_chunk)))
+        bare = np.sort(bare[np.argsort(-by_chunk[bare], kind="stable")[:MOST_CHUNKS]])
         most = np.concatenate([_largest(by_chunk, low, high), by_chunk[bare]])
         found: list[FilePart] = []
         for at in np.sort(np.argsort(-most, kind="stable")[:MOST_OF_FILE]).tolist():

@@ -169,6 +169,35 @@ def test_a_part_is_given_once(tmp_path: Path) -> None:
     assert "for attempt in range(attempts):" not in again.text
 
 
+def test_another_definition_of_a_file_is_given_next(tmp_path: Path) -> None:
+    """What was named or left out is not taken for given: a prompt about it gets its text, and the same prompt none."""
+    export = "def export_invoice(customer):\n" + "".join(f"    invoice.write(customer.line_{n})\n" for n in range(25))
+    rotate = "def rotate_journal(journal):\n" + "".join(f"    journal.move(shelf_{n})\n" for n in range(25))
+    session = new_session(tmp_path, {"client.py": "\n\n".join([HEADER + BODY, rotate, export])})
+    first = session.decided(QUESTION, hooks_threshold=0.0, hooks_budget_chars=900)
+    asked = "How does export_invoice write the invoice of a customer?"
+    second, again = session.decided(asked, hooks_threshold=0.0), session.decide(asked, hooks_threshold=0.0)
+
+    assert "customer.line_3" not in first.text
+    assert "customer.line_3" in second.text
+    assert not again.text
+
+
+def test_names_of_a_changed_file_are_not_given(tmp_path: Path) -> None:
+    """Their lines are those of the index, and the file has others there."""
+    functions = [BODY.replace("retry_charge", f"retry_charge_{n}") for n in range(20)]
+    session = new_session(tmp_path, {"client.py": "".join(functions)})
+    path = session.root / "client.py"
+    lines = path.read_text().split("\n")
+    path.write_text("\n".join([*lines[:100], *["# more"] * 40, *lines[100:]]))
+    decision = session.decide(QUESTION, hooks_threshold=0.0)
+
+    changed = path.read_text().split("\n")
+    named = [hit for item in decision.items for hit in (*item.shown, *item.others)]
+    assert named
+    assert all(f"def {hit.name}(" in changed[hit.start_line - 1] for hit in named)
+
+
 def test_a_changed_part_is_not_shown(tmp_path: Path) -> None:
     """The index has another text there; only what stands as it was indexed is given."""
     session = new_session(tmp_path, {"client.py": HEADER + BODY + OTHER})
@@ -184,7 +213,7 @@ def test_the_budget_is_kept_and_the_first_part_cut_to_it(tmp_path: Path, chars: 
     decision = _asked(tmp_path, {"orders.py": _long(60, 30)}, hooks_budget_chars=chars)
 
     assert len(decision.text) <= chars
-    assert ("def settle(order):" in decision.text) == (chars >= 700)
+    assert ("def settle(order):" in decision.text) == (chars >= 400)
 
 
 def test_a_form_shows_all_or_the_telling_lines_or_nothing() -> None:
