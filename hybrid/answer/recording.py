@@ -146,9 +146,10 @@ def kinds_part(decision: Decision) -> dict[str, Any]:
 
 def item_part(item: Item) -> dict[str, Any]:
     """Return one item as the log keeps it: place of its hit, its form and the reason for it, and its numbers."""
-    hit = without_secrets(item.hit)
+    found = without_secrets(item.found)
+    hit = replace(item.hit, path=found.path)
     return {
-        "key": without_secrets(item.found).key,
+        "key": found.key,
         **place_of(hit),
         "form": item.form,
         "why": f"{item.why}, without lines that were read" if item.is_rest else item.why or None,
