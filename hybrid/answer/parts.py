@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from hybrid.answer.pack import Room
-    from hybrid.answer.select import Selection
     from hybrid.constants import PartsConfig
+    from hybrid.knowledge.collections import Collection
     from hybrid.search.parts import FilePart
+    from hybrid.search.searcher import Searched
     from hybrid.session.ledger import Ledger
     from hybrid.types import Form, Hit
 
@@ -189,6 +190,14 @@ class _Words:
         return sum(self._weights.get(term, 0.0) for term in terms) / whole if whole else 0.0
 
 
+class Fitting(Struct, frozen=True):
+    """Hits of files that may be given, best first, with their collection and the search behind them."""
+
+    collection: Collection
+    searched: Searched
+    hits: Sequence[Hit]
+
+
 class Shown(Struct, frozen=True):
     """The items of the files, and the hits of the others.
 
@@ -208,7 +217,7 @@ class Arrangement:
     """Arranges the parts of files in a room.
 
     Args:
-        selection: Its hits are those that may be given, best first.
+        fitting: What may be given.
         settings: The numbers behind it.
         weights: Term of the prompt → what it is worth, above 0.
         ledger: What the session was given and has read.
@@ -217,24 +226,24 @@ class Arrangement:
 
     def __init__(
         self,
-        selection: Selection,
+        fitting: Fitting,
         settings: PartsConfig,
         weights: Mapping[str, float],
         ledger: Ledger,
         measure: Callable[[Item], Room],
     ) -> None:
-        self._collection = selection.collection
-        self._searched = selection.searched
+        self._collection = fitting.collection
+        self._searched = fitting.searched
         self._settings = settings
         self._ledger = ledger
         self._measure = measure
         self._words = _Words(weights)
-        self._is_question = bool(_QUESTION.search(selection.searched.query.text))
+        self._is_question = bool(_QUESTION.search(fitting.searched.query.text))
         self._items: dict[str, Item] = {}
         self._sizes: dict[str, Room] = {}
         self._shown: dict[str, list[_Excerpt]] = {}
         of_path: dict[str, list[Hit]] = {}
-        for hit in selection.hits:
+        for hit in fitting.hits:
             of_path.setdefault(hit.path, []).append(hit)
         shown = self._collection.shown
         self._files = [

@@ -19,7 +19,7 @@ from hybrid.answer.pack import (
     shortened_item,
     text_in_form,
 )
-from hybrid.answer.parts import Arrangement
+from hybrid.answer.parts import Arrangement, Fitting
 from hybrid.knowledge.collections import FLOOR
 from hybrid.render.frame import HEADING_CHARS, INDENT, Entry, Footer, frame_bytes, render_entry, render_frame
 from hybrid.search.fusion import passing
@@ -295,13 +295,14 @@ class Packer:
             size_bytes = head.size_bytes + len(item.body.encode("utf-8", "surrogatepass")) + more
             return Room(head.lines + n_lines, head.chars + len(item.body) + more, size_bytes)
 
-        arranged = Arrangement(selection, self._parts, weights, self._ledger, estimated).choose
+        fitting = Fitting(collection, selection.searched, selection.hits)
+        arranged = Arrangement(fitting, self._parts, weights, self._ledger, estimated).choose
         shown = arranged(room) if self._hooks.format == "text" else None
         left = room
         for item in shown.items if shown else ():
             left = left.without(exact(item))
         if shown is None or min(left.lines, left.chars, left.size_bytes) < 0:  # Marks and escapes take room.
-            shown = Arrangement(selection, self._parts, weights, self._ledger, exact).choose(room)
+            shown = Arrangement(fitting, self._parts, weights, self._ledger, exact).choose(room)
             left = shown.left
         selection.items = shown.items
         selection.withheld += [Withheld(hit, reason) for hit, reason in shown.withheld]
