@@ -44,10 +44,14 @@ _SHORT = 3
 _OTHER_WORD = 2.0
 _ALSO = 6
 """Characters of the word `also` and its comma."""
+_IN_ORDER = 10
+"""More than any worth, so that the order of the files decides."""
 _LITTLE_LINES = 4
 _TINY = 2
 """Lines of a part that is shown only if its worth is at least `_TINY_WORTH` of the best one's."""
 _TINY_WORTH = 0.6
+_NEARLY_ALL = 0.9
+"""Share of the lines of a chunk from which it counts as shown: what is left is the head of the file or so."""
 _HEAD = 5
 """The last line on which the head of a file begins."""
 _LINE_CHARS = 200
@@ -71,10 +75,10 @@ _QUESTION = re.compile(
 )
 _NAME = re.compile(r"[A-Za-z_]\w+")
 _COMMENT = re.compile(
-    r"\s*(?:#(?!!?\[|\s*(?:if|el|endif|define|undef|include|pragma|import|line|error))|//|/\*|\*(?:\s|/|$)|--|;|%)"
+    r"(?:#(?!!?\[|\s*(?:if|el|endif|define|undef|include|pragma|import|line|error))|//|/\*|\*(?:\s|/|$)|--|;|%)"
 )
-_DECORATOR = re.compile(r"\s*(?:@|#!?\[)")
-_ATTRIBUTE = re.compile(r"\s*\[\w")
+_DECORATOR = re.compile(r"@|#!?\[")
+_ATTRIBUTE = re.compile(r"\[\w")
 """An attribute of C#."""
 _ASIDE = ("test", "example", "generated", "vendored", "legacy", "aside", "interface", "beside_source")
 """Pieces of evidence below 0 that say a file is of a kind that the prompt does not ask for."""
@@ -239,6 +243,8 @@ class Arrangement:
         self._measure = measure
         self._words = _Words(weights)
         self._is_question = bool(_QUESTION.search(fitting.searched.query.text))
+        # Of a question about the project itself the ranker knows which file answers.
+        self._is_about_project = bool(fitting.hits) and fitting.hits[0].evidence.get("project", 0.0) > 0
         self._items: dict[str, Item] = {}
         self._sizes: dict[str, Room] = {}
         self._shown: dict[str, list[_Excerpt]] = {}
@@ -291,7 +297,7 @@ class Arrangement:
         best, settings = file.hits[0], self._settings
         lines = file.lines[found.start_line - 1 : found.own_end]
         if found.is_holder:  # Its comments are about its members, too.
-            lines = [line for line in lines if not _COMMENT.match(line)]
+            lines = [line for line in lines if not _COMMENT.match(line.lstrip())]
         text = "\n".join(lines).lower()
         places = [1 / n for n, hit in enumerate(file.hits, 1) if _overlap(hit, found.start_line, found.own_end)]
         names = self._searched.query.identifiers
@@ -305,6 +311,7 @@ class Arrangement:
             + settings.file * best.relevance
             + (settings.first if self._is_question else settings.first_of_task) * (file.place == 0)
             + settings.named * is_named
+            - _IN_ORDER * file.place * self._is_about_project
             + settings.test * (best.evidence.get("test", 0.0) < 0)
             + settings.holder * found.is_holder
             + settings.little * (best.kind == "code" and (n_lines < _LITTLE_LINES or is_head))
@@ -501,8 +508,9 @@ class Arrangement:
         numbers = {n for one in excerpts for n in one.numbers}
         covers: list[tuple[Hit, Form]] = []
         for hit in file.told:
-            of_hit = set(range(hit.start_line, hit.end_line + 1))
-            form: Form = "pointer" if of_hit.isdisjoint(numbers) else "full" if of_hit <= numbers else "preview"
+            of_hit = {n for n in range(hit.start_line, hit.end_line + 1) if file.lines[n - 1].strip()}
+            share = len(of_hit & numbers) / max(len(of_hit), 1)
+            form: Form = "pointer" if not share else "full" if share >= _NEARLY_ALL else "preview"
             covers.append((hit, form))
         for excerpt in excerpts:
             covers.extend((self._whole(part), excerpt.form_of(part)) for part in excerpt.parts)
@@ -568,12 +576,12 @@ def _lead(file: _File, start: int, most: int) -> list[int]:
     """
     lines, first = file.lines, start
     above = (_COMMENT, _DECORATOR, _ATTRIBUTE) if file.hits[0].language == "csharp" else (_COMMENT, _DECORATOR)
-    while first > 1 and any(pattern.match(lines[first - 2]) for pattern in above):
+    while first > 1 and any(pattern.match(lines[first - 2].lstrip()) for pattern in above):
         first -= 1
     numbers = list(range(first, start))
     if len(numbers) <= most:
         return numbers
-    return [*numbers[: 0 if first == 1 else 2], *(n for n in numbers[2:] if not _COMMENT.match(lines[n - 1]))]
+    return [*numbers[: 0 if first == 1 else 2], *(n for n in numbers[2:] if not _COMMENT.match(lines[n - 1].lstrip()))]
 
 
 def _text_of(lines: Sequence[str], excerpts: Sequence[_Excerpt]) -> str:

@@ -47,7 +47,7 @@ def test_log_shows_each_decision_newest_first(own_shop: Shop) -> None:
         rf'manual    gate -?0\.\d\d/0\.\d\d {took}"{re.escape(WINE)}"',
         rf'manual    prompt {took}"thanks a lot, that is all"  \w+',
         rf'claude    same_topic 0\.\d\d/0\.\d\d {took}"{re.escape(FITS)}"',
-        rf'claude    injected 0\.\d\d/0\.\d\d {took}"{re.escape(FITS)}"  src/payments/client\.py:1',
+        rf'claude    injected 0\.\d\d/0\.\d\d {took}"{re.escape(FITS)}"  src/payments/client\.py:4',
     ]
     stamp = r"[0-9a-f]{10}  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d  "
     assert len(patterns) == len(lines)
@@ -158,7 +158,7 @@ def test_explain_names_when_the_same_was_given(own_shop: Shop) -> None:
     after = own_shop.json("log")["events"][0]["reason"]
     seen = own_shop.out("explain")
 
-    assert f"src/payments/client.py:1 (`hybrid explain {first}`)." in same
+    assert f"src/payments/client.py:4 (`hybrid explain {first}`)." in same
     assert "--no-dedup" in same
     assert after in ("all_seen", "same_topic")
     assert f"`hybrid explain {first}`" in seen

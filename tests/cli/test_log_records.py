@@ -102,7 +102,7 @@ def test_log_shows_records_by_their_ids(told: Shop) -> None:
 
     assert re.search(r"injected \d\.\d\d/-?\d\.\d\d .*  L001$", commits)
     assert re.search(rf"injected \d\.\d\d/\d\.\d\d .*  {DECISION}$", journal)
-    assert re.search(r"injected \d\.\d\d/\d\.\d\d .*  src/payments/client\.py:1\b", retry)
+    assert re.search(r"injected \d\.\d\d/\d\.\d\d .*  src/payments/client\.py:4\b", retry)
     assert "gate -" in wine
 
 

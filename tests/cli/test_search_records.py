@@ -34,7 +34,7 @@ def test_files_are_followed_by_the_records_that_fit(recorded: Shop) -> None:
 
     expected = """\
 Files
- 1  [doc] docs/deploy.md:1-9 Deployment (section, cosine 0.NN)
+ 1  [doc] docs/deploy.md:1-9 Deployment (section)
       # Deployment
 
       ## Rolling back a release

@@ -20,8 +20,8 @@ from tests.support.builders import CHECKOUT
 
 BOUNDS = {
     "files": 300,
-    "net lines": 53_665,
-    "statements": 44_605,
+    "net lines": 53_670,
+    "statements": 44_610,
     "imports per 1,000 net lines": 91,
     "public class names used twice": 16,
     "settings": 93,

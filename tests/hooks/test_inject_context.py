@@ -44,10 +44,8 @@ def test_gate_state_and_dedup_of_one_session(own_shop: Shop) -> None:
     assert {"src/payments/client.py": 1} == state["file_frequencies"]
     assert state["last_injected_chunks"] == list(state["chunk_frequencies"])
     first_key = state["last_injected_chunks"][0]
-    assert first_key.startswith("src/payments/client.py:1:22:")
-    assert {"count": 1, "file": "src/payments/client.py", "name": "PaymentClient"} == state["chunk_frequencies"][
-        first_key
-    ]
+    assert first_key.startswith("src/payments/client.py:4:22:")
+    assert {"count": 1, "file": "src/payments/client.py", "name": "retry"} == state["chunk_frequencies"][first_key]
 
 
 def test_hot_topics_are_written_after_ten_injections(own_shop: Shop) -> None:
@@ -69,7 +67,7 @@ def test_hot_topics_are_written_after_ten_injections(own_shop: Shop) -> None:
     assert "Based on 0 context injections." in without_data
     assert not after_nine
     assert "Based on 10 context injections." in after_ten
-    assert "| src/payments/client.py | PaymentClient | 10 |" in after_ten
+    assert "| src/payments/client.py | retry | 10 |" in after_ten
     assert "| src/payments/client.py | 10 |" in after_ten
     assert f"{path} is up to date; --force writes it all the same\n" == up_to_date
     assert {"written": True, "path": str(path), "injection_count": 10} == form
@@ -100,7 +98,7 @@ def test_flags_shape_the_injection(shop: Shop) -> None:
     assert 0 < len(lines.splitlines()) <= 10
     assert 0 < len(chars) <= 500
     assert "def retry" not in headers
-    assert "[code] src/payments/client.py:1-22 PaymentClient" in headers
+    assert "[code] src/payments/client.py:1-22 class PaymentClient" in headers
     assert "..." in preview
     assert json.loads(as_json)
     assert as_xml.startswith("<")
