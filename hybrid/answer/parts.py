@@ -256,6 +256,7 @@ class Arrangement:
             _File(path, place, hits, [shown(hit) for hit in hits]) for place, (path, hits) in enumerate(of_path.items())
         ]
         self._as_hit = cache(self._make_hit)
+        self._chunks: dict[int, tuple[bytes, bool]] = {}
 
     def choose(self, room: Room) -> Shown:
         """Choose what is shown and what is named of the files, within a room."""
@@ -368,9 +369,16 @@ class Arrangement:
 
     def _is_sound(self, part: _Part) -> bool:
         """Return whether the chunks of a part hold the text that they were indexed with."""
-        lines = part.file.source
-        chunks = self._searched.parts.chunks(part.found) if self._searched.parts else ()
-        return all(chunk_digest(chunk_text(lines, one.start_line, one.end_line)) == one.digest for one in chunks)
+        first, last = part.found.rows
+        return all(self._chunk(part.file, row)[1] for row in range(first, last + 1))
+
+    def _chunk(self, file: _File, row: int) -> tuple[bytes, bool]:
+        """Return the digest of a chunk as it was indexed, and whether it still has that text; looked up once."""
+        if row not in self._chunks and self._searched.parts:
+            one = self._searched.parts.chunk(row)
+            is_same = chunk_digest(chunk_text(file.source, one.start_line, one.end_line)) == one.digest
+            self._chunks[row] = one.digest, is_same
+        return self._chunks[row]
 
     def _excerpt(self, part: _Part, n_lines: int, most: int) -> _Excerpt | None:
         """Return what is shown of a part: all of at most `most` lines, else `n_lines`; None when all of it was read."""
@@ -437,7 +445,7 @@ class Arrangement:
         if part is None or not self._is_sound(whole := _Part(file, part)):
             return ()
         head = file.lines[part.start_line - 1].strip() if part.is_definition else ""
-        return (replace(self._whole(whole), signature=cut(head, _LINE_CHARS)),)
+        return (replace(self._place(whole), signature=cut(head, _LINE_CHARS)),)
 
     def _is_wanted(self, best: Hit) -> bool:
         """Return whether a file is near enough to the best one, and not of a kind that a question does not ask for.
@@ -470,7 +478,7 @@ class Arrangement:
             chars -= 0 if part.file in others else _ALSO
             if chars < 0 or not n_left:
                 break
-            others.setdefault(part.file, []).append(self._whole(part))
+            others.setdefault(part.file, []).append(self._place(part))
             n_left -= 1
         for file, hits in others.items():
             while hits:
@@ -531,11 +539,16 @@ class Arrangement:
         """Return all of a part as a hit."""
         return self._as_hit(part, part.found.start_line, part.found.end_line)
 
-    def _make_hit(self, part: _Part, start: int, end: int) -> Hit:
+    def _place(self, part: _Part) -> Hit:
+        """Return a part that is only named as a hit, with the digest of its first chunk: its text is not given."""
+        digest, _ = self._chunk(part.file, part.found.rows[0])
+        return self._make_hit(part, part.found.start_line, part.found.end_line, digest)
+
+    def _make_hit(self, part: _Part, start: int, end: int, digest: bytes = b"") -> Hit:
         """Return lines of a part as a hit that may be shown, with the figures of the best hit of its file."""
         file, found = part.file, part.found
         same = next((hit for hit in file.told if (hit.start_line, hit.end_line) == (start, end)), None)
-        digest = same.digest if same else chunk_digest(chunk_text(file.source, start, end))
+        digest = digest or (same.digest if same else chunk_digest(chunk_text(file.source, start, end)))
         return replace(
             same or file.told[0],
             start_line=start,

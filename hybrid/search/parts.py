@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MOST_OF_FILE = 24
 """Parts of a file that are told, at most, the best by words and sense: a long file has hundreds."""
-MOST_CHUNKS = 8
+MOST_CHUNKS = 4
 """Chunks without a definition among these, at most."""
 _HOLDERS = frozenset("class enum extension impl interface object protocol struct trait union".split())
 _AROUND = frozenset("heading module namespace package".split())
@@ -71,9 +71,9 @@ class FileParts:
         self._dense = dense
         self._lexical = lexical
 
-    def chunks(self, part: FilePart) -> list[ChunkView]:
-        """Return the chunks that a part lies in, as they were indexed."""
-        return [self._backend.get(row) for row in range(part.rows[0], part.rows[1] + 1)]
+    def chunk(self, row: int) -> ChunkView:
+        """Return a chunk as it was indexed."""
+        return self._backend.get(row)
 
     def of_file_at(self, row: int) -> list[FilePart]:
         """Return the parts of the file of a chunk, those with the most evidence; in the order of the file."""
