@@ -256,6 +256,7 @@ class Arrangement:
             _File(path, place, hits, [shown(hit) for hit in hits]) for place, (path, hits) in enumerate(of_path.items())
         ]
         self._as_hit = cache(self._make_hit)
+        self._found = cache(self._look_up)
         self._chunks: dict[int, tuple[bytes, bool]] = {}
 
     def choose(self, room: Room) -> Shown:
@@ -282,19 +283,21 @@ class Arrangement:
 
     def _ordered(self) -> list[_Part]:
         """Return the parts of the first files, best first."""
-        parts = [part for file in self._files[: self._settings.files] for part in self._parts(file)]
+        first = self._files[: self._settings.files]
+        parts = [self._part(file, found) for file in first for found in self._found(file)]
         self._count_mentions(parts)
         return sorted(parts, key=lambda part: -part.worth)
 
-    def _parts(self, file: _File) -> list[_Part]:
-        """Return the parts of a file with their worth, but for what mentions them; none where the index tells none."""
+    def _look_up(self, file: _File) -> list[FilePart]:
+        """Read a file and return its parts; none where the index has none. `_found` remembers the answer."""
         first, found = file.hits[0], self._searched.parts
         if found is None or first.row < 0:
             return []
         file.lines, file.source = self._collection.masked_lines(first), self._collection.lines(first)
-        return [self._part(file, part) for part in found.of_file_at(first.row) if part.end_line <= len(file.lines)]
+        return [part for part in found.of_file_at(first.row) if part.end_line <= len(file.lines)]
 
     def _part(self, file: _File, found: FilePart) -> _Part:
+        """Return a part with its worth, except for what it gains from parts that mention it."""
         best, settings = file.hits[0], self._settings
         lines = file.lines[found.start_line - 1 : found.own_end]
         if found.is_holder:  # Its comments are about its members, too.
@@ -436,12 +439,9 @@ class Arrangement:
 
     def _best_place(self, file: _File) -> tuple[Hit, ...]:
         """Return the definition in the best chunk of a file for which most speaks; nothing without one."""
-        best, found = file.hits[0], self._searched.parts
-        if found is None or best.row < 0:
-            return ()
-        within = [part for part in found.of_file_at(best.row) if _overlap(best, part.start_line, part.own_end)]
+        best = file.hits[0]
+        within = [part for part in self._found(file) if _overlap(best, part.start_line, part.own_end)]
         part = max(within, key=lambda part: (part.is_definition, part.evidence, part.start_line), default=None)
-        file.lines, file.source = self._collection.masked_lines(best), self._collection.lines(best)
         if part is None or not self._is_sound(whole := _Part(file, part)):
             return ()
         head = file.lines[part.start_line - 1].strip() if part.is_definition else ""
