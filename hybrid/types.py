@@ -105,7 +105,8 @@ class Definition(Struct, frozen=True):
         signature: The head of the definition on one line, at most 200 characters.
         scope: Names of the enclosing definitions, outermost first, joined by dots; empty at top level.
         depth: How many definitions enclose it.
-        is_value: True for constants, variables, fields, properties: things that hold a value.
+        is_value: True for constants, variables, fields, properties: things that hold a value, and not a function of
+            several lines.
     """
 
     name: str

@@ -143,6 +143,9 @@ def _by_case(kind: str, name: str, language: str) -> str:
 _NOT_DEFINITIONS = frozenset({"comment", "attribute", "outer", "wrapper"})
 _MAX_DEPTH = 64
 """Definitions around a node at most; a node that lies deeper is passed over, for no one writes it by hand."""
+_LINES_OF_CODE = 5
+"""Lines behind the first of a function, from which a value that holds it is more than a value, such as a handler that
+is handed to a wrapper, or a property with a body."""
 _MAX_WRAPPERS = 3
 """Times that macro calls around definitions are taken off at most; each time costs another parse."""
 _LEAST_CAPTURES = 500
@@ -237,6 +240,7 @@ class _Frame(Struct):
         depth: The depth of what is inside.
         clauses: Number of the definition inside that the next clause may join; −1 for none.
         clause_names: Names of clauses that join it.
+        number: Its number among the definitions; −1 without one.
     """
 
     end: int
@@ -247,6 +251,7 @@ class _Frame(Struct):
     depth: int = 0
     clauses: int = -1
     clause_names: tuple[str, ...] = ()
+    number: int = -1
 
 
 class _Finder:
@@ -280,6 +285,8 @@ class _Finder:
         if len(frames) > _MAX_DEPTH:
             return
         if capture == "opaque":
+            if frames[-1].role == "value" and node.end_point[0] - node.start_point[0] >= _LINES_OF_CODE:
+                self._found[frames[-1].number] = replace(self._found[frames[-1].number], is_value=False)
             self._enter(end, "function")
         elif capture == "body":
             self._enter(end, "container", "enum" if "enum" in node.type else "struct")
@@ -309,6 +316,7 @@ class _Finder:
         self._found += found
         if len(found) == 1:
             self._open(end, found[0])
+            self._frames[-1].number = len(self._found) - 1
 
     def _names(self, node: Node, above: _Frame) -> Sequence[Named]:
         """Return the names that a node defines, with the name of what encloses it in the place of `OF_PARENT`."""

@@ -10,6 +10,7 @@ import re
 import sys
 import zlib
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from time import thread_time
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,7 +20,7 @@ from msgspec import Struct
 from hybrid.types import LineSpan
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from tree_sitter import Language, Node, Query, Tree
 
@@ -30,13 +31,39 @@ _SCRIPT_END = re.compile(r"</script\s*>", re.IGNORECASE)
 _FRONT_MATTER = re.compile(r"\A---\n(.*?\n)---", re.DOTALL)
 _DATA_TYPE = re.compile(r"""type\s*=\s*["']?[\w/+-]*(?:json|template|markdown|text/x-)""", re.IGNORECASE)
 _NOT_LINE_END = re.compile(r"[^\n]")
-_LONE_MACRO = re.compile(
-    r"^[ \t]*[A-Z][A-Z0-9_]{3,}(?=[ \t]*\n\s*"
-    r"(?:(?:namespace|template|class|struct|inline|using|enum|extern|static|constexpr|typedef)\b|//|/\*))",
-    re.MULTILINE,
+_NOT_LINE_END_BYTES = re.compile(rb"[^\n]")
+_MACRO = r"[A-Z][A-Z0-9_]{3,}"
+_ARGUMENTS = r"\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)"
+# A pattern begins with what stands in few places, for then it is looked for fast; the last group is what is blanked.
+_MACROS_OF_LINES = re.compile(
+    rf"\n[ \t]*(?=[A-Z}}cps])(?:({_MACRO}(?:"
+    # Alone above a declaration; one that makes a function stands above a brace.
+    rf"(?=[ \t]*\n\s*"
+    rf"(?:(?:namespace|template|class|struct|inline|using|enum|extern|static|constexpr|typedef|public|protected|private)"
+    rf"\b|{_MACRO}\b|//|/\*))"
+    rf"|[ \t]*{_ARGUMENTS}(?=[ \t]*(?://[^\n]*)?\n\s*(?:[A-Za-z_~]|//|/\*))"
+    # Before the type of a function.
+    rf"|(?=\s+(?:[A-Za-z_][\w:<>,]*[ \t*&]+){{1,4}}(?:operator\b|~?[\w:]+\())"
+    # In the place of `public`.
+    rf"|[ \t]*:(?=[ \t]*(?:\n|//))))"
+    rf"|((?:(?:public|protected|private)[ \t]+(?:slots|Q_SLOTS)|signals)[ \t]*:)"
+    # Between `class` and its name.
+    rf"|(?:class|struct)[ \t]+({_MACRO}(?:\([^()\n]*\))?)(?=[ \t]+\w[\w:]*\s*(?:final\s*)?(?::(?!:)|\{{))"
+    # In the place of `try`, `catch` or a loop, above a block.
+    rf"|(?:\}}[ \t]*)?([A-Z][A-Z0-9_]*_(?:TRY|CATCH|FOR_?EACH)\b(?:[ \t]*{_ARGUMENTS})?)(?=\s*\{{))"
 )
-_CONDITIONAL_ATTRIBUTES = re.compile(r"^[ \t]*#if[^\n]*\n(?:[ \t]*\[[^\n]*\][ \t]*\n)+[ \t]*#endif", re.MULTILINE)
-_HINDRANCES = {"cpp": _LONE_MACRO, "csharp": _CONDITIONAL_ATTRIBUTES}
+_MACRO_OF_BODY = re.compile(rf"\)\s+({_MACRO}(?:\([^()\n]*\))?)(?=\s*\{{)")
+"""A macro between the parameters and the body of a function."""
+_WITH_DIRECTIVES = frozenset({"c", "cpp", "objc", "csharp"})
+_DIRECTIVE = re.compile(rb"#[ \t]*(if|el|endif)(?:[^\n]*\\\n)*[^\n]*")
+_NEVER = re.compile(rb"#[ \t]*if[ \t]+0[ \t]*(?://|/\*|\n)")
+_MAX_CONDITIONS = 16
+"""Conditions around one that is looked at, at most: each branch is searched for braces."""
+_TAIL_BYTES = 400
+"""Bytes before a condition or its end that are searched for the end of a statement."""
+_CPLUSPLUS = re.compile(
+    r"\n(?:template[ \t]*<|namespace\b[\w: \t{]*\n|class[ \t]+\w[^;\n()]*\n|[ \t]*(?:public|private|protected)[ \t]*:)"
+)
 _BEFORE_ITEMS = re.compile(rb"\s+|//[^\n]*|/\*.*?\*/|#!?\[[^\n]*\]", re.DOTALL)
 _ITEM = re.compile(
     rb"(?:pub\b|fn\b|impl\b|mod\b|use\b|struct\b|enum\b|trait\b|const\b|static\b|type\b|async\b|unsafe\b|extern\b|macro_rules!|\w+!\s*\{)"
@@ -46,18 +73,91 @@ _ITEM = re.compile(
 def masked(text: str, language: str) -> tuple[str, str]:
     """Return the text to parse, its lines in the same places, and its language.
 
-    Of a component file these are its scripts, as `typescript`. Of a few languages, what hinders the parser is blanked;
-    other texts pass unchanged.
+    Of a component file these are its scripts, as `typescript`. Of C and its kin, macros and conditions that hinder the
+    parser are blanked; a header of C++ is read as `cpp`. Other texts pass unchanged.
     """
-    hindrance = _HINDRANCES.get(language)
-    if hindrance is not None:
-        return hindrance.sub(lambda match: _NOT_LINE_END.sub(" ", match.group()), text), language
+    if language in _WITH_DIRECTIVES:
+        text = "\n" + text  # The patterns begin with a line end.
+        if language == "c" and _CPLUSPLUS.search(text):
+            language = "cpp"
+        if language != "csharp":
+            text = _MACRO_OF_BODY.sub(_without_last, _MACROS_OF_LINES.sub(_without_last, text))
+        return _without_conditions(text[1:]), language
     if language not in _HOSTS:
         return text, language
     spans = list(_scripts(text))
     if language == "astro":
         spans = [match.span(1) for match in _FRONT_MATTER.finditer(text)] + spans
     return _blanked_outside(text, spans), "typescript"
+
+
+def _without_last(match: re.Match[str]) -> str:
+    """Return what a pattern matched, with blanks for its last group, which ends it."""
+    kept = match.start(match.lastindex or 0) - match.start()
+    return match[0][:kept] + " " * (len(match[0]) - kept)
+
+
+def _without_conditions(text: str) -> str:
+    """Return a text without `#if` and the like, which grammars expect in few places.
+
+    What a condition encloses stays; of several branches that are no whole statements, such as the heads of one
+    function, only the first, behind `#if 0` the second.
+    """
+    if "#" not in text:
+        return text
+    source = bytearray(text.encode("utf-8", "replace"))
+    groups: list[list[re.Match[bytes]]] = []
+    for directive in list(_DIRECTIVE.finditer(bytes(source))):
+        at = directive.start()
+        if source[source.rfind(b"\n", 0, at) + 1 : at].strip():
+            continue
+        if directive[1] == b"if":
+            groups.append([])
+        elif not groups:
+            continue
+        groups[-1].append(directive)
+        if directive[1] == b"endif":
+            group = groups.pop()
+            if len(groups) < _MAX_CONDITIONS:
+                _open_condition(source, group)
+    return source.decode("utf-8", "replace")
+
+
+def _open_condition(source: bytearray, directives: Sequence[re.Match[bytes]]) -> None:
+    """Blank the directives of one condition, and the branches that cannot stand beside each other."""
+    branches = [(one.end(), other.start()) for one, other in pairwise(directives)]
+    first = directives[0].start()
+    if len(branches) > 1 and not (
+        _ends_statement(source, 0, first) and all(_is_whole(source, *branch) for branch in branches)
+    ):
+        kept = 1 if _NEVER.match(source, first) else 0
+        _blank(source, [branch for at, branch in enumerate(branches) if at != kept])
+    _blank(source, [one.span() for one in directives])
+
+
+def _is_whole(source: bytearray, start: int, end: int) -> bool:
+    """Return whether a branch consists of whole statements, as far as its braces and its end tell."""
+    closed = source.find(b"}", start, end)
+    is_balanced = source.count(b"{", start, end) == source.count(b"}", start, end)
+    return is_balanced and source.find(b"{", start, end) <= closed and _ends_statement(source, start, end)
+
+
+def _ends_statement(source: bytearray, start: int, end: int) -> bool:
+    """Return whether nothing before a place, in a range, is a statement that goes on behind it."""
+    lines = source[max(start, end - _TAIL_BYTES) : end].split(b"\n")
+    for before, line in reversed([*pairwise([b"", *lines])]):
+        code = line.strip()
+        if code.startswith(b"#") or code.endswith(b"*/") or before.endswith(b"\\"):
+            return True
+        if code := code.split(b"//")[0].rstrip():
+            return code[-1:] in b";{},:"
+    return True
+
+
+def _blank(source: bytearray, spans: Iterable[tuple[int, int]]) -> None:
+    """Write blanks over all but the line ends of spans."""
+    for start, end in spans:
+        source[start:end] = _NOT_LINE_END_BYTES.sub(b" ", source[start:end])
 
 
 def without_wrappers(source: bytes, wrappers: Sequence[Node]) -> bytes | None:

@@ -244,9 +244,12 @@ def go_method(node: Node) -> Sequence[Named]:
     return [Named(field_text(node, "name"), receiver.group(1) if receiver else "")]
 
 
+_REFERENCE = re.compile(r"^(?:[&*(\[\s]|'\w+\s|(?:mut|const|dyn)\s)+")
+
+
 def rust_impl(node: Node) -> Sequence[Named]:
-    """Return the type that an `impl` is for, without its path and parameters."""
-    written = re.split(r"[<\s]", field_text(node, "type").lstrip("&"))[0]
+    """Return the type that an `impl` is for, without its path and parameters and without what makes it a reference."""
+    written = re.split(r"[<\s,;)\]]", _REFERENCE.sub("", field_text(node, "type")))[0]
     return [Named(written.rsplit("::", 1)[-1])]
 
 
@@ -307,10 +310,17 @@ def c_declaration(node: Node) -> Sequence[Named]:
     ]
 
 
+_TEST = re.compile(r"[A-Z_]+\(\s*(\w+)\s*(?:,\s*(\w+)\s*)?\)")
+
+
 def c_function(node: Node) -> Sequence[Named]:
-    """Return a function with its owner, if it is defined outside of its class."""
+    """Return a function with its owner, if it is defined outside of its class; of a test the name that it is given."""
     declarator = node.child_by_field_name("declarator")
-    return [] if declarator is None else [_c_name(declarator)]
+    if declarator is None:
+        return []
+    named = _c_name(declarator)
+    test = _TEST.fullmatch(text_of(declarator)) if "TEST" in named.name else None
+    return [named if test is None else Named(test[2] or test[1], test[1] if test[2] else "", "function")]
 
 
 def c_type(node: Node) -> Sequence[Named]:
@@ -430,6 +440,8 @@ def objc_method(node: Node) -> Sequence[Named]:
 
 _MAX_NAME_CHARS = 120
 """Characters of a name at most; a longer one is an expression that stands where names stand."""
+_KEYWORDS = frozenset("case catch do else for if return switch while".split())
+_WITH_KEYWORDS = frozenset({"c", "cpp", "objc", "csharp", "java"})
 _C_DECLARATORS = "type_identifier pointer_declarator array_declarator function_declarator"
 
 
@@ -437,10 +449,15 @@ def names_of(node: Node, language: str) -> Sequence[Named]:
     """Return the names that a node defines, in order; empty when it has none of its own (an anonymous struct)."""
     handler = _HANDLERS.get((language, node.type))
     if handler is not None:
-        return [named for named in handler(node) if 0 < len(named.name) <= _MAX_NAME_CHARS]
+        return [named for named in handler(node) if _is_name(named.name, language)]
     name = clean(field_text(node, "name") or text_of(first_name(node) if node.named_child_count else node))
     name = name.lstrip("$") if language == "php" else name
-    return [Named(name)] if 0 < len(name) <= _MAX_NAME_CHARS else []
+    return [Named(name)] if _is_name(name, language) else []
+
+
+def _is_name(name: str, language: str) -> bool:
+    """Return whether something has a name, and not a keyword that the parser took for one, as of `else if`."""
+    return 0 < len(name) <= _MAX_NAME_CHARS and not (name in _KEYWORDS and language in _WITH_KEYWORDS)
 
 
 def _for(languages: str, node_types: str, handler: Handler) -> dict[tuple[str, str], Handler]:
@@ -450,6 +467,7 @@ def _for(languages: str, node_types: str, handler: Handler) -> dict[tuple[str, s
 _HANDLERS: dict[tuple[str, str], Handler] = {
     **_for("python ruby starlark", "assignment", field_named("left")),
     **_for("javascript typescript tsx", "pair", field_named("key")),
+    **_for("javascript typescript tsx", "export_statement", fixed("default")),
     **_for("javascript", "field_definition", field_named("property")),
     **_for("javascript typescript tsx", "assignment_expression", js_member),
     **_for("go", "field_declaration", go_field),

@@ -21,5 +21,8 @@
 (field_declaration (variable_declaration (variable_declarator) @field))
 (record_declaration (parameter_list (parameter) @property))
 (local_function_statement) @function
+(lambda_expression) @opaque
+(anonymous_method_expression) @opaque
+(accessor_declaration body: (_)) @opaque
 (attribute_list) @attribute
 (comment) @comment

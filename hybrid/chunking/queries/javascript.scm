@@ -15,6 +15,9 @@
 (export_statement (lexical_declaration kind: "const" (variable_declarator name: (identifier)) @constant))
 (export_statement (lexical_declaration kind: "let" (variable_declarator name: (identifier)) @variable))
 (export_statement (variable_declaration (variable_declarator name: (identifier)) @variable))
+(export_statement "default" value: [(arrow_function) (function_expression !name)]) @function
+(export_statement "default" value: (call_expression arguments: (arguments [(arrow_function) (function_expression !name)]))) @function
+(export_statement "default" value: (class !name)) @class
 (assignment_expression left: (member_expression) right: [(arrow_function) (function_expression)]) @function
 (assignment_expression left: (member_expression) right: (class)) @class
 (arrow_function) @opaque

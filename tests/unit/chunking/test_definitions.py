@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from msgspec import structs
 
 from hybrid.chunking.definitions import parse
 from hybrid.types import LineSpan
@@ -21,6 +22,16 @@ def by_name(parsed):
 def test_every_definition_of_a_sample_is_found(case, sample_text, definition_table):
     """As a reader would give them; variables inside function bodies, all called `local`, are none."""
     assert case.expected == definition_table(parse(sample_text(case.name), case.text))
+
+
+@cases("definitions/hindrances.txt")
+def test_what_hinders_a_parser_hides_no_definition(case, definition_table):
+    """Conditions and macros leave definitions with their names, lines and owners."""
+    parsed = parse(case.text + "\n", case.name.partition(":")[0])
+
+    assert case.expected == definition_table(
+        structs.replace(parsed, definitions=tuple(one for one in parsed.definitions if one.is_full))
+    )
 
 
 @cases("definitions/signatures.txt")
