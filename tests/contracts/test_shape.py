@@ -20,8 +20,8 @@ from tests.support.builders import CHECKOUT
 
 BOUNDS = {
     "files": 300,
-    "net lines": 53_680,
-    "statements": 44_620,
+    "net lines": 53_770,
+    "statements": 44_690,
     "imports per 1,000 net lines": 91,
     "public class names used twice": 16,
     "settings": 93,
