@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,9 +16,15 @@ from tests.support.examples import register_profiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from hybrid.index.manifest import Place
+
+# For workers and what they start. Threads of one product wait for each other in a loop: tenfold beside a busy process.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+MEMORY = Path("/dev/shm")
+if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 4 << 30:
+    # Ten thousand tests with a folder each, half of them with a database: on a disk they wait more than they compute.
+    os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
 remember_backgrounds()
 remember_models()

@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, settings
 
 _FULL = 100
 _QUICK = 30
+_EACH = 20
 
 
 def register_profiles() -> None:
@@ -22,3 +23,8 @@ def register_profiles() -> None:
 def examples(number: int) -> settings:
     """Let a property test try so many examples in the thorough profile, and as much fewer in others."""
     return settings(max_examples=max(5, number * settings().max_examples // _FULL))
+
+
+def step() -> int:
+    """Of a long list the thorough profile tries all, others each twentieth."""
+    return 1 if settings().max_examples >= _FULL else _EACH

@@ -28,6 +28,7 @@ from hybrid.search.gate.identity import background_key
 from hybrid.search.gate.pieces import gate_pieces, generic_terms, terms_of
 from tests.support.backgrounds import EMBED
 from tests.support.builders import default_config
+from tests.support.examples import step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -374,18 +375,17 @@ def test_what_the_reader_reads_first_ships(tmp_path: Path, reader: Embedder) -> 
     assert not (tmp_path / FOLDER).exists()
 
 
-@pytest.mark.parametrize("part", [pytest.param(40, id="each 40th"), pytest.param(1, id="all", marks=pytest.mark.slow)])
-def test_the_shipped_vectors_are_those_of_the_model(tmp_path: Path, reader: Embedder, part: int) -> None:
+def test_the_shipped_vectors_are_those_of_the_model(tmp_path: Path, reader: Embedder) -> None:
     """They are equal but for what half precision leaves out, so that no machine gets others by computing them."""
     found = load_read_background(reader, tmp_path)
     prompts = shipped_prompts()
     tasks = [prompt.text for prompt in prompts if prompt.is_bank and not prompt.is_talk]
     held = [prompt.text for prompt in prompts if not prompt.is_bank]
     for vectors, texts in ((found.tasks, tasks), (found.prompts, held)):
-        made = reader.embed_queries([clean(text).text[:400] for text in texts[::part]])[0]
+        made = reader.embed_queries([clean(text).text[:400] for text in texts[:: step()]])[0]
 
         assert len(vectors) == len(texts)
-        np.testing.assert_allclose(made, vectors[::part], atol=1e-3)
+        np.testing.assert_allclose(made, vectors[:: step()], atol=1e-3)
 
 
 def test_another_reader_reads_the_background_itself(tmp_path: Path) -> None:
