@@ -71,6 +71,7 @@ class Matcher:
         self.tree = parser.parse(pattern.pattern, pattern.flags)
         self._checks: list[Callable[[str], bool]] = []
         self._groups: dict[int, tuple[int, int]] = {}
+        self._kinds, self._numbers = dict[str, int](), dict[tuple[bool, ...], int]()
         self._text = ""
         self._left = self.n_steps = 0
         self._start = self._sequence(self.tree, pattern.flags | self.tree.state.flags)
@@ -99,12 +100,15 @@ class Matcher:
             at = max(end, at + 1) if found else at + 1
         return limit - self._left
 
-    def alike(self, piece: str) -> tuple[tuple[bool, ...], ...]:
+    def alike(self, piece: str) -> tuple[int, ...]:
         """Return a key that is the same for pieces that no part of the pattern can tell apart."""
-        checks = self._checks
-        return tuple(
-            (*(check(char) for check in checks), char == "\n", char.isalnum() or char == "_") for char in piece
-        )
+        return tuple(map(self._kind, piece))
+
+    def _kind(self, char: str) -> int:
+        if char not in self._kinds:
+            seen = *(check(char) for check in self._checks), char == "\n", char.isalnum() or char == "_"
+            self._kinds[char] = self._numbers.setdefault(seen, len(self._numbers))
+        return self._kinds[char]
 
     def _step(self, n: int = 1) -> None:
         self._left -= n
@@ -402,7 +406,7 @@ def hostile_text(pattern: re.Pattern[Any], *, is_searching: bool) -> str | None:
     return None
 
 
-_SMALL, _LARGE = 40, 400
+_SMALL, _LARGE = 20, 400
 _MOST_STEPS = 300
 """Steps for each character that a pattern may take; one whose repeats have bounds of a hundred takes two hundred."""
 
