@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import HealthCheck, settings
 
 _FULL = 100
-_QUICK = 30
+_QUICK = 20
 _EACH = 20
 
 
