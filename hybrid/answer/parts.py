@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hybrid.answer.outline import outlines
 from hybrid.base.digest import chunk_digest
 from hybrid.base.text import cut
 from hybrid.base.tokens import part_terms
@@ -258,6 +259,7 @@ class Arrangement:
         self._as_hit = cache(self._make_hit)
         self._found = cache(self._look_up)
         self._chunks: dict[int, tuple[bytes, bool]] = {}
+        self._outlines: dict[str, Hit] = {}
 
     def choose(self, room: Room) -> Shown:
         """Choose what is shown and what is named of the files, within a room."""
@@ -265,6 +267,11 @@ class Arrangement:
         room = replace(room, chars=min(room.chars, settings.chars))
         for_text = replace(room, chars=int(room.chars * settings.text))
         parts = self._ordered()
+        self._outline_files(room)
+        if self._outlines:  # The outline says what is where: of the text, the definitions that hold most.
+            kept = (part for part in parts if part.file.path in self._outlines and part.found.is_definition)
+            parts = [replace(part, worth=1.0) for part in kept]
+            parts.sort(key=lambda part: (len(part.found.scope.split(".")), part.found.start_line - part.found.end_line))
         is_new = bool(parts) and self._is_fresh(parts[0])
         for part in parts:
             least = settings.least if is_new else settings.least_again
@@ -276,7 +283,8 @@ class Arrangement:
         if parts and not is_new and not self._items:  # What is left is second choice.
             return Shown([], [(hit, "seen") for file in self._files for hit in file.hits], room)
         withheld = self._name_files(room)
-        self._name_parts(parts, room)
+        if not self._outlines:
+            self._name_parts(parts, room)
         return Shown(list(self._items.values()), withheld, self._left(room))
 
     # --- order ------------------------------------------------------------------------------------------------
@@ -352,10 +360,10 @@ class Arrangement:
         shown = self._shown.get(file.path, [])
         settings = self._settings
         most, n_lines = settings.whole, settings.window
-        if not self._items:
+        if not self._shown:
             most, n_lines = settings.best_whole, settings.best_window
         sizes = [(n_lines, most)]
-        while not self._items and n_lines > 2 * _SIGNATURE_LINES:
+        while not self._shown and n_lines > 2 * _SIGNATURE_LINES:
             sizes.append((n_lines, n_lines))
             n_lines //= 2
         for n_lines, most in sizes:
@@ -419,6 +427,16 @@ class Arrangement:
             return list(range(start, start + n_lines))
         return [*range(start, start + _SIGNATURE_LINES), *range(start + best, start + best + n_body)]
 
+    def _outline_files(self, room: Room) -> None:
+        """Begin the items of the files that the prompt is about as wholes with their outlines, if they are new."""
+        wholes = outlines(self._collection, self._searched, [file.hits[0] for file in self._files])
+        for file in self._files if wholes else ():
+            outline = wholes.get(file.path)
+            if outline and self._ledger.allows(outline.digest, "preview"):
+                self._outlines[file.path] = outline
+                if not self._put(file, [], (), room):
+                    del self._outlines[file.path]
+
     # --- what is named ----------------------------------------------------------------------------------------
 
     def _name_files(self, room: Room) -> list[tuple[Hit, str]]:
@@ -450,9 +468,9 @@ class Arrangement:
     def _is_wanted(self, best: Hit) -> bool:
         """Return whether a file is near enough to the best one, and not of a kind that a question does not ask for.
 
-        A task is told of every file: which one it will change is less certain.
+        A task is told of every file: which one it will change is less certain, unless it is about a file as a whole.
         """
-        if not self._is_question or not self._items:
+        if not (self._is_question or self._outlines) or not self._items:
             return True
         is_near = best.relevance >= self._settings.near or len(self._items) < 2
         return is_near and not any(best.evidence.get(name, 0.0) < 0 for name in _ASIDE)
@@ -507,6 +525,10 @@ class Arrangement:
         return room
 
     def _item(self, file: _File, excerpts: Sequence[_Excerpt], others: tuple[Hit, ...]) -> Item:
+        outline = self._outlines.get(file.path)
+        if not excerpts and outline:
+            named = tuple((hit, "pointer") for hit in file.told)
+            return Item(outline, outline.signature, "preview", outline.signature, covers=named, why="the file is named")
         if not excerpts:
             named: tuple[tuple[Hit, Form], ...] = tuple((hit, "pointer") for hit in file.told)
             return Item((*others, file.told[0])[0], "", "pointer", covers=named, why="near the best")
@@ -522,7 +544,11 @@ class Arrangement:
             covers.append((hit, form))
         for excerpt in excerpts:
             covers.extend((self._whole(part), excerpt.form_of(part)) for part in excerpt.parts)
-        body, (first, first_form) = _text_of(file.lines, excerpts), given[0]
+        body = _text_of(file.lines, excerpts)
+        if outline:
+            body = f"{outline.signature}\nlines {given[0][0].start_line} to {given[0][0].end_line}:\n{body}"
+            given.insert(0, (outline, "preview"))
+        first, first_form = given[0]
         return Item(
             first,
             body,

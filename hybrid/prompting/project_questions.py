@@ -1,6 +1,7 @@
 """Recognises questions about the project itself, and tells which files answer them; the rules and the ranker call it.
 
-"How do I run the tests here?" means a page, a Makefile or a workflow, while its words stand in code everywhere.
+"How do I run the tests here?" means a page, a Makefile or a workflow, while its words stand in code everywhere. And it
+tells that a prompt such as "refactor client.py" says nothing beside the file, so that it is about the file as a whole.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ import tomli
 from msgspec import Struct
 
 from hybrid.base.patterns import compiled
-from hybrid.base.tokens import part_terms
+from hybrid.base.tokens import FUNCTION_WORDS, part_terms, query_tokens
 from hybrid.prompting.content import content_words
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
 _TABLES_FILE = Path(__file__).with_name("project_questions.toml")
 _MOST_CHARS = 200
@@ -29,6 +30,18 @@ _DEEPEST = 3
 _ASKS = (
     r"\b(?:how|what|which|where|who|there|steps|instructions|overview|summar\w+|explain|describe|tell|introduc\w+)\b"
 )
+_OF_A_FILE = """
+refactor refactoring explain explanation split review clean cleanup up document documentation rename port rewrite
+simplify describe description summarize summarise summary outline overview understand read look open show tell give
+improve modernize modernise restructure reorganize reorganise audit check convert migrate translate optimize optimise
+speed move delete remove replace test lint format reformat fix update change edit add write make need want like think
+about help please let take go through over walk work structure inside purpose content contain define definition export
+exist happen responsible role file module code class function method component package source script page header
+docstring comment type hint annotation bug issue problem readability readable performance usage unit coverage smaller
+small several part piece whole entire full all each every any some first new now also better good big long large too
+much more just not no here there project repo repository am me one two
+"""
+"""Words of a task or a question that say nothing about a part of the file that it names."""
 _AT = r"^(?:\.github/|docs?/(?:[^/]+/){0,2})?"
 _PAGE = r"(?:\.(?:md|mdx|rst|adoc|txt|markdown|org|rdoc|textile))?$"
 
@@ -95,6 +108,19 @@ def topic_of(text: str) -> str:
         if telling <= _words(name) and all(pattern.search(text) for pattern in _asks(name)):
             return "" if compiled(_tables().never, re.IGNORECASE).search(text) else name
     return ""
+
+
+def said_beside(text: str, paths: Iterable[str]) -> frozenset[str]:
+    """Return the index terms of a prompt that may say which part of a file is meant, without the paths that it has."""
+    for path in paths:
+        text = text.replace(path, " ")
+    said = frozenset(query_tokens(text)) - _terms_of_tasks() - frozenset(part_terms(" ".join(paths)))
+    return frozenset(term for term in said if not term.isdecimal())
+
+
+@cache
+def _terms_of_tasks() -> frozenset[str]:
+    return frozenset(part_terms(" ".join((_OF_A_FILE, *FUNCTION_WORDS))))
 
 
 def may_answer(path: str) -> bool:

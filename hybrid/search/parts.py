@@ -1,17 +1,27 @@
 """Tells the parts of the files that a search found: definitions, and chunks that hold none, each with its evidence.
 
 A hit is a chunk, cut for the index. What answers a question is a definition, which may be smaller than a chunk or
-stretch over several; `answer.parts` chooses among them.
+stretch over several; `answer.parts` chooses among them. Of a file that a prompt is about as a whole it also tells the
+outline, and the files that use it.
 """
 
 from __future__ import annotations
 
+from itertools import islice
+from operator import itemgetter
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
 
+from hybrid.base.tokens import folded, tokens_of_word
+from hybrid.index.backend import EVERYTHING
+from hybrid.index.roles import bit
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from hybrid.index.backend import ChunkView, DenseLeg, Leg, Outline, SearchBackend
@@ -21,8 +31,62 @@ MOST_OF_FILE = 24
 MOST_CHUNKS = 4
 """Chunks without a definition among these, at most."""
 _HOLDERS = frozenset("class enum extension impl interface object protocol struct trait union".split())
+_MORE_OF = ("impl", "extension")
+"""Kinds that hold members of what is defined elsewhere: no more important than a member."""
 _AROUND = frozenset("heading module namespace package".split())
 """Kinds that only stand around what is defined in them: their own lines say nothing, or are those of a chunk."""
+_MOST_NAMES = 8
+"""Names of a file that are looked for in other files, at most."""
+_SHORTEST = 3
+"""Letters of a name that is looked for, at least."""
+_MOST_ROWS = 150
+"""Chunks with a name, at most: of a name of several words the first ones; one of a single word says nothing then."""
+_WORD_ALONE = 0.3
+"""What a name of one plain word counts as, beside one of several: it stands in other senses too."""
+_IMPORTS = ("import", "requir", "includ", "use", "mod")
+"""Terms of lines that import another file."""
+_OF_FOLDERS = frozenset("__init__ index mod main lib".split())
+"""Names of files that are imported by the names of their folders."""
+_CANDIDATES = 8
+"""Files that may use a file, at most."""
+_CHUNKS = 2
+"""Chunks of each of these that are looked at: the first ones."""
+
+
+class Listed(Struct, frozen=True):
+    """A definition in the outline of a file.
+
+    Attributes:
+        start_line: First line, 1-based.
+        end_line: Last line, inclusive.
+        name: As in `hybrid.types.Hit`.
+        kind: As in `hybrid.types.Definition`.
+        scope: Names around it, without modules and packages.
+        depth: How many of the file's definitions it is in.
+    """
+
+    start_line: int
+    end_line: int
+    name: str
+    kind: str
+    scope: str
+    depth: int
+
+
+class User(Struct, frozen=True):
+    """A file that may use another one.
+
+    Attributes:
+        path: Its path.
+        names: Names of definitions of the other file that this one has.
+        module: The name, or folder and name, by which it seems to import the other one; empty when it does not.
+        spans: First and last lines of its chunks that do.
+    """
+
+    path: str
+    names: tuple[str, ...]
+    module: str
+    spans: tuple[tuple[int, int], ...]
 
 
 class FilePart(Struct, frozen=True):
@@ -64,12 +128,14 @@ class FileParts:
         backend: What was searched.
         dense: Gives the cosine of any chunk.
         lexical: Gives the bm25 of any chunk.
+        within: The folder that was searched, with a slash at its end; empty for all.
     """
 
-    def __init__(self, backend: SearchBackend, dense: DenseLeg, lexical: Leg) -> None:
+    def __init__(self, backend: SearchBackend, dense: DenseLeg, lexical: Leg, within: str = "") -> None:
         self._backend = backend
         self._dense = dense
         self._lexical = lexical
+        self._within = within
 
     def chunk(self, row: int) -> ChunkView:
         """Return a chunk as it was indexed."""
@@ -78,7 +144,7 @@ class FileParts:
     def of_file_at(self, row: int) -> list[FilePart]:
         """Return the parts of the file of a chunk, those with the most evidence; in the order of the file."""
         fields = self._backend.fields
-        outline = fields.outline(int(fields.of_rows("file", np.array([row]))[0]))
+        outline = fields.outline(self.file_of(row))
         by_chunk, first = self._evidence(outline), outline.first_row
         kept = np.flatnonzero([kind not in _AROUND for kind in outline.kinds])
         starts, ends = outline.starts[kept], outline.ends[kept]
@@ -102,6 +168,106 @@ class FileParts:
                 rows = first + int(bare[at - len(kept)]), first + int(bare[at - len(kept)])
             found.append(FilePart(*place, *said, float(most[at]), rows))
         return found
+
+    def outline_of(self, row: int) -> list[Listed]:
+        """Return the definitions of the file of a chunk, but those within functions: the most important ones first.
+
+        What encloses more comes first, then what is public, then what is longer.
+        """
+        outline = self._backend.fields.outline(self.file_of(row))
+        found: list[Listed] = []
+        around: list[tuple[int, str, str]] = []  # Last line, kind and name of what a definition is in, outermost first.
+        for at, (start, end) in enumerate(zip(outline.starts.tolist(), outline.ends.tolist(), strict=True)):
+            while around and around[-1][0] < start:
+                around.pop()
+            kind, name = outline.kinds[at], outline.name(at)
+            if all(outer in _HOLDERS or outer in _AROUND for _, outer, _ in around) and (
+                kind == "heading" or kind not in _AROUND
+            ):
+                owners = [name for _, outer, name in around if outer not in _AROUND or outer == "heading"]
+                found.append(Listed(start, end, name, kind, ".".join(owners), len(owners)))
+            around.append((end, kind, name))
+
+        def rank(one: Listed) -> tuple[int, bool, int]:
+            return one.depth + (one.kind in _MORE_OF), one.name.startswith("_"), one.start_line - one.end_line
+
+        return sorted(found, key=rank)
+
+    def users_of(self, row: int, names: Sequence[str]) -> list[User]:
+        """Return the files that seem to use the file of a chunk, likeliest first: source before tests, then pages.
+
+        Args:
+            row: The chunk.
+            names: Names that the file defines; those that other files define too, or that many mention, say nothing.
+        """
+        backend, own = self._backend, self.file_of(row)
+        fields, worth = backend.fields, dict[int, float]()
+        naming: dict[int, list[str]] = {}
+        holding: dict[int, list[int]] = {}
+        module, importing = self._importing(own)
+        plain = (name for name in dict.fromkeys(names) if len(name) >= _SHORTEST and name.strip("$").isidentifier())
+        told = (name for name in plain if self.home_of(name) == own)
+        for name in ["", *islice(told, _MOST_NAMES)]:  # First the name of the file itself.
+            tokens = tokens_of_word(name.strip("$"))
+            rows, is_plain = (self._rows_of(tokens[:1]), len(tokens) == 1) if name else (importing, False)
+            is_rare = len(rows) <= _MOST_ROWS or not is_plain
+            rows = rows[backend.allows(EVERYTHING, rows)][: _MOST_ROWS if is_rare else 0]
+            files: list[int] = fields.of_rows("file", rows).tolist()
+            share = (_WORD_ALONE if is_plain else 1.0) / max(len(set(files)), 1)
+            for file, at in zip(files, rows.tolist(), strict=True):
+                if file != own:
+                    if name not in naming.setdefault(file, []):
+                        naming[file].append(name)
+                        worth[file] = worth.get(file, 0.0) + share
+                    holding.setdefault(file, []).append(at)
+        roles = dict(zip(worth, fields.of_files("role", np.array(list(worth), np.int32)).tolist(), strict=True))
+        files = sorted(worth, key=lambda file: (roles[file] & bit("test") > 0, -worth[file], file))
+        files = [file for file in files if not roles[file] & bit("aside")][:_CANDIDATES]
+        found: list[tuple[bool, User]] = []
+        for file in files:
+            views = [backend.get(at) for at in sorted(set(holding[file]))[:_CHUNKS]]
+            spans, path = tuple((view.start_line, view.end_line) for view in views), views[0].path
+            names = tuple(filter(None, naming[file]))
+            if path.startswith(self._within):
+                user = User(path.removeprefix(self._within), names, module if "" in naming[file] else "", spans)
+                found.append((views[0].kind == "doc", user))
+        return [user for _, user in sorted(found, key=itemgetter(0))]
+
+    def _importing(self, file: int) -> tuple[str, NDArray[np.intp]]:
+        """Return the name by which files import a file, behind its folder's if others have it, and their chunks."""
+        path = PurePosixPath(self._backend.fields.path(file))
+        name = path.parent.name if path.stem in _OF_FOLDERS else path.stem
+        called = [
+            one for _, one in self._backend.names.files_called([path.name]) if PurePosixPath(one).name == path.name
+        ]
+        is_shared = path.stem not in _OF_FOLDERS and len(called) > 1
+        rows = self._rows_of(tokens_of_word(name)[:1])
+        for terms in (_IMPORTS, tokens_of_word(path.parent.name)[:1] if is_shared else ()):
+            is_held = np.zeros(self._backend.n_rows, np.bool_)
+            is_held[self._rows_of(terms)] = True
+            rows = rows[is_held[rows]] if terms else rows
+        if len(rows) > _MOST_ROWS:  # Most files import at their beginning.
+            fields = self._backend.fields
+            rows = rows[fields.of_files("first_row", fields.of_rows("file", rows)) == rows][:_MOST_ROWS]
+        return f"{path.parent.name} {name}" if is_shared else name, rows
+
+    def _rows_of(self, terms: Sequence[str]) -> NDArray[np.intp]:
+        return np.concatenate([np.zeros(0, np.intp), *map(self._backend.terms.rows_of, terms)])
+
+    def file_of(self, row: int) -> int:
+        """Return the number of the file of a chunk."""
+        return int(self._backend.fields.of_rows("file", np.array([row]))[0])
+
+    def home_of(self, name: str) -> int | None:
+        """Return the only file that defines a name; None for none or several."""
+        files = set[int]()
+        for block in self._backend.names.definitions(folded(name)):
+            if block.name == name:
+                rows = block.rows[block.is_full]
+                files.update(
+                    self._backend.fields.of_rows("file", rows[self._backend.allows(EVERYTHING, rows)]).tolist()
+                )
+        return files.pop() if len(files) == 1 else None
 
     def _evidence(self, outline: Outline) -> NDArray[np.float64]:
         """Return what speaks for each chunk of a file, as `FilePart.evidence`."""

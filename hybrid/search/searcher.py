@@ -230,7 +230,7 @@ class Searcher:
             for rank, entry in enumerate(found, 1)
         ]
         n_candidates = len({*(dense.ranks if weights[0] > 0 else ()), *(lexical.ranks if weights[1] > 0 else ())})
-        parts = FileParts(self.backend, dense, lexical)
+        parts = FileParts(self.backend, dense, lexical, self._within)
         return Searched(asked, mode, n_candidates, dense.top, lexical.best, weights, tuple(hits), verdict, parts)
 
     def _tells_of_project(self, topic: str) -> bool:

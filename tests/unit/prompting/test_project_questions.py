@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.prompting.project_questions import files_that_answer, may_answer, terms_of, topic_of
+from hybrid.prompting.project_questions import files_that_answer, may_answer, said_beside, terms_of, topic_of
+from hybrid.prompting.symbols import paths
 from tests.support.cases import cases
 
 if TYPE_CHECKING:
@@ -34,6 +35,12 @@ def test_a_question_about_the_project_has_a_topic(case: Case) -> None:
 def test_other_prompts_have_none(case: Case) -> None:
     """Turns, tasks, questions about code that tests, builds, runs or releases something, and about the world."""
     assert "" == topic_of(case.text)
+
+
+@cases("prompting/said_beside.txt")
+def test_a_prompt_about_a_file_as_a_whole_says_nothing_beside_it(case: Case) -> None:
+    """Its words are those of tasks and questions about any file."""
+    assert case.expected.split() == sorted(said_beside(case.text, paths(case.text)))
 
 
 def test_a_long_prompt_has_none() -> None:
