@@ -221,9 +221,9 @@ class PartsConfig(Struct, frozen=True):
     little: Weight = -0.2
 
     # Characters that files take of an injection. More shows ever less for each: see decision 95.
-    chars: Annotated[int, (0, 9_000)] = 2_660
+    chars: Annotated[int, (0, 9_000)] = 2_720
     # The share of them that is for text; the rest is for places.
-    text: Share = 0.77
+    text: Share = 0.753
     # Files of which text may be shown.
     files: Annotated[int, (1, 10)] = 5
     # A part of so many lines is shown whole, of a longer one so many; and of the best part.
@@ -238,8 +238,11 @@ class PartsConfig(Struct, frozen=True):
     least_named: Share = 0.35
     # Further files that are named for a question, at most, with the least evidence for one as a share of that for the
     # best; and for a task, which may change any of them.
-    others: Annotated[int, (0, 10)] = 4
-    near: Share = 0.6
+    others: Annotated[int, (0, 10)] = 6
+    near: Share = 0.65
     others_of_task: Annotated[int, (0, 10)] = 6
+    # Added to that share: it alone defines something that the shown text names; it names something that is shown.
+    defines: Share = 0.2
+    mentions: Share = 0.1
     # Further definitions of a shown file that are named.
     places: Annotated[int, (0, 50)] = 14

@@ -75,6 +75,8 @@ _QUESTION = re.compile(
     re.IGNORECASE,
 )
 _NAME = re.compile(r"[A-Za-z_]\w+")
+_CODE_NAME = re.compile(r"\b(?:[A-Z]\w{3,}|_*[a-z0-9]+(?:_\w+|[A-Z]\w*))")
+"""A name spelled as a word of prose is not, but for one at the beginning of a sentence."""
 _COMMENT = re.compile(
     r"(?:#(?!!?\[|\s*(?:if|el|endif|define|undef|include|pragma|import|line|error))|//|/\*|\*(?:\s|/|$)|--|;|%)"
 )
@@ -443,11 +445,13 @@ class Arrangement:
         """Name further files; returns the hits of the others, each with the reason."""
         withheld: list[tuple[Hit, str]] = []
         n_left = self._settings.others if self._is_question else self._settings.others_of_task
-        for file in [file for file in self._files if file.path not in self._items]:
+        others = [file for file in self._files if file.path not in self._items]
+        links = self._links(others)
+        for file in sorted(others, key=lambda file: -links[file]):
             reason = "budget"
             if not self._ledger.allows(file.hits[0].digest, "pointer"):
                 reason = "seen"
-            elif not n_left or not self._is_wanted(file.hits[0]):
+            elif not n_left or not self._is_wanted(file.hits[0], links[file]):
                 reason = "adds_nothing"
             elif self._put(file, [], self._best_place(file), room):
                 n_left -= 1
@@ -465,15 +469,30 @@ class Arrangement:
         head = file.lines[part.start_line - 1].strip() if part.is_definition else ""
         return (replace(self._place(whole), signature=cut(head, _LINE_CHARS)),)
 
-    def _is_wanted(self, best: Hit) -> bool:
+    def _links(self, files: Sequence[_File]) -> dict[_File, float]:
+        """Return what links files to the shown text: they alone define what it names, or name what it defines."""
+        found, settings = self._searched.parts, self._settings
+        if found is None:
+            return dict.fromkeys(files, 0.0)
+        named = set(_CODE_NAME.findall("\n".join(item.body for item in self._items.values()))) if files else ()
+        homes = {found.home_of(name) for name in named}
+        shown = {part.found.name for excerpts in self._shown.values() for one in excerpts for part in one.parts}
+        naming = {row for name in shown for row in found.rows_naming(name)}
+        return {
+            file: settings.defines * (file.hits[0].row >= 0 and found.file_of(file.hits[0].row) in homes)
+            + settings.mentions * any(hit.row in naming for hit in file.hits)
+            for file in files
+        }
+
+    def _is_wanted(self, best: Hit, links: float) -> bool:
         """Return whether a file is near enough to the best one, and not of a kind that a question does not ask for.
 
         A task is told of every file: which one it will change is less certain, unless it is about a file as a whole.
         """
         if not (self._is_question or self._outlines) or not self._items:
             return True
-        is_near = best.relevance >= self._settings.near or len(self._items) < 2
-        return is_near and not any(best.evidence.get(name, 0.0) < 0 for name in _ASIDE)
+        is_near = best.relevance + links >= self._settings.near or len(self._items) < 2
+        return is_near and (links > 0 or not any(best.evidence.get(name, 0.0) < 0 for name in _ASIDE))
 
     def _name_parts(self, parts: Sequence[_Part], room: Room) -> None:
         """Name further definitions of the files that are shown, as long as there is room."""

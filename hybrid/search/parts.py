@@ -41,6 +41,8 @@ _SHORTEST = 3
 """Letters of a name that is looked for, at least."""
 _MOST_ROWS = 150
 """Chunks with a name, at most: of a name of several words the first ones; one of a single word says nothing then."""
+_FEW_ROWS = 100
+"""Chunks from which on that hold a name, it says nothing of one of them."""
 _WORD_ALONE = 0.3
 """What a name of one plain word counts as, beside one of several: it stands in other senses too."""
 _IMPORTS = ("import", "requir", "includ", "use", "mod")
@@ -268,6 +270,11 @@ class FileParts:
                     self._backend.fields.of_rows("file", rows[self._backend.allows(EVERYTHING, rows)]).tolist()
                 )
         return files.pop() if len(files) == 1 else None
+
+    def rows_naming(self, name: str) -> Sequence[int]:
+        """Return the chunks that hold a name; none when many do."""
+        rows = self._rows_of(tokens_of_word(name)[:1])
+        return rows.tolist() if len(rows) < _FEW_ROWS else ()
 
     def _evidence(self, outline: Outline) -> NDArray[np.float64]:
         """Return what speaks for each chunk of a file, as `FilePart.evidence`."""

@@ -159,6 +159,45 @@ def test_a_question_is_not_told_of_kinds_that_it_does_not_ask_for(tmp_path: Path
     assert "tests/test_pay.py" not in [item.hit.path for item in question.items]
 
 
+LINKED = {
+    "client.py": BODY.replace("pause(attempt)", "BackoffPolicy().pause(attempt)"),
+    "receipts.py": '"""Receipts of a charge."""\n\n\ndef receipt_of_charge(payment, client):\n    """A charge of a client after a timeout."""\n'
+    "    return payment.receipt(client)\n",
+    "policy.py": 'class BackoffPolicy:\n    """Waits after a timeout."""\n\n    def pause(self, n):\n        wait(2 ** n)\n',
+    "desk.py": "def close(desk):\n    for one in desk.open:\n        retry_charge(one, 3)\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("linked", "flags", "named"),
+    [
+        ("policy.py", {}, "policy.py"),
+        ("policy.py", {"parts_defines": 0.0}, "receipts.py"),
+        ("desk.py", {}, "desk.py"),
+        ("desk.py", {"parts_mentions": 0.0}, "receipts.py"),
+    ],
+)
+def test_a_file_that_the_shown_text_is_linked_to_is_named_first(
+    tmp_path: Path, linked: str, flags: dict[str, float], named: str
+) -> None:
+    """It alone defines what the text names, or it names what is shown; other files have more words of the question."""
+    files = {path: LINKED[path] for path in ("client.py", "receipts.py", linked)}
+    decision = _asked(
+        tmp_path, files, parts_files=1, parts_others=1, **{"parts_mentions": 0.9, "parts_defines": 0.9, **flags}
+    )
+
+    assert ["client.py", named] == [item.hit.path for item in decision.items]
+
+
+def test_a_name_that_two_files_define_is_no_link(tmp_path: Path) -> None:
+    """Either may be meant."""
+    files = {path: LINKED[path] for path in ("client.py", "receipts.py", "policy.py")}
+    files["other.py"] = "class BackoffPolicy:\n    def run(self):\n        start()\n"
+    decision = _asked(tmp_path, files, parts_files=1, parts_others=1, parts_defines=0.9)
+
+    assert ["client.py", "receipts.py"] == [item.hit.path for item in decision.items]
+
+
 def test_a_part_is_given_once(tmp_path: Path) -> None:
     """Asked in other words, the session gets another part of the file, not the same again."""
     files = {"client.py": HEADER + BODY + OTHER, "other.py": "def unrelated():\n    return 1\n"}
