@@ -194,6 +194,7 @@ class Outline(Struct, frozen=True):
         kinds: Kind of each definition, as in `hybrid.types.Definition`.
         name: Returns the name of one of the definitions, by its place.
         scope: Returns its scope.
+        digest: Returns the digest of one of the chunks, by its place.
     """
 
     first_row: int
@@ -204,6 +205,7 @@ class Outline(Struct, frozen=True):
     kinds: Sequence[str]
     name: Callable[[int], str]
     scope: Callable[[int], str]
+    digest: Callable[[int], bytes]
 
 
 class FieldTable(Protocol):

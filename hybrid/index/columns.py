@@ -277,6 +277,7 @@ class Columns:
             kinds=list(map(kinds.__getitem__, segment.array("def_kind")[held].tolist())),
             name=lambda at: segment.text("def_name", int(held[at])),
             scope=lambda at: segment.text("def_scope", int(held[at])),
+            digest=lambda at: segment.array("chunk_digest")[local.start + at].tobytes(),
         )
 
     def _rows_of(self, file: int) -> tuple[SegmentPart, slice]:

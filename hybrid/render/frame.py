@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -84,8 +85,12 @@ def render_frame(entries: Sequence[Entry], *, fmt: Format = "text", footer: Foot
     return _enclose(rendered, footer_line(entries, footer), fmt)
 
 
+@lru_cache(64)
 def render_entry(entry: Entry, *, fmt: Format = "text") -> str:
-    """Return one entry exactly as it stands in the frame, without a final line end; this is what a budget measures."""
+    """Return one entry exactly as it stands in the frame, without a final line end; this is what a budget measures.
+
+    The last ones are kept: what was measured is rendered again with its frame.
+    """
     kind, title = neutralise_line(entry.kind), neutralise_line(entry.title)
     lines = body_lines("\n".join(entry.lines))
     if fmt == "json":
@@ -169,7 +174,7 @@ def file_entry(item: Item) -> Entry:
     also = [f"{one.start_line}-{one.end_line}" + (f" {one.name}" if one.name else "") for one in _also(item)]
     rest = ["without lines that you have read"] if item.is_rest else []
     facts = ", ".join([hit.chunk_kind or hit.kind, *([f"also {', '.join(also)}"] if also else []), *rest])
-    return Entry(hit.kind, f"{hit.path}:{hit.start_line}-{hit.end_line}{named} ({facts})", body_lines(item.body))
+    return Entry(hit.kind, f"{hit.path}:{hit.start_line}-{hit.end_line}{named} ({facts})", tuple(item.body.split("\n")))
 
 
 def _also(item: Item) -> list[Hit]:

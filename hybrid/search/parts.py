@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.index.backend import ChunkView, DenseLeg, Leg, Outline, SearchBackend
+    from hybrid.index.backend import DenseLeg, Leg, Outline, SearchBackend
 
 MOST_OF_FILE = 24
 """Parts of a file that are told, at most, the best by words and sense: a long file has hundreds."""
@@ -138,37 +138,40 @@ class FileParts:
         self._dense = dense
         self._lexical = lexical
         self._within = within
+        self._outlines: list[Outline] = []
 
-    def chunk(self, row: int) -> ChunkView:
-        """Return a chunk as it was indexed."""
-        return self._backend.get(row)
+    def chunk(self, row: int) -> tuple[int, int, bytes]:
+        """Return first and last line and the digest of a chunk of one of the files, as it was indexed."""
+        outline = next(one for one in self._outlines if 0 <= row - one.first_row < len(one.chunk_starts))
+        at = row - outline.first_row
+        return int(outline.chunk_starts[at]), int(outline.chunk_ends[at]), outline.digest(at)
 
     def of_file_at(self, row: int) -> list[FilePart]:
         """Return the parts of the file of a chunk, those with the most evidence; in the order of the file."""
         fields = self._backend.fields
         outline = fields.outline(self.file_of(row))
-        by_chunk, first = self._evidence(outline), outline.first_row
-        kept = np.flatnonzero([kind not in _AROUND for kind in outline.kinds])
+        self._outlines.append(outline)
+        by_chunk, first, kinds = self._evidence(outline), outline.first_row, outline.kinds
+        kept = np.flatnonzero([kind not in _AROUND for kind in kinds])
         starts, ends = outline.starts[kept], outline.ends[kept]
-        own = _own_ends(starts, ends, np.array([outline.kinds[at] in _HOLDERS for at in kept.tolist()], np.bool_))
+        own = _own_ends(starts, ends, np.array([kind in _HOLDERS for kind in kinds], np.bool_)[kept])
         low = np.searchsorted(outline.chunk_ends, starts)
         high = np.maximum(np.searchsorted(outline.chunk_starts, own, side="right") - 1, low)
         bare = np.flatnonzero(~_covered(low, high, len(by_chunk)))
         bare = np.sort(bare[np.argsort(-by_chunk[bare], kind="stable")[:MOST_CHUNKS]])
         most = np.concatenate([_largest(by_chunk, low, high), by_chunk[bare]])
-        found: list[FilePart] = []
-        for at in np.sort(np.argsort(-most, kind="stable")[:MOST_OF_FILE]).tolist():
-            if at < len(kept):
-                number = int(kept[at])
-                place = int(starts[at]), int(ends[at]), int(own[at])
-                said = outline.name(number), outline.kinds[number], outline.scope(number), True
-                rows = first + int(low[at]), first + int(high[at])
-            else:
-                view = self._backend.get(first + int(bare[at - len(kept)]))
-                place = view.start_line, view.end_line, view.end_line
-                said = view.name, view.chunk_kind, view.scope, False
-                rows = first + int(bare[at - len(kept)]), first + int(bare[at - len(kept)])
-            found.append(FilePart(*place, *said, float(most[at]), rows))
+        best = np.sort(np.argsort(-most, kind="stable")[:MOST_OF_FILE])
+        taken, rest = best[best < len(kept)], best[best >= len(kept)]
+        places = np.stack([starts[taken], ends[taken], own[taken], kept[taken], low[taken], high[taken]], axis=1)
+        found = [
+            FilePart(start, end, to, outline.name(n), kinds[n], outline.scope(n), True, worth, (first + at, first + last))
+            for (start, end, to, n, at, last), worth in zip(places.tolist(), most[taken].tolist(), strict=True)
+        ]
+        for at, worth in zip(bare[rest - len(kept)].tolist(), most[rest].tolist(), strict=True):
+            view = self._backend.get(first + at)
+            place = view.start_line, view.end_line, view.end_line
+            said = view.name, view.chunk_kind, view.scope
+            found.append(FilePart(*place, *said, False, worth, (first + at, first + at)))
         return found
 
     def outline_of(self, row: int) -> list[Listed]:
@@ -293,10 +296,8 @@ def _own_ends(starts: NDArray[np.int32], ends: NDArray[np.int32], is_holder: NDA
 
 def _covered(low: NDArray[np.intp], high: NDArray[np.intp], n_chunks: int) -> NDArray[np.bool_]:
     """Return for each chunk whether a definition lies in it; `low` and `high` are first and last chunk of each."""
-    change = np.zeros(n_chunks + 1, np.int64)
-    np.add.at(change, low, 1)
-    np.add.at(change, high + 1, -1)
-    return np.cumsum(change)[:-1] > 0
+    begun, ended = np.bincount(low, minlength=n_chunks + 1), np.bincount(high + 1, minlength=n_chunks + 1)
+    return np.cumsum(begun - ended)[:-1] > 0
 
 
 def _largest(values: NDArray[np.float64], low: NDArray[np.intp], high: NDArray[np.intp]) -> NDArray[np.float64]:
