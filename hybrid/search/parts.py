@@ -163,10 +163,10 @@ class FileParts:
         best = np.sort(np.argsort(-most, kind="stable")[:MOST_OF_FILE])
         taken, rest = best[best < len(kept)], best[best >= len(kept)]
         places = np.stack([starts[taken], ends[taken], own[taken], kept[taken], low[taken], high[taken]], axis=1)
-        found = [
-            FilePart(start, end, to, outline.name(n), kinds[n], outline.scope(n), True, worth, (first + at, first + last))
-            for (start, end, to, n, at, last), worth in zip(places.tolist(), most[taken].tolist(), strict=True)
-        ]
+        found: list[FilePart] = []
+        for (start, end, to, n, at, last), worth in zip(places.tolist(), most[taken].tolist(), strict=True):
+            said, rows = (outline.name(n), kinds[n], outline.scope(n)), (first + at, first + last)
+            found.append(FilePart(start, end, to, *said, True, worth, rows))
         for at, worth in zip(bare[rest - len(kept)].tolist(), most[rest].tolist(), strict=True):
             view = self._backend.get(first + at)
             place = view.start_line, view.end_line, view.end_line
