@@ -151,10 +151,10 @@ class FileParts:
         fields = self._backend.fields
         outline = fields.outline(self.file_of(row))
         self._outlines.append(outline)
-        by_chunk, first, kinds = self._evidence(outline), outline.first_row, outline.kinds
-        kept = np.flatnonzero([kind not in _AROUND for kind in kinds])
+        by_chunk, first = self._evidence(outline), outline.first_row
+        kept = np.flatnonzero([kind not in _AROUND for kind in outline.kinds])
         starts, ends = outline.starts[kept], outline.ends[kept]
-        own = _own_ends(starts, ends, np.array([kind in _HOLDERS for kind in kinds], np.bool_)[kept])
+        own = _own_ends(starts, ends, np.array([kind in _HOLDERS for kind in outline.kinds], np.bool_)[kept])
         low = np.searchsorted(outline.chunk_ends, starts)
         high = np.maximum(np.searchsorted(outline.chunk_starts, own, side="right") - 1, low)
         bare = np.flatnonzero(~_covered(low, high, len(by_chunk)))
@@ -162,11 +162,12 @@ class FileParts:
         most = np.concatenate([_largest(by_chunk, low, high), by_chunk[bare]])
         best = np.sort(np.argsort(-most, kind="stable")[:MOST_OF_FILE])
         taken, rest = best[best < len(kept)], best[best >= len(kept)]
-        places = np.stack([starts[taken], ends[taken], own[taken], kept[taken], low[taken], high[taken]], axis=1)
+        columns = starts[taken], ends[taken], own[taken], kept[taken], low[taken], high[taken]
+        places: list[list[int]] = np.stack(columns, axis=1).tolist()
         found: list[FilePart] = []
-        for (start, end, to, n, at, last), worth in zip(places.tolist(), most[taken].tolist(), strict=True):
-            said, rows = (outline.name(n), kinds[n], outline.scope(n)), (first + at, first + last)
-            found.append(FilePart(start, end, to, *said, True, worth, rows))
+        for (start, end, to, n, at, last), worth in zip(places, most[taken].tolist(), strict=True):
+            said = outline.name(n), outline.kinds[n], outline.scope(n)
+            found.append(FilePart(start, end, to, *said, True, worth, (first + at, first + last)))
         for at, worth in zip(bare[rest - len(kept)].tolist(), most[rest].tolist(), strict=True):
             view = self._backend.get(first + at)
             place = view.start_line, view.end_line, view.end_line
