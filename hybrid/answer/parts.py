@@ -74,7 +74,6 @@ _QUESTION = re.compile(
     r"|[?\uff1f\u061f]\s*$",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"[A-Za-z_]\w+")
 _CODE_NAME = re.compile(r"\b(?:[A-Z]\w{3,}|_*[a-z0-9]+(?:_\w+|[A-Z]\w*))")
 """A name spelled as a word of prose is not, but for one at the beginning of a sentence."""
 _NO_NAME = bytes(code if chr(code).isalnum() or chr(code) == "_" else 32 for code in range(128)).ljust(256)
@@ -500,18 +499,18 @@ class Arrangement:
         left = self._left(room)
         chars, n_left = left.chars, self._settings.places
         others: dict[_File, list[Hit]] = {}
-        told = {(path, part.found.name) for path, shown in self._shown.items() for one in shown for part in one.parts}
+        told = {(path, _full(part.found)) for path, shown in self._shown.items() for one in shown for part in one.parts}
         for part in parts:
             if part.worth < self._settings.least_named * parts[0].worth:
                 break
             found, excerpts = part.found, self._shown.get(part.file.path)
             n_lines = found.end_line - found.start_line + 1
             is_named = bool(found.name) and (found.is_definition or part.file.hits[0].kind == "doc") and n_lines > 1
-            if not excerpts or not is_named or (part.file.path, found.name) in told or _is_shown(found, excerpts):
+            if not excerpts or not is_named or (part.file.path, _full(found)) in told or _is_shown(found, excerpts):
                 continue
             if not self._is_fresh(part) or not self._is_sound(part):
                 continue
-            told.add((part.file.path, found.name))
+            told.add((part.file.path, _full(found)))
             chars -= len(f", {found.start_line}-{found.end_line} {found.name}")
             chars -= 0 if part.file in others else _ALSO
             if chars < 0 or not n_left:
@@ -616,6 +615,11 @@ def _terms_of_name(name: str) -> tuple[str, ...]:
 def _ascii(text: str) -> bytes:
     """Return a text without the letters that ASCII lacks: of names, what is left tells them apart well enough."""
     return text.encode("ascii", "ignore")
+
+
+def _full(found: FilePart) -> str:
+    """Return the name of a definition with what it is defined in: members of two classes may have one name."""
+    return f"{found.scope}.{found.name}"
 
 
 def _is_shown(found: FilePart, excerpts: Sequence[_Excerpt]) -> bool:
