@@ -201,11 +201,11 @@ class PartsConfig(Struct, frozen=True):
     # The share of the prompt, by worth of its words, that the text of the part has.
     cover: Weight = 1.0
     # The share of the words of its name, by worth, that the prompt has.
-    name: Weight = 0.5
+    name: Weight = 0.35
     # Another part that fits mentions it by name: times the worth of that one.
     called: Weight = 0.3
     # It is in a chunk that the search found: 1 for the file's best one, 1/2 for the next, 1/3 for the third.
-    order: Weight = 0.2
+    order: Weight = 0.4
     # The evidence for the file as a share of that for the best one.
     file: Weight = 0.5
     # It is in the file with the most evidence: for a question, and for a task, of which a part says less.
@@ -215,9 +215,18 @@ class PartsConfig(Struct, frozen=True):
     named: Weight = 0.2
     # It is in a test, and the prompt does not ask for one.
     test: Weight = -0.2
+    # Its code decides and repeats: 1 for seven words such as `if` and `for`, by their logarithm. What only passes on
+    # to the code that does the work, or announces it, has none.
+    branches: Weight = 0.35
+    # It is code of more than 150 lines, which has a word of everything.
+    long: Weight = -0.3
+    # It is code outside of any definition.
+    loose: Weight = -0.3
+    # It is not in the first two files.
+    behind: Weight = -0.2
     # A class and its like: what it does is in its members.
     holder: Weight = -0.35
-    # It has fewer than four lines, or is the beginning of a file without a definition, such as imports.
+    # It has fewer than four lines.
     little: Weight = -0.2
 
     # Characters that files take of an injection. More shows ever less for each: see decision 95.

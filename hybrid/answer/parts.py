@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 from itertools import accumulate
+from math import log2
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -48,13 +49,14 @@ _ALSO = 6
 _IN_ORDER = 10
 """More than any worth, so that the order of the files decides."""
 _LITTLE_LINES = 4
+_LONG_LINES = 150
+_BRANCHES = ("if ", "if(", "for ", "for(", "while")
+_MANY_BRANCHES = 8
 _TINY = 2
 """Lines of a part that is shown only if its worth is at least `_TINY_WORTH` of the best one's."""
 _TINY_WORTH = 0.6
 _NEARLY_ALL = 0.9
 """Share of the lines of a chunk from which it counts as shown: what is left is the head of the file or so."""
-_HEAD = 5
-"""The last line on which the head of a file begins."""
 _LINE_CHARS = 200
 _LEAST_CHARS = 150
 """Characters of room for which no further part is tried."""
@@ -317,7 +319,7 @@ class Arrangement:
         places = [1 / n for n, hit in enumerate(file.hits, 1) if _overlap(hit, found.start_line, found.own_end)]
         names = self._searched.query.identifiers
         is_named = bool(found.name) and (found.name in names or found.scope.rpartition(".")[2] in names)
-        n_lines, is_head = found.own_end - found.start_line + 1, found.start_line <= _HEAD and not found.is_definition
+        n_lines, is_code = found.own_end - found.start_line + 1, best.kind == "code"
         worth = (
             found.evidence
             + settings.cover * self._words.cover(text)
@@ -328,8 +330,12 @@ class Arrangement:
             + settings.named * is_named
             - _IN_ORDER * file.place * self._is_about_project
             + settings.test * (best.evidence.get("test", 0.0) < 0)
+            + settings.behind * (file.place > 1)
             + settings.holder * found.is_holder
-            + settings.little * (best.kind == "code" and (n_lines < _LITTLE_LINES or is_head))
+            + settings.little * (is_code and n_lines < _LITTLE_LINES)
+            + settings.loose * (is_code and not found.is_definition)
+            + settings.long * (is_code and n_lines > _LONG_LINES)
+            + (settings.branches * _branching(text) if is_code else 0.0)
         )
         return _Part(file, found, worth, text)
 
@@ -615,6 +621,11 @@ def _terms_of_name(name: str) -> tuple[str, ...]:
 def _ascii(text: str) -> bytes:
     """Return a text without the letters that ASCII lacks: of names, what is left tells them apart well enough."""
     return text.encode("ascii", "ignore")
+
+
+def _branching(text: str) -> float:
+    """Return how much a text in lower case decides and repeats, in [0, 1], by the words for it."""
+    return min(1.0, log2(1 + sum(map(text.count, _BRANCHES))) / log2(_MANY_BRANCHES))
 
 
 def _full(found: FilePart) -> str:
