@@ -214,7 +214,7 @@ class PartsConfig(Struct, frozen=True):
     # The prompt names it or what it is defined in.
     named: Weight = 0.2
     # It is in a test, and the prompt does not ask for one.
-    test: Weight = -0.2
+    test: Weight = -0.4
     # Its code decides and repeats: 1 for seven words such as `if` and `for`, by their logarithm. What only passes on
     # to the code that does the work, or announces it, has none.
     branches: Weight = 0.35
@@ -239,7 +239,7 @@ class PartsConfig(Struct, frozen=True):
     whole: Annotated[int, (1, 200)] = 30
     window: Annotated[int, (4, 200)] = 20
     best_whole: Annotated[int, (1, 200)] = 36
-    best_window: Annotated[int, (4, 200)] = 22
+    best_window: Annotated[int, (4, 200)] = 26
     # The least worth of a part that is shown, as a share of the best one's; where the session has that one; and of a
     # definition that is named.
     least: Share = 0.5

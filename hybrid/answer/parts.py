@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from itertools import accumulate
 from math import log2
 from typing import TYPE_CHECKING
 
@@ -25,7 +24,7 @@ from hybrid.session.lines_read import standing, telling_in
 from hybrid.types import Item
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from hybrid.answer.pack import Room
     from hybrid.constants import PartsConfig
@@ -65,8 +64,10 @@ _GAP = 2
 _LONGEST = 45
 """Lines of an excerpt of several parts, at most."""
 _LEAD_LINES = 6
-"""Lines of comments and decorators above a definition that are shown; of more, the first two and the decorators."""
-_IN_HEAD = 0.6
+"""Lines of comments and decorators above a definition that are shown; of more, those that tell most (`_lead_shown`)."""
+_TELLING_COMMENT = 0.2
+"""The least share of the prompt's words that lines within a long comment have where they are shown."""
+_IN_HEAD = 0.65
 """Share of what the best window of a long part tells, from which its first lines are shown: they say what it is."""
 _SIGNATURE_LINES = 3
 _LOOKED_AT = 600
@@ -181,17 +182,23 @@ class _Words:
         self._weights = weights
         self._sum = sum(weights.values()) or 1.0
         short = {term for term in weights if len(term) <= _SHORT}
-        self._stems = [(term.removesuffix("i"), weight) for term, weight in weights.items() if term not in short]
-        self._short = [(term, re.compile(rf"(?<![a-z]){re.escape(term)}"), weights[term]) for term in sorted(short)]
+        self._stems = [term.removesuffix("i") for term in weights if term not in short]
+        self._short = [(term, re.compile(rf"(?<![a-z]){re.escape(term)}")) for term in sorted(short)]
+        self._worth = {term: weight for term, weight in weights.items() if term in short}
+        self._worth |= {term.removesuffix("i"): weight for term, weight in weights.items() if term not in short}
 
-    def of_line(self, text: str) -> float:
-        """Return the worth of the words in a text in lower case."""
-        found = sum([weight for stem, weight in self._stems if stem in text])
-        return found + sum([weight for term, at_start, weight in self._short if term in text and at_start.search(text)])
+    def found(self, text: str) -> list[str]:
+        """Return the words, by their stems, that a text in lower case has."""
+        found = [stem for stem in self._stems if stem in text]
+        return found + [term for term, at_start in self._short if term in text and at_start.search(text)]
+
+    def share(self, stems: Iterable[str]) -> float:
+        """Return the worth of some words as a share of all, in [0, 1]."""
+        return sum([self._worth[stem] for stem in stems]) / self._sum
 
     def cover(self, text: str) -> float:
-        """Return the same as a share of all words, in [0, 1]."""
-        return self.of_line(text) / self._sum
+        """Return the share of all words that a text in lower case has, by their worth."""
+        return self.share(self.found(text))
 
     def share_of_name(self, name: str) -> float:
         """Return the share of a name's words, by worth, that the prompt has; a word that it lacks is worth 2."""
@@ -404,7 +411,7 @@ class Arrangement:
         file, found = part.file, part.found
         start, end = found.start_line, min(found.end_line, max(found.own_end, found.start_line + n_lines - 1))
         if end < found.end_line:  # A comment or decorator at the end is of what is not shown.
-            end -= len(_lead(file, end + 1, _LOOKED_AT))
+            end -= len(_lead(file, end + 1))
         if end - start < most:
             numbers = list(range(start, end + 1))
         elif found.is_holder:  # What is further down is mostly about the first of its members.
@@ -412,7 +419,7 @@ class Arrangement:
         else:
             numbers = self._window(file.lines, start, end, n_lines)
         if found.is_definition:
-            numbers = [*_lead(file, start, _LEAD_LINES), *numbers]
+            numbers = [*self._lead_shown(file, start), *numbers]
         known: set[int] = set()
         if ranges := self._ledger.lines_read.get(file.path, "").split():
             known = standing(file.source, ranges, numbers[0], numbers[-1])
@@ -426,14 +433,44 @@ class Arrangement:
 
     def _window(self, lines: Sequence[str], start: int, end: int, n_lines: int) -> list[int]:
         """Return the numbers of the lines that are shown of a long part: its first, or its head and what tells more."""
-        of_line = [self._words.of_line(line.lower()) for line in lines[start - 1 : min(end, start + _LOOKED_AT)]]
-        sums = [0.0, *accumulate(of_line)]
         n_body = n_lines - _SIGNATURE_LINES
-        worth = {at: sums[at + n_body] - sums[at] for at in range(_SIGNATURE_LINES, len(of_line) - n_body + 1)}
-        best = max(worth, key=lambda at: (round(worth[at], 6), -at), default=_SIGNATURE_LINES)
-        if best == _SIGNATURE_LINES or sums[n_lines] >= _IN_HEAD * worth[best]:
+        best, worth = self._telling(lines[start - 1 + _SIGNATURE_LINES : min(end, start + _LOOKED_AT)], n_body)
+        first = self._words.cover("\n".join(lines[start - 1 + _SIGNATURE_LINES : start - 1 + n_lines]).lower())
+        if not best or first >= _IN_HEAD * worth:
             return list(range(start, start + n_lines))
-        return [*range(start, start + _SIGNATURE_LINES), *range(start + best, start + best + n_body)]
+        best += start + _SIGNATURE_LINES
+        return [*range(start, start + _SIGNATURE_LINES), *range(best, best + n_body)]
+
+    def _lead_shown(self, file: _File, start: int) -> list[int]:
+        """Return the numbers of the lines above a definition that are shown with it.
+
+        Of a long comment, those are its first two lines, the others that tell most if they tell more than these, and
+        the decorators; of one that begins the file, which is mostly a licence, the decorators.
+        """
+        lead = _lead(file, start)
+        if len(lead) <= _LEAD_LINES:
+            return list(lead)
+        lines = file.lines[lead[0] - 1 : start - 1]
+        kept = {n for n, line in zip(lead, lines, strict=True) if not _COMMENT.match(line.lstrip())}
+        if lead[0] > 1:
+            at, share = self._telling(lines[2:], _LEAD_LINES)
+            least = max(_TELLING_COMMENT, self._words.cover("\n".join(lines[:2]).lower()))
+            kept |= {*lead[:2], *(lead[2:][at : at + _LEAD_LINES] if share > least else ())}
+        return sorted(kept)
+
+    def _telling(self, lines: Sequence[str], size: int) -> tuple[int, float]:
+        """Return where the `size` lines begin that have most words of the prompt, each counted once, and their share.
+
+        Among equal ones those come first in which words are repeated, then the earlier ones.
+        """
+        of_line = [self._words.found(line.lower()) for line in lines]
+        best, most = 0, (-1.0, -1)
+        for at in range(max(len(of_line) - size, 0) + 1):
+            within = of_line[at : at + size]
+            rank = self._words.share(set().union(*within)), sum(map(len, within))
+            if rank > most:
+                best, most = at, rank
+        return best, most[0]
 
     def _outline_files(self, room: Room) -> None:
         """Begin the items of the files that the prompt is about as wholes with their outlines, if they are new."""
@@ -593,7 +630,7 @@ class Arrangement:
     def _place(self, part: _Part) -> Hit:
         """Return a part that is only named as a hit, with the digest of its first chunk: its text is not given."""
         digest, _ = self._chunk(part.file, part.found.rows[0])
-        return self._make_hit(part, part.found.start_line, part.found.end_line, digest)
+        return self._make_hit(part, part.found.start_line, part.found.own_end, digest)
 
     def _make_hit(self, part: _Part, start: int, end: int, digest: bytes = b"") -> Hit:
         """Return lines of a part as a hit that may be shown, with the figures of the best hit of its file."""
@@ -654,19 +691,13 @@ def _overlap(hit: Hit, start: int, end: int) -> bool:
     return hit.start_line <= end and hit.end_line >= start
 
 
-def _lead(file: _File, start: int, most: int) -> list[int]:
-    """Return the numbers of the comments and decorators above a line that belong to what begins there.
-
-    Of more than `most`, those are the first two and the decorators; of a comment that begins the file the decorators.
-    """
+def _lead(file: _File, start: int) -> range:
+    """Return the numbers of the comments and decorators above a line that belong to what begins there."""
     lines, first = file.lines, start
     above = (_COMMENT, _DECORATOR, _ATTRIBUTE) if file.hits[0].language == "csharp" else (_COMMENT, _DECORATOR)
     while first > 1 and any(pattern.match(lines[first - 2].lstrip()) for pattern in above):
         first -= 1
-    numbers = list(range(first, start))
-    if len(numbers) <= most:
-        return numbers
-    return [*numbers[: 0 if first == 1 else 2], *(n for n in numbers[2:] if not _COMMENT.match(lines[n - 1].lstrip()))]
+    return range(first, start)
 
 
 def _text_of(lines: Sequence[str], excerpts: Sequence[_Excerpt]) -> str:

@@ -96,7 +96,7 @@ def test_of_a_longer_part_one_window_is_shown(tmp_path: Path, at: int) -> None:
     every, shown = source.split("\n"), item.body.split("\n")
 
     assert {"def settle(order):", "        client.retry(charge)"} <= set(shown)
-    assert 22 == sum(line in every for line in shown)
+    assert 26 == sum(line in every for line in shown)
     gaps = [line for line in shown if line.startswith("…")]
     assert len(gaps) <= 2
     for gap in gaps:
@@ -146,6 +146,21 @@ def test_of_a_long_comment_a_sentence_is_shown(tmp_path: Path) -> None:
     assert "Retries a charge" in body
     assert {"… lines 5 to 24", "#[inline]"} <= set(body.split("\n"))
     assert "Rule 7" not in body
+
+
+def test_of_a_long_comment_the_lines_that_tell_more_are_shown(tmp_path: Path) -> None:
+    """They stand behind the first two, in one piece, and what is left out around them has its numbers."""
+    rules = [f"/// Rule {n}." for n in range(20)]
+    rules[10:12] = ["/// The payment client retries a charge", "/// after a timeout of the bank."]
+    source = "\n".join(["use payment;", "", "/// Sends money.", "///", *rules, "fn retry() {", "    again()", "}", ""])
+    lines = _asked(tmp_path, {"a.rs": source}).items[0].body.split("\n")
+
+    assert ["/// Sends money.", "///"] == lines[:2]
+    at = lines.index("/// The payment client retries a charge")
+    assert "/// after a timeout of the bank." == lines[at + 1]
+    assert 2 == sum(line.startswith("… line") for line in lines)
+    assert "fn retry() {" in lines
+
 
 
 def test_a_question_is_not_told_of_kinds_that_it_does_not_ask_for(tmp_path: Path) -> None:
