@@ -162,7 +162,6 @@ def test_of_a_long_comment_the_lines_that_tell_more_are_shown(tmp_path: Path) ->
     assert "fn retry() {" in lines
 
 
-
 def test_a_question_is_not_told_of_kinds_that_it_does_not_ask_for(tmp_path: Path) -> None:
     """Of nine files that fit, a test among them, a question names a few; a task may change any of them."""
     files = {f"part_{n}.py": BODY.replace("retry_charge", f"retry_charge_{n}") for n in range(9)}
