@@ -467,7 +467,7 @@ class Arrangement:
         best, most = 0, (-1.0, -1)
         for at in range(max(len(of_line) - size, 0) + 1):
             within = of_line[at : at + size]
-            rank = self._words.share(set().union(*within)), sum(map(len, within))
+            rank = self._words.share(set[str]().union(*within)), sum(map(len, within))
             if rank > most:
                 best, most = at, rank
         return best, most[0]
