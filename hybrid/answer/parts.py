@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from hybrid.session.ledger import Ledger
     from hybrid.types import Form, Hit
 
+_PARTS = (24, 16, 8)
+"""Parts of the first file, the second, and each further one, at most, that are compared: a long file has hundreds."""
 _CALLERS = 20
 """Best parts whose text is searched for the names of others."""
 _NAMESAKES = 3
@@ -314,7 +316,8 @@ class Arrangement:
         if found is None or first.row < 0:
             return []
         file.lines, file.source = self._collection.masked_lines(first), self._collection.lines(first)
-        return [part for part in found.of_file_at(first.row) if part.end_line <= len(file.lines)]
+        most = _PARTS[min(file.place, len(_PARTS) - 1)]
+        return [part for part in found.of_file_at(first.row, most) if part.end_line <= len(file.lines)]
 
     def _part(self, file: _File, found: FilePart) -> _Part:
         """Return a part with its worth, except for what it gains from parts that mention it."""

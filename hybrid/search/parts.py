@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from hybrid.index.backend import DenseLeg, Leg, Outline, SearchBackend
 
-MOST_OF_FILE = 24
-"""Parts of a file that are told, at most, the best by words and sense: a long file has hundreds."""
 MOST_CHUNKS = 4
 """Chunks without a definition among these, at most."""
 _HOLDERS = frozenset("class enum extension impl interface object protocol struct trait union".split())
@@ -146,7 +144,7 @@ class FileParts:
         at = row - outline.first_row
         return int(outline.chunk_starts[at]), int(outline.chunk_ends[at]), outline.digest(at)
 
-    def of_file_at(self, row: int) -> list[FilePart]:
+    def of_file_at(self, row: int, most_parts: int) -> list[FilePart]:
         """Return the parts of the file of a chunk, those with the most evidence; in the order of the file."""
         fields = self._backend.fields
         outline = fields.outline(self.file_of(row))
@@ -160,7 +158,7 @@ class FileParts:
         bare = np.flatnonzero(~_covered(low, high, len(by_chunk)))
         bare = np.sort(bare[np.argsort(-by_chunk[bare], kind="stable")[:MOST_CHUNKS]])
         most = np.concatenate([_largest(by_chunk, low, high), by_chunk[bare]])
-        best = np.sort(np.argsort(-most, kind="stable")[:MOST_OF_FILE])
+        best = np.sort(np.argsort(-most, kind="stable")[:most_parts])
         taken, rest = best[best < len(kept)], best[best >= len(kept)]
         columns = starts[taken], ends[taken], own[taken], kept[taken], low[taken], high[taken]
         places: list[list[int]] = np.stack(columns, axis=1).tolist()
