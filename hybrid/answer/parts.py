@@ -497,7 +497,7 @@ class Arrangement:
             reason = "budget"
             if not self._ledger.allows(file.hits[0].digest, "pointer"):
                 reason = "seen"
-            elif not n_left or not self._is_wanted(file.hits[0], links[file]):
+            elif not n_left or not self._is_wanted(file, links[file]):
                 reason = "adds_nothing"
             elif self._put(file, [], self._best_place(file), room):
                 n_left -= 1
@@ -530,14 +530,15 @@ class Arrangement:
             for file in files
         }
 
-    def _is_wanted(self, best: Hit, links: float) -> bool:
-        """Return whether a file is near enough to the best one, and not of a kind that a question does not ask for.
+    def _is_wanted(self, file: _File, links: float) -> bool:
+        """Return whether a file is second or near enough to the best one, and not of a kind that is not asked for.
 
         A task is told of every file: which one it will change is less certain, unless it is about a file as a whole.
         """
         if not (self._is_question or self._outlines) or not self._items:
             return True
-        is_near = best.relevance + links >= self._settings.near or len(self._items) < 2
+        best = file.hits[0]
+        is_near = file.place < 2 or best.relevance + links >= self._settings.near
         return is_near and (links > 0 or not any(best.evidence.get(name, 0.0) < 0 for name in _ASIDE))
 
     def _name_parts(self, parts: Sequence[_Part], room: Room) -> None:
