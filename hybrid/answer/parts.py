@@ -510,7 +510,8 @@ class Arrangement:
         best = file.hits[0]
         within = [part for part in self._found(file) if _overlap(best, part.start_line, part.own_end)]
         part = max(within, key=lambda part: (part.is_definition, part.evidence, part.start_line), default=None)
-        if part is None or not self._is_sound(whole := _Part(file, part)):
+        is_wide = part is not None and part.is_holder and part.own_end - part.start_line >= _LONGEST
+        if part is None or is_wide or not self._is_sound(whole := _Part(file, part)):
             return ()
         head = file.lines[part.start_line - 1].strip() if part.is_definition else ""
         return (replace(self._place(whole), signature=cut(head, _LINE_CHARS)),)
