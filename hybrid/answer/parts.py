@@ -73,7 +73,7 @@ _IN_HEAD = 0.65
 """Share of what the best window of a long part tells, from which its first lines are shown: they say what it is."""
 _SIGNATURE_LINES = 3
 _LOOKED_AT = 600
-"""Lines of a long part, at most, among which a window is looked for."""
+"""Lines of a long part, at most, that are looked at."""
 _QUESTION = re.compile(
     r"^\W*(?:how|what|where|why|which|when|who|whose|does|do|is|are|can|could|should|explain|describe)\b"
     r"|[?\uff1f\u061f]\s*$",
@@ -322,7 +322,7 @@ class Arrangement:
     def _part(self, file: _File, found: FilePart) -> _Part:
         """Return a part with its worth, except for what it gains from parts that mention it."""
         best, settings = file.hits[0], self._settings
-        lines = file.lines[found.start_line - 1 : found.own_end]
+        lines = file.lines[found.start_line - 1 : min(found.own_end, found.start_line + _LOOKED_AT)]
         if found.is_holder:  # Its comments are about its members, too.
             lines = [line for line in lines if not _COMMENT.match(line.lstrip())]
         text = "\n".join(lines).lower()
