@@ -182,6 +182,8 @@ class RecordViews:
                 raise BusyError(f"{len(records)} records are being indexed")
             try:
                 found = self._fresh(key, records, folder) or self._at_once(workspace, kind, name, records)
+                if not found.is_behind:  # Before the next one is let in, or it would make the view again.
+                    self._keep(key, found)
             except IndexMismatchError as error:
                 if not self._is_lagging:
                     raise
@@ -189,8 +191,6 @@ class RecordViews:
                 raise BusyError(f"{len(records)} records are being embedded anew") from error
             finally:
                 opening.release()
-            if not found.is_behind:
-                self._keep(key, found)
         if found.is_of_other_model and self._is_lagging:
             self._catch_up(key, lambda: self._opened(workspace, kind, name, records))
         return RecordView(kind, found.searcher, found.by_path, lessons)
