@@ -104,4 +104,5 @@ def test_a_wrapped_question_repeats_a_plain_one(shop: Shop) -> None:
 def _tell(shop: Shop, event: str, **fields: str) -> str:
     """Send an event as Claude Code does; return what the hook prints."""
     sent = {"session_id": "s1", "cwd": str(shop.root), "hook_event_name": event, **fields}
-    return shop.out("hook", "run", "--client", "claude", "--event", event, stdin=json.dumps(sent).encode())
+    words = ("hook", "run", "--client", "claude", "--event", event)
+    return shop.out(*words, stdin=json.dumps(sent).encode(), HYBRID_DAEMON_ENABLED="false")
