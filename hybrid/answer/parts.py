@@ -8,8 +8,10 @@ named: further files, and further definitions of the files that are shown. Decis
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cache, lru_cache
-from math import log2
+from itertools import chain
+from math import fsum, log2
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -195,8 +197,8 @@ class _Words:
         return found + [term for term, at_start in self._short if term in text and at_start.search(text)]
 
     def share(self, stems: Iterable[str]) -> float:
-        """Return the worth of some words as a share of all, in [0, 1]."""
-        return sum([self._worth[stem] for stem in stems]) / self._sum
+        """Return the worth of some words as a share of all, in [0, 1]; their order changes nothing."""
+        return fsum([self._worth[stem] for stem in stems]) / self._sum
 
     def cover(self, text: str) -> float:
         """Return the share of all words that a text in lower case has, by their worth."""
@@ -353,7 +355,7 @@ class Arrangement:
         """Add to the worth of each part what it gains from the best parts that mention its name."""
         by_name: dict[bytes, list[_Part]] = {}
         for part in parts:
-            if part.found.is_definition:
+            if part.found.is_definition and len(part.found.name) > 1:
                 by_name.setdefault(_ascii(part.found.name.lower()), []).append(part)
         gains: dict[_Part, float] = {}
         for caller in sorted(parts, key=lambda part: -part.worth)[:_CALLERS]:
@@ -450,7 +452,7 @@ class Arrangement:
         Of a long comment, those are its first two lines, the others that tell most if they tell more than these, and
         the decorators; of one that begins the file, which is mostly a licence, the decorators.
         """
-        lead = _lead(file, start)
+        lead = _lead(file, start)[-_LOOKED_AT:]
         if len(lead) <= _LEAD_LINES:
             return list(lead)
         lines = file.lines[lead[0] - 1 : start - 1]
@@ -467,10 +469,15 @@ class Arrangement:
         Among equal ones those come first in which words are repeated, then the earlier ones.
         """
         of_line = [self._words.found(line.lower()) for line in lines]
-        best, most = 0, (-1.0, -1)
-        for at in range(max(len(of_line) - size, 0) + 1):
-            within = of_line[at : at + size]
-            rank = self._words.share(set[str]().union(*within)), sum(map(len, within))
+        within = Counter(chain.from_iterable(of_line[:size]))
+        best, most = 0, (self._words.share(within), within.total())
+        for at, (gone, new) in enumerate(zip(of_line, of_line[size:], strict=False), 1):
+            if not gone and not new:
+                continue
+            within.subtract(gone)
+            within.update(new)
+            within = +within
+            rank = self._words.share(within), within.total()
             if rank > most:
                 best, most = at, rank
         return best, most[0]
@@ -661,8 +668,8 @@ def _terms_of_name(name: str) -> tuple[str, ...]:
 
 
 def _ascii(text: str) -> bytes:
-    """Return a text without the letters that ASCII lacks: of names, what is left tells them apart well enough."""
-    return text.encode("ascii", "ignore")
+    """Return a text with a `?` for each letter that ASCII lacks: names with such letters count as never mentioned."""
+    return text.encode("ascii", "replace")
 
 
 def _branching(text: str) -> float:

@@ -5,6 +5,7 @@ Each kind is judged by its own bars and has its own share of the room; lists are
 
 from __future__ import annotations
 
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -222,6 +223,7 @@ class Packer:
         self._ledger = ledger
         self._share = share
         self._footer = footer
+        self._render = cache(render_entry)  # What was measured is rendered again with its frame.
 
     def pack(self, selections: Sequence[Selection]) -> str:
         """Choose the items of every selection, store them in it, and return the whole text; empty when nothing fits.
@@ -236,7 +238,7 @@ class Packer:
         entries = [entry for one in selections for entry in self._entries(one)]
         has_lessons = any(one.collection.kind == "lessons" and one.items for one in selections)
         footer = self._footer if has_lessons else replace(self._footer, cites_lessons=False)
-        return render_frame(entries, fmt=self._hooks.format, footer=footer)
+        return render_frame(entries, fmt=self._hooks.format, footer=footer, render=self._render)
 
     def _entries(self, selection: Selection) -> list[Entry]:
         entries = [selection.collection.entry(item) for item in selection.items]
@@ -286,7 +288,7 @@ class Packer:
         weights = collection.searcher.term_weights(selection.searched.query)
 
         def exact(item: Item) -> Room:
-            return measure(render_entry(collection.entry(item), fmt=self._hooks.format))
+            return measure(self._render(collection.entry(item), fmt=self._hooks.format))
 
         def estimated(item: Item) -> Room:
             """Return the size without looking for marks in the body: most bodies have none."""
@@ -323,7 +325,7 @@ class Packer:
         return offers
 
     def _offer(self, selection: Selection, hit: Hit, item: Item) -> _Offer:
-        return _Offer(hit, item, render_entry(selection.collection.entry(item), fmt=self._hooks.format))
+        return _Offer(hit, item, self._render(selection.collection.entry(item), fmt=self._hooks.format))
 
     def _with_best_shortened(
         self, selection: Selection, offers: Sequence[_Offer], own: Room, measure: Callable[[str], Room]

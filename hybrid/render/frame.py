@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -17,7 +16,7 @@ from hybrid.base.text import cut
 from hybrid.render.marks import END_LINE, FRAME_NAME, JSON_KEY, XML_TAG, neutralise, neutralise_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from hybrid.types import Hit, Item
 
@@ -74,23 +73,25 @@ class Footer(Struct, frozen=True):
 NO_FOOTER = Footer()
 
 
-def render_frame(entries: Sequence[Entry], *, fmt: Format = "text", footer: Footer = NO_FOOTER) -> str:
+def render_frame(
+    entries: Sequence[Entry],
+    *,
+    fmt: Format = "text",
+    footer: Footer = NO_FOOTER,
+    render: Callable[..., str] | None = None,
+) -> str:
     """Return the whole text of an injection, from begin mark to end mark, without a final line end.
 
-    No entries give an empty string: an empty frame is never shown.
+    No entries give an empty string: an empty frame is never shown. `render` is `render_entry`, or that with a memory.
     """
     if not entries:
         return ""
-    rendered = [render_entry(entry, fmt=fmt) for entry in entries]
+    rendered = [(render or render_entry)(entry, fmt=fmt) for entry in entries]
     return _enclose(rendered, footer_line(entries, footer), fmt)
 
 
-@lru_cache(64)
 def render_entry(entry: Entry, *, fmt: Format = "text") -> str:
-    """Return one entry exactly as it stands in the frame, without a final line end; this is what a budget measures.
-
-    The last ones are kept: what was measured is rendered again with its frame.
-    """
+    """Return one entry exactly as it stands in the frame, without a final line end; this is what a budget measures."""
     kind, title = neutralise_line(entry.kind), neutralise_line(entry.title)
     lines = body_lines("\n".join(entry.lines))
     if fmt == "json":
@@ -174,7 +175,7 @@ def file_entry(item: Item) -> Entry:
     also = [f"{one.start_line}-{one.end_line}" + (f" {one.name}" if one.name else "") for one in _also(item)]
     rest = ["without lines that you have read"] if item.is_rest else []
     facts = ", ".join([hit.chunk_kind or hit.kind, *([f"also {', '.join(also)}"] if also else []), *rest])
-    return Entry(hit.kind, f"{hit.path}:{hit.start_line}-{hit.end_line}{named} ({facts})", tuple(item.body.split("\n")))
+    return Entry(hit.kind, f"{hit.path}:{hit.start_line}-{hit.end_line}{named} ({facts})", tuple(item.body.split("\n")) if item.body else ())
 
 
 def _also(item: Item) -> list[Hit]:
