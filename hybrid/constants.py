@@ -247,7 +247,7 @@ class PartsConfig(Struct, frozen=True):
     least_named: Share = 0.35
     # Further files that are named for a question, at most, with the least evidence for one as a share of that for the
     # best; and for a task, which may change any of them.
-    others: Annotated[int, (0, 10)] = 6
+    others: Annotated[int, (0, 10)] = 5
     near: Share = 0.65
     others_of_task: Annotated[int, (0, 10)] = 6
     # Added to that share: it alone defines something that the shown text names; it names something that is shown.

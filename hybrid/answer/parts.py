@@ -53,7 +53,7 @@ _IN_ORDER = 10
 """More than any worth, so that the order of the files decides."""
 _LITTLE_LINES = 4
 _LONG_LINES = 150
-_BRANCHES = ("if ", "if(", "for ", "for(", "while")
+_BRANCHES = ("if ", "if(", "for ", "for(", "foreach", "while")
 _MANY_BRANCHES = 8
 _TINY = 2
 """Lines of a part that is shown only if its worth is at least `_TINY_WORTH` of the best one's."""
@@ -531,7 +531,7 @@ class Arrangement:
         named = set(_CODE_NAME.findall("\n".join(item.body for item in self._items.values()))) if files else ()
         homes = {found.home_of(name) for name in named}
         shown = {part.found.name for excerpts in self._shown.values() for one in excerpts for part in one.parts}
-        naming = {row for name in shown for row in found.rows_naming(name)}
+        naming = {row for name in shown if _CODE_NAME.fullmatch(name) for row in found.rows_naming(name)}
         return {
             file: settings.defines * (file.hits[0].row >= 0 and found.file_of(file.hits[0].row) in homes)
             + settings.mentions * any(hit.row in naming for hit in file.hits)
