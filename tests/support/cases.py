@@ -62,6 +62,7 @@ def cases(file: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     thousand tests takes longer than they do.
     """
     found = read(file)
+    assert found, file
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         if [*inspect.signature(test).parameters] != ["case"]:
@@ -69,14 +70,14 @@ def cases(file: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
         @wraps(test)
         def ask_all() -> None:
-            failed = dict[str, AssertionError]()
+            failed = dict[str, Exception]()
             for case in found:
                 try:
                     test(case)
-                except AssertionError as error:
+                except Exception as error:  # noqa: BLE001  One that fails in whatever way hides no other.
                     failed[case.name] = error
             for error in failed.values():
-                raise AssertionError("\n".join(f"{name}: {one}" for name, one in failed.items())) from error
+                raise AssertionError("\n".join(f"{name}: {one!r}" for name, one in failed.items())) from error
 
         del ask_all.__wrapped__  # Or pytest would look for a fixture `case`.
         return ask_all
