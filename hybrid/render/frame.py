@@ -175,7 +175,11 @@ def file_entry(item: Item) -> Entry:
     also = [f"{one.start_line}-{one.end_line}" + (f" {one.name}" if one.name else "") for one in _also(item)]
     rest = ["without lines that you have read"] if item.is_rest else []
     facts = ", ".join([hit.chunk_kind or hit.kind, *([f"also {', '.join(also)}"] if also else []), *rest])
-    return Entry(hit.kind, f"{hit.path}:{hit.start_line}-{hit.end_line}{named} ({facts})", tuple(item.body.split("\n")) if item.body else ())
+    return Entry(
+        hit.kind,
+        f"{hit.path}:{hit.start_line}-{hit.end_line}{named} ({facts})",
+        tuple(item.body.split("\n")) if item.body else (),
+    )
 
 
 def _also(item: Item) -> list[Hit]:
