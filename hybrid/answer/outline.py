@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hybrid.types import Hit
 
 _SURELY = 1.0
-"""Evidence from which a prompt names a file by its path: half of that for the only file with a path."""
+"""Evidence, at least, that a prompt gives the path of a file; the only file with words of a path has half of it."""
 _MOST_FILES = 2
 _LINES = 25
 _CHARS = 1_200
@@ -31,7 +31,13 @@ _CHARS = 1_200
 _LINE_CHARS = 80
 _HEAD_LINES = 6
 _USERS = 5
+_SHORTEST_STEM = 3
 _IMPORT = re.compile(r"\W*(?:import|from|use|using|require|include|export)\b|.{0,200}\brequire\(")
+_COMMENTS = ("//", "/*", "* ", "--", "# ", "#:", "##")
+_LISTED = re.compile(r"(?:\w+(?: as \w+)?(?:, ?|$))+")
+"""A line of names alone: mostly one within the brackets of an import."""
+_NAMELESS = ("{", ":", ";", "}", "=>")
+"""Ends of a line after which the name of what begins there does not come."""
 
 
 def outlines(collection: Collection, searched: Searched, best: Sequence[Hit]) -> dict[str, Hit]:
@@ -51,15 +57,15 @@ def outlines(collection: Collection, searched: Searched, best: Sequence[Hit]) ->
     named = [hit for hit in best if hit.row >= 0 and hit.evidence.get("path", 0.0) >= _SURELY]
     named = [hit for hit in named if hit.path in query.paths] or named
     beside = said_beside(query.english or query.text, query.paths)
-    if not 1 <= len(named) <= _MOST_FILES or len(beside) > 1:
+    if not 1 <= len(named) <= _MOST_FILES or len(beside) > 1 or any(place.line for place in query.places):
         return {}
     found: dict[str, Hit] = {}
     for hit in named:
         lines = collection.masked_lines(hit)
         lines = lines[:-1] if lines and not lines[-1] else lines
-        if any(term.removesuffix("i") in line.lower() for term in beside for line in lines):
+        if any(_beginning(term).search("\n".join(lines)) for term in beside):
             continue  # Its own words say which part is meant.
-        listed = [one for one in parts.outline_of(hit.row) if one.start_line <= len(lines)]
+        listed = parts.outline_of(hit.row, collection.lines(hit))
         body = "\n".join([*_outline(lines, listed, len(named)), *_used_by(collection, parts, hit, listed)])
         if body:
             found[hit.path] = replace(
@@ -84,10 +90,12 @@ def _outline(lines: Sequence[str], listed: Sequence[Listed], n_files: int) -> li
     left = _CHARS // n_files
     for one in listed:
         head = _head(lines, one)
-        if one.name not in head:
-            continue  # The file changed since it was indexed.
+        places = [match.start() for match in _pattern([one.name]).finditer(head)]
+        if not places:
+            continue
         if one.scope and one.kind != "heading":
-            head = f"{one.scope}.{head[head.index(one.name) :]}"
+            called = (at for at in places if head[at + len(one.name) :].lstrip()[:1] in {"(", "<"})
+            head = f"{one.scope}.{head[next(called, places[0]) :]}"
         said = f"{one.start_line}-{min(one.end_line, len(lines))} {cut(head, _LINE_CHARS)}"
         left -= len(said) + 1
         if left < 0 or len(kept) >= _LINES // n_files:
@@ -99,12 +107,14 @@ def _outline(lines: Sequence[str], listed: Sequence[Listed], n_files: int) -> li
 
 
 def _head(lines: Sequence[str], one: Listed) -> str:
-    """Return the head of a definition on one line, with parameters that stand on lines of their own."""
-    head = lines[one.start_line - 1].strip()
-    for line in lines[one.start_line : one.start_line + _HEAD_LINES]:
-        if one.name in head and not head.endswith(("(", "[", "<", ",")):
+    """Return the head of a definition on one line, with decorators, and parameters that stand on lines of their own."""
+    head, name = lines[one.start_line - 1].strip(), _pattern([one.name])
+    for line in map(str.strip, lines[one.start_line : one.start_line + _HEAD_LINES]):
+        is_open = sum(map(head.count, "([")) > sum(map(head.count, ")]")) or head.endswith(("<", ","))
+        if not is_open and (name.search(head) or head.endswith(_NAMELESS)):
             break
-        head += f" {line.strip()}" if head.endswith(",") or one.name not in head else line.strip()
+        is_joined = head.endswith(("(", "[", "<")) or (line[:1] in {")", "]", ">"} and not head.endswith(","))
+        head += line if is_joined else f" {line}"
     return head
 
 
@@ -117,14 +127,25 @@ def _used_by(collection: Collection, parts: FileParts, hit: Hit, listed: Sequenc
         lines = collection.lines(other)
         within = [n for start, end in user.spans for n in range(start, min(end, len(lines)) + 1)]
         every, calls = _pattern((*user.names, user.module)), _pattern(user.names)
-        naming = [n for n in within if every.search(lines[n - 1])]
-        imports = [n for n in naming if _IMPORT.match(lines[n - 1])]
+        naming = [n for n in within if every.search(lines[n - 1]) and not _is_comment(lines[n - 1], user.path)]
+        imports = [n for n in naming if _IMPORT.match(lines[n - 1]) or _LISTED.fullmatch(lines[n - 1].strip())]
         places = [n for n in naming if n not in imports and calls.search(lines[n - 1])] or imports
         if places:
             found.append(f"{collection.shown(other).path}:{places[0]}")
         if len(found) == _USERS:
             break
     return [f"used by: {', '.join(found)}"] if found else []
+
+
+def _is_comment(line: str, path: str) -> bool:
+    return line.lstrip().startswith(_COMMENTS) and not path.endswith((".md", ".mdx", ".rst", ".adoc", ".txt"))
+
+
+def _beginning(term: str) -> re.Pattern[str]:
+    """Return a pattern for an index term at the beginning of a word, or of a word in a compound name."""
+    start = r"(?:(?<![^\W\d_])|(?<=[a-z])(?=[A-Z])|(?=[A-Z][a-z]))" if term.isascii() else ""
+    stem = term[:-1] if len(term) > _SHORTEST_STEM and term.endswith("i") else term  # `retri` is of "retry".
+    return re.compile(f"{start}(?i:{re.escape(stem)})")
 
 
 def _pattern(names: Iterable[str]) -> re.Pattern[str]:

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct
 
+from hybrid.base.digest import chunk_digest
 from hybrid.base.tokens import folded, tokens_of_word
+from hybrid.index.analysis import chunk_text
 from hybrid.index.backend import EVERYTHING
 from hybrid.index.roles import bit
 
@@ -35,6 +37,10 @@ _AROUND = frozenset("heading module namespace package".split())
 """Kinds that only stand around what is defined in them: their own lines say nothing, or are those of a chunk."""
 _MOST_NAMES = 8
 """Names of a file that are looked for in other files, at most."""
+_NAMES_ASKED = 50
+"""Names of a file of which it is asked whether other files define them too, at most."""
+_OF_NO_FILE = "default"
+"""What an export without a name is called: it says nothing."""
 _SHORTEST = 3
 """Letters of a name that is looked for, at least."""
 _MOST_ROWS = 150
@@ -45,8 +51,10 @@ _WORD_ALONE = 0.3
 """What a name of one plain word counts as, beside one of several: it stands in other senses too."""
 _IMPORTS = ("import", "requir", "includ", "use", "mod")
 """Terms of lines that import another file."""
-_OF_FOLDERS = frozenset("__init__ index mod main lib".split())
-"""Names of files that are imported by the names of their folders."""
+_OF_FOLDERS = frozenset("__init__ index mod main lib src".split())
+"""Names of files that are imported by the names of their folders, and of folders that say as little."""
+_MOST_HOLDING = 5_000
+"""Chunks with the name of a file, at most: among more, who imports it is not looked for."""
 _CANDIDATES = 8
 """Files that may use a file, at most."""
 _CHUNKS = 2
@@ -173,20 +181,31 @@ class FileParts:
             found.append(FilePart(*place, *said, False, worth, (first + at, first + at)))
         return found
 
-    def outline_of(self, row: int) -> list[Listed]:
+    def outline_of(self, row: int, lines: Sequence[str]) -> list[Listed]:
         """Return the definitions of the file of a chunk, but those within functions: the most important ones first.
 
-        What encloses more comes first, then what is public, then what is longer.
+        What encloses more comes first, then what is public, then what is longer. What begins or ends in a chunk that
+        changed is left out: nobody knows where it is now.
+
+        Args:
+            row: The chunk.
+            lines: The lines of the file as it is now, with secrets.
         """
         outline = self._backend.fields.outline(self.file_of(row))
         found: list[Listed] = []
+        chunks = enumerate(zip(outline.chunk_starts.tolist(), outline.chunk_ends.tolist(), strict=True))
+        is_same = [chunk_digest(chunk_text(lines, *span)) == outline.digest(at) for at, span in chunks]
+        first = np.searchsorted(outline.chunk_ends, outline.starts).tolist()
+        last = (np.searchsorted(outline.chunk_starts, outline.ends, side="right") - 1).tolist()
         around: list[tuple[int, str, str]] = []  # Last line, kind and name of what a definition is in, outermost first.
         for at, (start, end) in enumerate(zip(outline.starts.tolist(), outline.ends.tolist(), strict=True)):
             while around and around[-1][0] < start:
                 around.pop()
             kind, name = outline.kinds[at], outline.name(at)
-            if all(outer in _HOLDERS or outer in _AROUND for _, outer, _ in around) and (
-                kind == "heading" or kind not in _AROUND
+            if (
+                all(outer in _HOLDERS or outer in _AROUND for _, outer, _ in around)
+                and (kind == "heading" or kind not in _AROUND)
+                and all(is_same[first[at] : first[at] + 1] + is_same[last[at] : last[at] + 1])
             ):
                 owners = [name for _, outer, name in around if outer not in _AROUND or outer == "heading"]
                 found.append(Listed(start, end, name, kind, ".".join(owners), len(owners)))
@@ -207,56 +226,62 @@ class FileParts:
         backend, own = self._backend, self.file_of(row)
         fields, worth = backend.fields, dict[int, float]()
         naming: dict[int, list[str]] = {}
-        holding: dict[int, list[int]] = {}
+        holding: dict[int, list[tuple[bool, int]]] = {}
         module, importing = self._importing(own)
         plain = (name for name in dict.fromkeys(names) if len(name) >= _SHORTEST and name.strip("$").isidentifier())
-        told = (name for name in plain if self.home_of(name) == own)
+        told = (name for name in islice(plain, _NAMES_ASKED) if self.home_of(name) == own)
         for name in ["", *islice(told, _MOST_NAMES)]:  # First the name of the file itself.
-            tokens = tokens_of_word(name.strip("$"))
-            rows, is_plain = (self._rows_of(tokens[:1]), len(tokens) == 1) if name else (importing, False)
-            is_rare = len(rows) <= _MOST_ROWS or not is_plain
-            rows = rows[backend.allows(EVERYTHING, rows)][: _MOST_ROWS if is_rare else 0]
+            is_plain = len(tokens_of_word(name.strip("$"))) == 1
+            rows = self._rows_of(_whole(name), _MOST_ROWS if is_plain else _MOST_HOLDING) if name else importing
+            rows = rows[backend.allows(EVERYTHING, rows)][:_MOST_ROWS]
             files: list[int] = fields.of_rows("file", rows).tolist()
             share = (_WORD_ALONE if is_plain else 1.0) / max(len(set(files)), 1)
             for file, at in zip(files, rows.tolist(), strict=True):
-                if file != own:
+                if file != own and not (is_plain and "" not in naming.get(file, ())):
                     if name not in naming.setdefault(file, []):
                         naming[file].append(name)
                         worth[file] = worth.get(file, 0.0) + share
-                    holding.setdefault(file, []).append(at)
+                    holding.setdefault(file, []).append((not name, at))
         roles = dict(zip(worth, fields.of_files("role", np.array(list(worth), np.int32)).tolist(), strict=True))
         files = sorted(worth, key=lambda file: (roles[file] & bit("test") > 0, -worth[file], file))
-        files = [file for file in files if not roles[file] & bit("aside")][:_CANDIDATES]
+        source = (file for file in files if not roles[file] & bit("aside"))
         found: list[tuple[bool, User]] = []
-        for file in files:
-            views = [backend.get(at) for at in sorted(set(holding[file]))[:_CHUNKS]]
-            spans, path = tuple((view.start_line, view.end_line) for view in views), views[0].path
+        for file in islice((file for file in source if fields.path(file).startswith(self._within)), _CANDIDATES):
+            chunks = dict.fromkeys(at for _, at in sorted(holding[file]))  # First those with the name of a definition.
+            views = [backend.get(at) for at in islice(chunks, _CHUNKS)]
+            spans = tuple(sorted((view.start_line, view.end_line) for view in views))
             names = tuple(filter(None, naming[file]))
-            if path.startswith(self._within):
-                user = User(path.removeprefix(self._within), names, module if "" in naming[file] else "", spans)
-                found.append((views[0].kind == "doc", user))
+            path = views[0].path.removeprefix(self._within)
+            found.append((views[0].kind == "doc", User(path, names, module if "" in naming[file] else "", spans)))
         return [user for _, user in sorted(found, key=itemgetter(0))]
 
     def _importing(self, file: int) -> tuple[str, NDArray[np.intp]]:
         """Return the name by which files import a file, behind its folder's if others have it, and their chunks."""
-        path = PurePosixPath(self._backend.fields.path(file))
-        name = path.parent.name if path.stem in _OF_FOLDERS else path.stem
-        called = [
-            one for _, one in self._backend.names.files_called([path.name]) if PurePosixPath(one).name == path.name
+        path = self._backend.fields.path(file)
+        (folder, name), called = _module(path), PurePosixPath(path).name
+        parts = [called] if PurePosixPath(path).stem == name else [name, called]
+        alike = [
+            one
+            for _, one in self._backend.names.files_called(parts)
+            if PurePosixPath(one).name == called and _module(one)[1] == name
         ]
-        is_shared = path.stem not in _OF_FOLDERS and len(called) > 1
-        rows = self._rows_of(tokens_of_word(name)[:1])
-        for terms in (_IMPORTS, tokens_of_word(path.parent.name)[:1] if is_shared else ()):
-            is_held = np.zeros(self._backend.n_rows, np.bool_)
-            is_held[self._rows_of(terms)] = True
-            rows = rows[is_held[rows]] if terms else rows
+        is_shared = alike != [path]  # None at all are told of a name that too many have.
+        rows = self._rows_of(_whole(name), _MOST_HOLDING)
+        for terms in (_whole(folder), _IMPORTS)[not is_shared :]:
+            if len(rows):
+                is_held = np.zeros(self._backend.n_rows, np.bool_)
+                is_held[self._rows_of(terms)] = True
+                rows = rows[is_held[rows]]
         if len(rows) > _MOST_ROWS:  # Most files import at their beginning.
             fields = self._backend.fields
             rows = rows[fields.of_files("first_row", fields.of_rows("file", rows)) == rows][:_MOST_ROWS]
-        return f"{path.parent.name} {name}" if is_shared else name, rows
+        return f"{folder} {name}" if is_shared else name, rows
 
-    def _rows_of(self, terms: Sequence[str]) -> NDArray[np.intp]:
-        return np.concatenate([np.zeros(0, np.intp), *map(self._backend.terms.rows_of, terms)])
+    def _rows_of(self, terms: Sequence[str], most: int | None = None) -> NDArray[np.intp]:
+        """Return the chunks that hold any of some terms; of a term that more than `most` hold, none."""
+        held = self._backend.terms
+        kept = [term for term in terms if most is None or held.document_frequency(term) <= most]
+        return np.concatenate([np.zeros(0, np.intp), *map(held.rows_of, kept)])
 
     def file_of(self, row: int) -> int:
         """Return the number of the file of a chunk."""
@@ -265,7 +290,9 @@ class FileParts:
     def home_of(self, name: str) -> int | None:
         """Return the only file that defines a name; None for none or several."""
         files = set[int]()
-        for block in self._backend.names.definitions(folded(name)):
+        for block in self._backend.names.definitions(folded(name)) if name != _OF_NO_FILE else ():
+            if len(files) > 1:
+                break
             if block.name == name:
                 rows = block.rows[block.is_full]
                 files.update(
@@ -275,8 +302,7 @@ class FileParts:
 
     def rows_naming(self, name: str) -> Sequence[int]:
         """Return the chunks that hold a name; none when many do."""
-        rows = self._rows_of(tokens_of_word(name)[:1])
-        return rows.tolist() if len(rows) < _FEW_ROWS else ()
+        return self._rows_of(_whole(name), _FEW_ROWS - 1).tolist() if name != _OF_NO_FILE else ()
 
     def _evidence(self, outline: Outline) -> NDArray[np.float64]:
         """Return what speaks for each chunk of a file, as `FilePart.evidence`."""
@@ -285,6 +311,21 @@ class FileParts:
         cosines = (self._dense.cosines(rows) - figures.mean) / max(figures.largest - figures.mean, 1e-6)
         words = self._lexical.raws(outline.first_row, outline.first_row + len(rows)) / max(self._lexical.best, 1e-6)
         return (cosines + words) / 2
+
+
+def _whole(name: str) -> list[str]:
+    """Return the index term that is all of a name; none for a name in a script without spaces."""
+    name = name.strip("$")
+    tokens = tokens_of_word(name)
+    return [token for token in tokens if len(tokens) == 1 or token == name.lower().strip("_")][:1]
+
+
+def _module(path: str) -> tuple[str, str]:
+    """Return the name by which files import a file, and before it the folder around it; empty ones for none."""
+    *folders, name = PurePosixPath(path).with_suffix("").parts
+    while name in _OF_FOLDERS:
+        *folders, name = folders or [""]
+    return folders[-1] if folders else "", name
 
 
 def _own_ends(starts: NDArray[np.int32], ends: NDArray[np.int32], is_holder: NDArray[np.bool_]) -> NDArray[np.int32]:

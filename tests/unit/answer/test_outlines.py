@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hybrid.models.registry import HashingEmbedder
+from hybrid.prompting.query import make_query
+from hybrid.search.searcher import Searcher
+from tests.support.builders import ListSource, build_index, default_config, open_index, place_in
 from tests.unit.answer.sessions import new_session
 
 if TYPE_CHECKING:
@@ -148,10 +152,138 @@ def test_a_session_gets_an_outline_once(tmp_path: Path) -> None:
     assert "(outline" not in session.decided("now review shop/bills.py", hooks_threshold=0.0).text
 
 
-def test_a_definition_that_moved_is_left_out(tmp_path: Path) -> None:
-    """What the index says of a line that no longer has the name is not shown."""
-    session = new_session(tmp_path, FILES)
-    path = session.root / "shop/bills.py"
-    path.write_text(BILLS.replace("def print_bill(bill, printer):", "def show_bill(bill, printer):"))
+def _used_by(tmp_path: Path, prompt: str, files: dict[str, str]) -> str:
+    decision = _asked(tmp_path, prompt, {**FILES, **files})
+    assert "(outline" in decision.text
+    lines = decision.items[0].body.split("\n")
+    return next((line.removeprefix("used by: ") for line in lines if line.startswith("used by: ")), "")
 
-    assert not any("print_bill" in line for line in _outline(session.decide("refactor bills.py", hooks_threshold=0.0)))
+
+def test_a_definition_that_moved_is_left_out(tmp_path: Path) -> None:
+    """Of a file that changed since it was indexed, an outline has only what is where the index says."""
+    steps = "".join(f"    step_{n}(bill, till)\n" for n in range(30))
+    source = "\n\n".join(f"def {name}_bill(bill, till):\n{steps}" for name in ("print", "send", "pay", "keep"))
+    session = new_session(tmp_path, {**FILES, "shop/bills.py": source})
+    before = _outline(session.decide("refactor bills.py", hooks_threshold=0.0))
+    changed = source.replace("def pay_bill", "# One more.\n# And another.\ndef pay_bill")
+    (session.root / "shop/bills.py").write_text(changed)
+    after = _outline(session.decide("refactor bills.py", hooks_threshold=0.0))
+
+    assert [line.split()[2].split("_")[0] for line in before] == ["print", "send", "pay", "keep"]
+    assert before[:2] == after
+
+
+def test_a_body_is_no_head(tmp_path: Path) -> None:
+    """Of what has no name where it begins, nothing is shown; of parameters over several lines, all."""
+    files = {
+        "cat.js": "class Cat {\n  static at(i) {\n    return i;\n  }\n}\n\nfunction feed(\n  cat,\n  food\n) {\n  cat.eat(food);\n}\n",
+        "till.py": "class Till:\n    def f(self, n):\n        return n\n\n    @property\n    def e(self):\n        return 1\n",
+    }
+    cat = _outline(_asked(tmp_path / "a", "refactor cat.js", files))
+    till = _outline(_asked(tmp_path / "b", "refactor till.py", files))
+
+    assert ["1-5 class Cat {", "2-4 Cat.at(i) {", "7-12 function feed(cat, food) {"] == cat
+    assert ["1-7 class Till:", "2-3 Till.f(self, n):", "6-7 Till.e(self):"] == till
+
+
+@pytest.mark.parametrize("prompt", ["fix bills.py:4-9", "refactor shop/bills.py:12-27", "explain shop/bills.py#L12"])
+def test_a_prompt_that_names_lines_is_about_these(tmp_path: Path, prompt: str) -> None:
+    """It says which part of the file is meant."""
+    assert "(outline" not in _asked(tmp_path, prompt).text
+
+
+@pytest.mark.parametrize(
+    ("word", "line", "is_about_all"),
+    [
+        ("cli", "class Bill", True),
+        ("log", "catalog = 1", True),
+        ("log", "def writeLog", False),
+        ("logs", "a_log = 1", False),
+        ("retry", "retried = 1", False),
+        ("client", "HTTPClient()", False),
+    ],
+)
+def test_a_word_is_looked_for_where_words_begin(tmp_path: Path, word: str, line: str, *, is_about_all: bool) -> None:
+    """Within other words it means nothing; at the beginning of a part of a name it does."""
+    files = {"shop/till.py": f"def count(till):\n    return till\n\n\n# {line}\n"}
+
+    assert is_about_all == ("(outline" in _asked(tmp_path, f"refactor the {word} of till.py", files).text)
+
+
+HELPERS = "def helper(value):\n    return value\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "other"),
+    [
+        ("a/view.js", "export default function () {\n  return 1;\n}\n", {"b/x.js": "const load = { default: 1 };\n"}),
+        (
+            "a/run.py",
+            "def close_all(till):\n    return till\n",
+            {"b/x.py": "def x():\n    # As close_all does.\n    return 1\n"},
+        ),
+        ("a/run.py", "def shut(till):\n    return till\n", {"b/x.py": "def x(door):\n    door.shut()\n"}),
+        ("lib/main.rs", "pub fn a() {}\n", {"b/x.rs": "use std::lib;\nfn x() {}\n"}),
+        ("src/index.js", "export const a = () => 1;\n", {"b/x.js": "import x from './src/more';\n"}),
+        ("a/util/__init__.py", HELPERS, {"b/util/__init__.py": "A = 1\n", "c/x.py": "from b.util import more\n"}),
+        (
+            "own/client.py",
+            HELPERS,
+            {f"d{n}/client.py": "A = 1\n" for n in range(70)} | {"x.py": "from d1.client import A\n"},
+        ),
+    ],
+)
+def test_who_only_has_a_word_of_it_does_not_use_a_file(
+    tmp_path: Path, path: str, source: str, other: dict[str, str]
+) -> None:
+    """Words of no file, comments, plain words without an import, and modules that other files may be."""
+    assert not _used_by(tmp_path, f"refactor {path}", {path: source, **other})
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "user", "line"),
+    [
+        ("a/util/__init__.py", HELPERS, "from a.util import helper\n\n\ndef x():\n    return helper(1)\n", 5),
+        ("cash/src/lib.rs", "pub fn count(a: u8) -> u8 { a }\n", "use cash::count;\n", 1),
+        (
+            "a/run.py",
+            "def close_all(a):\n    return a\n",
+            "from a.run import (\n    close_all,\n)\n\nclose_all(1)\n",
+            5,
+        ),
+        ("a/maße.py", "def größe_max(a):\n    return a\n", "def x():\n    return größe_max(1)\n", 2),
+        ("a/run.h", "int run_all(int a) {\n  return a;\n}\n", '#include "run.h"\n', 1),
+    ],
+)
+def test_who_uses_a_file(tmp_path: Path, path: str, source: str, user: str, line: int) -> None:
+    """By the name of its folder, behind an import over several lines, by a name beyond ASCII, and by including it."""
+    using = f"b/other{path[path.rindex('.') :]}"
+
+    assert f"{using}:{line}" == _used_by(tmp_path, f"refactor {path}", {path: source, using: user})
+
+
+def test_a_word_with_another_in_it_uses_nothing(tmp_path: Path) -> None:
+    """A name beyond ASCII is looked for as a whole: its first part alone stands in many files."""
+    files = {"a/maße.py": "def größe_max(a):\n    return a\n"} | {f"b/x{n}.py": f"größe = {n}\n" for n in range(160)}
+
+    assert "b/y.py:2" == _used_by(tmp_path, "refactor a/maße.py", {**files, "b/y.py": "def y():\n    größe_max(1)\n"})
+
+
+def test_a_folder_has_the_users_in_it(tmp_path: Path) -> None:
+    """Files around it do not take their places."""
+    around = {
+        f"a/user{n}.py": "from shop.bills import print_bill\n\n\ndef x(a):\n    return print_bill(a)\n"
+        for n in range(20)
+    }
+    build_index(
+        place_in(tmp_path / "index"), ListSource({**around, **{f"z/{path}": text for path, text in FILES.items()}})
+    )
+    config = default_config(tmp_path)
+    searcher = Searcher(
+        open_index(place_in(tmp_path / "index")), HashingEmbedder(), config.search, ranking=config.ranking
+    )
+    searched = searcher.restricted("z").search(make_query("refactor bills.py"), top_k=5)
+    row = next(hit.row for hit in searched.hits if hit.path == "shop/bills.py")
+
+    assert searched.parts is not None
+    assert "shop/desk.py" in [user.path for user in searched.parts.users_of(row, ["print_bill"])]
