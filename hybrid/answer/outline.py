@@ -110,7 +110,7 @@ def _head(lines: Sequence[str], one: Listed) -> str:
     """Return the head of a definition on one line, with decorators, and parameters that stand on lines of their own."""
     head, name = lines[one.start_line - 1].strip(), _pattern([one.name])
     for line in map(str.strip, lines[one.start_line : one.start_line + _HEAD_LINES]):
-        is_open = sum(map(head.count, "([")) > sum(map(head.count, ")]")) or head.endswith(("<", ","))
+        is_open = sum(map(head.count, "([")) > sum(map(head.count, ")]")) or ("<" in head and head.endswith(("<", ",")))
         if not is_open and (name.search(head) or head.endswith(_NAMELESS)):
             break
         is_joined = head.endswith(("(", "[", "<")) or (line[:1] in {")", "]", ">"} and not head.endswith(","))

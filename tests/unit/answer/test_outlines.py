@@ -176,13 +176,19 @@ def test_a_definition_that_moved_is_left_out(tmp_path: Path) -> None:
 def test_a_body_is_no_head(tmp_path: Path) -> None:
     """Of what has no name where it begins, nothing is shown; of parameters over several lines, all."""
     files = {
-        "cat.js": "class Cat {\n  static at(i) {\n    return i;\n  }\n}\n\nfunction feed(\n  cat,\n  food\n) {\n  cat.eat(food);\n}\n",
+        "cat.js": "class Cat {\n  static at(i) {\n    return i;\n  }\n}\n\nconst bowl = {\n  full: () => 1,\n  eat(i) {\n    return i;\n  },\n};\n\nfunction feed(\n  cat,\n  food\n) {\n  cat.eat(food);\n}\n",
         "till.py": "class Till:\n    def f(self, n):\n        return n\n\n    @property\n    def e(self):\n        return 1\n",
     }
     cat = _outline(_asked(tmp_path / "a", "refactor cat.js", files))
     till = _outline(_asked(tmp_path / "b", "refactor till.py", files))
 
-    assert ["1-5 class Cat {", "2-4 Cat.at(i) {", "7-12 function feed(cat, food) {"] == cat
+    assert [
+        "1-5 class Cat {",
+        "2-4 Cat.at(i) {",
+        "8-8 full: () => 1,",
+        "9-11 eat(i) {",
+        "14-19 function feed(cat, food) {",
+    ] == cat
     assert ["1-7 class Till:", "2-3 Till.f(self, n):", "6-7 Till.e(self):"] == till
 
 
