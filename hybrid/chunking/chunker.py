@@ -622,7 +622,7 @@ def chunk_document(document: Document, limits: ChunkLimits) -> Chunked:
         return _bounded(document, Chunked(sections, "headings"), limits)
     if is_markup or document.language in _WITHOUT_DEFINITIONS:
         return Chunked(line_chunks(document.text, limits), "lines")
-    parsed = parse(document.text, document.language)
+    parsed = parse(document.text, document.language, document.path)
     if parsed.failure:
         return Chunked(line_chunks(document.text, limits), "lines", parsed.failure)
     return _bounded(document, Chunked(code_chunks(document.text, parsed, limits), "definitions"), limits)

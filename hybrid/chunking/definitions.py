@@ -172,16 +172,17 @@ class Parsed(Struct, frozen=True):
     borders: Mapping[int, int] = field(default_factory=dict[int, int])
 
 
-def parse(text: str, language: str) -> Parsed:
+def parse(text: str, language: str, path: str = "") -> Parsed:
     """Find the definitions, comments and statement borders of a text.
 
     Args:
         text: Line ends are LF.
         language: Grammar name; of `vue`, `svelte`, `astro` and `html` the scripts are read.
+        path: Of the file; one of C that is not called `.c` may be a header of C++.
     """
     # Scripts of components come with blanks for what stands around them, so the whole text is looked at.
     has_repetitions = is_repetitive(text)
-    text, language = masked(text, language)
+    text, heads, language = masked(text, language, path)
     grammar = grammar_of(language)
     if grammar is None:
         return Parsed(failure="no_grammar")
@@ -200,7 +201,7 @@ def parse(text: str, language: str) -> Parsed:
     if sum(map(len, syntax.captures.values())) > _LEAST_CAPTURES + _CAPTURES_PER_KB * len(source) // 1024:
         return Parsed(failure="too_many")
     trivia = trivia_of(source, syntax.captures)
-    finder = _Finder(source, language, trivia)
+    finder = _Finder(source, heads.encode("utf-8", "replace"), language, trivia)
     for event in _in_order(syntax.captures):
         finder.visit(*event)
     return Parsed(
@@ -257,8 +258,10 @@ class _Frame(Struct):
 class _Finder:
     """Turns captured nodes, outermost first, into definitions; keeps the stack of what encloses the next node."""
 
-    def __init__(self, source: bytes, language: str, trivia: Trivia) -> None:
+    def __init__(self, source: bytes, heads: bytes, language: str, trivia: Trivia) -> None:
         self._source = source
+        self._heads = heads
+        """The source with all that belongs into a signature, in the same places."""
         self._language = language
         self._trivia = trivia
         self._found: list[Definition] = []
@@ -348,7 +351,7 @@ class _Finder:
             kind=kind,
             start_line=start_line,
             end_line=last_line(part),
-            signature=head_of(node, self._source, max(begin, node.start_byte) if named.node is None else start),
+            signature=head_of(node, self._heads, max(begin, node.start_byte) if named.node is None else start),
             scope=scope,
             depth=above.depth,
             is_value=not named.kind and is_value(capture) if kind == "macro" else is_value(kind),

@@ -43,7 +43,8 @@ _MACROS_OF_LINES = re.compile(
     rf"\b|{_MACRO}\b|//|/\*))"
     rf"|[ \t]*{_ARGUMENTS}(?=[ \t]*(?://[^\n]*)?\n\s*(?:[A-Za-z_~]|//|/\*))"
     # Before the type of a function.
-    rf"|(?=\s+(?:[A-Za-z_][\w:<>,]*[ \t*&]+){{1,4}}(?:operator\b|~?[\w:]+\())"
+    rf"|(?=\s+(?!(?:(?:static|inline|extern|const)\s+)+\w+\()"
+    rf"(?:[A-Za-z_][\w:<>,]*[ \t*&]+){{1,4}}(?:operator\b|~?[\w:]+\())"
     # In the place of `public`.
     rf"|[ \t]*:(?=[ \t]*(?:\n|//))))"
     rf"|((?:(?:public|protected|private)[ \t]+(?:slots|Q_SLOTS)|signals)[ \t]*:)"
@@ -54,13 +55,29 @@ _MACROS_OF_LINES = re.compile(
 )
 _MACRO_OF_BODY = re.compile(rf"\)\s+({_MACRO}(?:\([^()\n]*\))?)(?=\s*\{{)")
 """A macro between the parameters and the body of a function."""
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_BRACE = re.compile(r"[;{}]")
 _WITH_DIRECTIVES = frozenset({"c", "cpp", "objc", "csharp"})
-_DIRECTIVE = re.compile(rb"#[ \t]*(if|el|endif)(?:[^\n]*\\\n)*[^\n]*")
+# None of these ends in what may be missing, so that no place is looked at again and again.
+_TEXTS = rb"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\\n])*\"?"
+_DIRECTIVE = re.compile(rb"#[ \t]*(if|el|endif)(?:" + _TEXTS + rb"|\\\n|[^\n])*", re.DOTALL)
+_ELSE = re.compile(rb"#[ \t]*el")
 _NEVER = re.compile(rb"#[ \t]*if[ \t]+0[ \t]*(?://|/\*|\n)")
 _MAX_CONDITIONS = 16
 """Conditions around one that is looked at, at most: each branch is searched for braces."""
 _TAIL_BYTES = 400
-"""Bytes before a condition or its end that are searched for the end of a statement."""
+"""Bytes before a condition or its end, or behind it, that are searched for code."""
+_NOT_CODE = re.compile(
+    rb"\bR\"([^\s()\\]{0,16})\(.*?(?:\)\1\"|\Z)|" + _TEXTS + rb"|'(?:\\[^\n]{1,9}?|[^'\\\n])'"
+    rb"|#(?![ \t]*(?:if|el|endif))(?:" + _TEXTS + rb"|\\\n|[^\n])*",
+    re.DOTALL,
+)
+"""Comments, strings, characters, and directives that are no conditions."""
+_NOT_CODE_OF_CSHARP = re.compile(rb'@\$?"(?:[^"]|"")*"?|' + _NOT_CODE.pattern, re.DOTALL)
+_OPEN_END = re.compile(rb"(?:[=+\-*/%&|^?(\[]|\b(?:else|return))\Z")
+"""Ends of a line that the next one goes on with."""
+_GOES_ON = re.compile(rb"[{,)\].?=]|&&|\|\||:(?!:)|else\b")
+"""Begins of a line that goes on with the one above, unless that ends as a statement or an item of a list does."""
 _CPLUSPLUS = re.compile(
     r"\n(?:template[ \t]*<|namespace\b[\w: \t{]*\n|class[ \t]+\w[^;\n()]*\n|[ \t]*(?:public|private|protected)[ \t]*:)"
 )
@@ -70,46 +87,72 @@ _ITEM = re.compile(
 )
 
 
-def masked(text: str, language: str) -> tuple[str, str]:
-    """Return the text to parse, its lines in the same places, and its language.
+def masked(text: str, language: str, path: str = "") -> tuple[str, str, str]:
+    """Return the text to parse, its lines in the same places; the text to take signatures from; the language.
 
     Of a component file these are its scripts, as `typescript`. Of C and its kin, macros and conditions that hinder the
-    parser are blanked; a header of C++ is read as `cpp`. Other texts pass unchanged.
+    parser are blanked, of signatures only conditions; a header of C++ is read as `cpp`. Other texts pass unchanged.
     """
     if language in _WITH_DIRECTIVES:
         text = "\n" + text  # The patterns begin with a line end.
-        if language == "c" and _CPLUSPLUS.search(text):
-            language = "cpp"
+        if language == "c" and not path.endswith(".c") and _CPLUSPLUS.search(text):
+            # Once more without comments, for most texts of C need no second look.
+            code = _code_of(text.encode("utf-8", "replace"), language).decode("utf-8", "replace")
+            language = "cpp" if _CPLUSPLUS.search(code) else language
+        written = text
         if language != "csharp":
             text = _MACRO_OF_BODY.sub(_without_last, _MACROS_OF_LINES.sub(_without_last, text))
-        return _without_conditions(text[1:]), language
+        text, written = _without_conditions(text, written, language)
+        return text[1:], written[1:], language
     if language not in _HOSTS:
-        return text, language
+        return text, text, language
     spans = list(_scripts(text))
     if language == "astro":
         spans = [match.span(1) for match in _FRONT_MATTER.finditer(text)] + spans
-    return _blanked_outside(text, spans), "typescript"
+    text = _blanked_outside(text, spans)
+    return text, text, "typescript"
 
 
 def _without_last(match: re.Match[str]) -> str:
-    """Return what a pattern matched, with blanks for its last group, which ends it."""
-    kept = match.start(match.lastindex or 0) - match.start()
-    return match[0][:kept] + " " * (len(match[0]) - kept)
+    """Return what a pattern matched, with as many bytes of blanks for its last group, which ends it."""
+    start, end = match.span(match.lastindex or 0)
+    behind = match.string[end : end + _TAIL_BYTES].lstrip()
+    if behind.startswith(("//", "/*")) and match[0][-1] not in ":)":
+        before = _COMMENT.sub("", match.string[max(0, match.start() - _TAIL_BYTES) : match.start()]).rstrip()
+        if before.endswith(",") or (before.endswith("{") and "enum" in _BRACE.split(before)[-2]):
+            return match[0]  # The last name of an enumeration.
+    return match[0][: start - match.start()] + " " * len(match.string[start:end].encode("utf-8", "replace"))
 
 
-def _without_conditions(text: str) -> str:
-    """Return a text without `#if` and the like, which grammars expect in few places.
+def _code_of(source: bytes | bytearray, language: str) -> bytearray:
+    """Return a text with blanks for comments, and other signs for strings and for directives but conditions."""
+    pattern = _NOT_CODE_OF_CSHARP if language == "csharp" else _NOT_CODE
+    return bytearray(pattern.sub(_as_signs, source))
 
-    What a condition encloses stays; of several branches that are no whole statements, such as the heads of one
-    function, only the first, behind `#if 0` the second.
+
+def _as_signs(match: re.Match[bytes]) -> bytes:
+    """Return one sign again and again in the place of what is no code: a blank, a quote or, for a directive, `;`."""
+    sign = {b"/": b" ", b"#": b";"}.get(match[0][:1], b'"')
+    return _NOT_LINE_END_BYTES.sub(sign, match[0]) if b"\n" in match[0] else sign * len(match[0])
+
+
+def _without_conditions(text: str, written: str, language: str) -> tuple[str, str]:
+    """Return a text, and the same with its macros, without `#if` and the like, which grammars expect in few places.
+
+    What a condition encloses stays; of several branches that visibly go on with what stands around them, such as the
+    heads of one function, only the first, behind `#if 0` the second.
     """
     if "#" not in text:
-        return text
+        return text, written
     source = bytearray(text.encode("utf-8", "replace"))
+    macros = source if written == text else bytearray(written.encode("utf-8", "replace"))
+    # Without a second branch nothing is to decide.
+    code = _code_of(source, language) if _ELSE.search(source) else bytearray(source)
     groups: list[list[re.Match[bytes]]] = []
-    for directive in list(_DIRECTIVE.finditer(bytes(source))):
-        at = directive.start()
-        if source[source.rfind(b"\n", 0, at) + 1 : at].strip():
+    unchanged = bytes(source)
+    for at in [found.start() for found in _DIRECTIVE.finditer(bytes(code))]:
+        directive = _DIRECTIVE.match(unchanged, at)  # With a comment that ends lines below.
+        if directive is None or code[code.rfind(b"\n", 0, at) + 1 : at].strip():
             continue
         if directive[1] == b"if":
             groups.append([])
@@ -119,39 +162,58 @@ def _without_conditions(text: str) -> str:
         if directive[1] == b"endif":
             group = groups.pop()
             if len(groups) < _MAX_CONDITIONS:
-                _open_condition(source, group)
-    return source.decode("utf-8", "replace")
+                spans = _hindering(code, group)
+                for one in (code, source, macros):
+                    _blank(one, spans)
+    opened = source.decode("utf-8", "replace")
+    return opened, opened if macros is source else macros.decode("utf-8", "replace")
 
 
-def _open_condition(source: bytearray, directives: Sequence[re.Match[bytes]]) -> None:
-    """Blank the directives of one condition, and the branches that cannot stand beside each other."""
+def _hindering(code: bytearray, directives: Sequence[re.Match[bytes]]) -> list[tuple[int, int]]:
+    """Return where the directives of one condition are, and the branches that cannot stand beside each other."""
     branches = [(one.end(), other.start()) for one, other in pairwise(directives)]
-    first = directives[0].start()
-    if len(branches) > 1 and not (
-        _ends_statement(source, 0, first) and all(_is_whole(source, *branch) for branch in branches)
-    ):
-        kept = 1 if _NEVER.match(source, first) else 0
-        _blank(source, [branch for at, branch in enumerate(branches) if at != kept])
-    _blank(source, [one.span() for one in directives])
+    spans = [one.span() for one in directives]
+    first, last = spans[0][0], spans[-1][1]
+    if len(branches) > 1:
+        is_open = any(
+            _goes_on(code, 0, first, start) or _goes_on(code, start, end, last) or not _is_balanced(code, start, end)
+            for start, end in branches
+        )
+        kept = 1 if _NEVER.match(code, first) else 0
+        others = (branch for at, branch in enumerate(branches) if at != kept)
+        spans += [branch for branch in others if is_open or _is_part(code, *branch)]
+    return spans
 
 
-def _is_whole(source: bytearray, start: int, end: int) -> bool:
-    """Return whether a branch consists of whole statements, as far as its braces and its end tell."""
-    closed = source.find(b"}", start, end)
-    is_balanced = source.count(b"{", start, end) == source.count(b"}", start, end)
-    return is_balanced and source.find(b"{", start, end) <= closed and _ends_statement(source, start, end)
+def _is_balanced(code: bytearray, start: int, end: int) -> bool:
+    """Return whether a branch closes the brackets that it opens, and no others, as far as their numbers tell."""
+    return all(
+        code.count(one, start, end) == code.count(other, start, end)
+        and code.find(one, start, end) <= code.find(other, start, end)
+        for one, other in (b"{}", b"()", b"[]")
+    )
 
 
-def _ends_statement(source: bytearray, start: int, end: int) -> bool:
-    """Return whether nothing before a place, in a range, is a statement that goes on behind it."""
-    lines = source[max(start, end - _TAIL_BYTES) : end].split(b"\n")
-    for before, line in reversed([*pairwise([b"", *lines])]):
-        code = line.strip()
-        if code.startswith(b"#") or code.endswith(b"*/") or before.endswith(b"\\"):
-            return True
-        if code := code.split(b"//")[0].rstrip():
-            return code[-1:] in b";{},:"
-    return True
+def _goes_on(code: bytearray, start: int, end: int, behind: int) -> bool:
+    """Return whether the last line of code in a range is visibly open, or what stands behind goes on with it."""
+    before = _last_line_of_code(code, start, end)
+    if not before or before.startswith(b"#"):
+        return False
+    if before.count(b"(") > before.count(b")") or _OPEN_END.search(before):
+        return True
+    return before[-1] not in b";{},:" and _GOES_ON.match(code[behind : behind + _TAIL_BYTES].lstrip()) is not None
+
+
+def _is_part(code: bytearray, start: int, end: int) -> bool:
+    """Return whether a branch is too little for a definition, and no whole statements or items of a list either."""
+    before = _last_line_of_code(code, start, end)
+    return bool(before) and before[-1] not in b";{},:#" and not any(code.find(sign, start, end) >= 0 for sign in b";}@")
+
+
+def _last_line_of_code(code: bytearray, start: int, end: int) -> bytes:
+    """Return the last line in the last 400 bytes of a range that is not blank; `#` for one of a directive."""
+    rest, _, line = code[max(start, end - _TAIL_BYTES) : end].rstrip().rpartition(b"\n")
+    return b"#" if rest.endswith(b"\\") else bytes(line.strip())
 
 
 def _blank(source: bytearray, spans: Iterable[tuple[int, int]]) -> None:

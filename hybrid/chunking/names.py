@@ -310,7 +310,7 @@ def c_declaration(node: Node) -> Sequence[Named]:
     ]
 
 
-_TEST = re.compile(r"[A-Z_]+\(\s*(\w+)\s*(?:,\s*(\w+)\s*)?\)")
+_TEST = re.compile(r"[A-Z0-9_]+\(\s*(?!void\b)(\w+)\s*(?:,\s*(\w+)\s*)?\)")
 
 
 def c_function(node: Node) -> Sequence[Named]:
@@ -319,7 +319,8 @@ def c_function(node: Node) -> Sequence[Named]:
     if declarator is None:
         return []
     named = _c_name(declarator)
-    test = _TEST.fullmatch(text_of(declarator)) if "TEST" in named.name else None
+    is_test = "TEST" in named.name and node.child_by_field_name("type") is None
+    test = _TEST.fullmatch(text_of(declarator)) if is_test else None
     return [named if test is None else Named(test[2] or test[1], test[1] if test[2] else "", "function")]
 
 
