@@ -20,8 +20,8 @@ from tests.support.builders import CHECKOUT
 
 BOUNDS = {
     "files": 301,
-    "net lines": 54_132,
-    "statements": 45_009,
+    "net lines": 54_180,
+    "statements": 45_050,
     "imports per 1,000 net lines": 91,
     "public class names used twice": 16,
     "settings": 93,
