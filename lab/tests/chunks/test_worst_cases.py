@@ -149,6 +149,6 @@ def test_scopes_are_bounded() -> None:
 )
 def test_scripts_of_components_are_found(text: str, script: str) -> None:
     """What stands between the tags of a script stays; the rest is blank, and the lines are the same."""
-    plain, language = masked(text, "vue")
+    plain, _, language = masked(text, "vue")
 
     assert (script, "typescript", text.count("\n")) == (plain.strip(), language, plain.count("\n"))
