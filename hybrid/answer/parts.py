@@ -600,11 +600,11 @@ class Arrangement:
 
     def _item(self, file: _File, excerpts: Sequence[_Excerpt], others: tuple[Hit, ...]) -> Item:
         outline = self._outlines.get(file.path)
-        if not excerpts and outline:
-            named = tuple((hit, "pointer") for hit in file.told)
-            return Item(outline, outline.signature, "preview", outline.signature, covers=named, why="the file is named")
         if not excerpts:
             named: tuple[tuple[Hit, Form], ...] = tuple((hit, "pointer") for hit in file.told)
+            if outline:
+                text = outline.signature
+                return Item(outline, text, "preview", text, covers=named, why="the file is named")
             return Item((*others, file.told[0])[0], "", "pointer", covers=named, why="near the best")
         given: list[tuple[Hit, Form]] = [
             (self._as_hit(one.parts[0], one.start, one.numbers[-1]), one.form_of(one.parts[0])) for one in excerpts
