@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from hybrid.hooks.install.found import Foreign, Install
     from hybrid.hooks.install.merge import Client
-    from hybrid.hooks.install.parts import Scope
+    from hybrid.project.installs import Scope
 
 _VERSION_S = 15.0
 """Seconds that `claude --version` may take; its first start is slow."""

@@ -16,7 +16,7 @@ from tests.clients.dialects import strings_in
 from tests.clients.mock_api import Called, Rule, Said
 
 if TYPE_CHECKING:
-    from hybrid.hooks.install.parts import Scope
+    from hybrid.project.installs import Scope
     from tests.clients.conftest import OpenSeat
     from tests.clients.mock_api import Answer
     from tests.clients.seat import Seat

@@ -13,7 +13,8 @@ from tests.docs.starting import run_version
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hybrid.hooks.install.parts import Part, Scope
+    from hybrid.hooks.install.parts import Part
+    from hybrid.project.installs import Scope
 
 
 def clients_page() -> str:

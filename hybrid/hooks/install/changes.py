@@ -10,22 +10,21 @@ from __future__ import annotations
 import contextlib
 import difflib
 import glob
-import hashlib
 import json
 import os
 import re
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct, convert
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from hybrid.base.atomic import locked, read_regular, write_atomic
 from hybrid.base.errors import BusyError, ProjectError
 from hybrid.hooks.install.clients import GEMINI, Part, parts_of
 from hybrid.hooks.install.merge import ExistingHook, commands, may_hold_ours, put_back, read
-from hybrid.hooks.install.parts import Scope, SettingsError, command_text, is_ours
+from hybrid.hooks.install.parts import SettingsError, command_text, is_ours
+from hybrid.project.installs import InstallJournal, InstallRecord, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -142,113 +141,6 @@ def _remove_folders(folders: Sequence[str]) -> None:
     for folder in reversed(folders):
         with contextlib.suppress(OSError):
             os.rmdir(folder)  # noqa: PTH106 - the text of a path, as it was recorded
-
-
-# --- records of installations -----------------------------------------------------------------------------
-
-
-class InstallRecord(Struct, frozen=True):
-    """The facts about a file that we changed which removal cannot see in it.
-
-    Attributes:
-        path: The file, absolute, with links resolved.
-        scope: The scope in which we were installed.
-        existed: Whether there was a file before us.
-        folders: Folders that we made for it, outermost first.
-        parts: The parts of ours in the file, each as client and kind.
-        taken: (event, element of its list) of other systems' hooks that `--replace` took out; for a plugin `plugin` and
-            its name. Until November 2026 it was the command in place of the element.
-        copies: Files with the settings as they were before `--replace`; only in records until November 2026.
-    """
-
-    path: str
-    scope: Scope
-    existed: bool
-    folders: tuple[str, ...]
-    parts: tuple[str, ...] = ()
-    taken: tuple[tuple[str, Any], ...] = ()
-    copies: tuple[str, ...] = ()
-
-
-class InstallJournal:
-    """The records of a `HYBRID_HOME`.
-
-    Args:
-        home: That folder; nothing is made in it before the first record.
-    """
-
-    def __init__(self, home: Path) -> None:
-        self._folder = home / "installs"
-
-    @property
-    def lock(self) -> Path:
-        """The file that is locked while settings are changed."""
-        return self._folder / "lock"
-
-    def get(self, path: Path) -> InstallRecord | None:
-        """Return the record of a file; None also when it cannot be read."""
-        try:
-            return _read_record(self._at(path))
-        except (OSError, ValueError):
-            return None
-
-    def backup(self, path: Path) -> Path:
-        """Return the file that has the bytes from before us."""
-        return self._at(path).with_suffix(".original")
-
-    def original(self, path: Path) -> str:
-        """Return the text of the backup; empty without one."""
-        try:
-            return self.backup(path).read_bytes().decode("utf-8", "replace")
-        except OSError:
-            return ""
-
-    def put(self, record: InstallRecord, backup: bytes | None = None) -> None:
-        """Store a record; a backup that comes with it is on disk before the record says so."""
-        path = Path(record.path)
-        if backup is not None:
-            write_atomic(self.backup(path), backup)
-        write_atomic(self._at(path), json.dumps(asdict(record), indent=1).encode())
-
-    def drop(self, record: InstallRecord) -> None:
-        """Forget a file; folders of ours that are still there go with other files of ours in them."""
-        for file in (self._at(Path(record.path)), self.backup(Path(record.path))):
-            file.unlink(missing_ok=True)
-        others = self.all()
-        for copy in set(record.copies).difference(*(other.copies for other in others)):
-            (self._folder / "replaced" / Path(copy).name).unlink(missing_ok=True)
-        left = set(filter(os.path.isdir, record.folders))
-        for other in others:
-            inside = left.intersection(map(str, Path(other.path).parents)).difference(other.folders)
-            if inside:
-                self.put(replace(other, folders=tuple(sorted((*other.folders, *inside), key=len))))
-
-    def clear(self) -> None:
-        """Remove the folder, with all that a killed process left there, when no record is in it; else do nothing."""
-        if not any(self._folder.glob("*.json")):
-            shutil.rmtree(self._folder, ignore_errors=True)
-
-    def all(self) -> list[InstallRecord]:
-        """Return every record that can be read, in order of path; none without the folder."""
-        records: list[InstallRecord] = []
-        for file in self._folder.glob("*.json"):
-            with contextlib.suppress(OSError, ValueError):
-                records.append(_read_record(file))
-        return sorted(records, key=lambda record: record.path)
-
-    def _at(self, path: Path) -> Path:
-        digest = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()
-        return self._folder / f"{digest[:16]}.json"
-
-
-def _read_record(file: Path) -> InstallRecord:
-    """Return the record in a file of the journal.
-
-    Raises:
-        OSError: The file is not there or cannot be read.
-        ValueError: The file is no record.
-    """
-    return convert(json.loads(file.read_text(encoding="utf-8")), InstallRecord)
 
 
 # --- changes of a file ------------------------------------------------------------------------------------

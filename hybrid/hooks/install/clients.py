@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from hybrid.hooks.install.parts import Scope, SettingsRoots
+    from hybrid.hooks.install.parts import SettingsRoots
+    from hybrid.project.installs import Scope
 
 
 _TIMEOUT_S = 5

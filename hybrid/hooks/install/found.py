@@ -22,7 +22,8 @@ from hybrid.hooks.install.changes import Target, decoded, read_bytes, take_out, 
 from hybrid.hooks.install.clients import CLAUDE, CLIENTS, CODEX, SUBAGENT_START, Part, every_part
 from hybrid.hooks.install.jsonc import is_list, is_object
 from hybrid.hooks.install.merge import HookPart, commands, read, strip_text, switch_plugin
-from hybrid.hooks.install.parts import SCOPES, RegisteredCommand, Scope, SettingsRoots, command_text, is_ours
+from hybrid.hooks.install.parts import SCOPES, RegisteredCommand, SettingsRoots, command_text, is_ours
+from hybrid.project.installs import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -32,9 +32,10 @@ from hybrid.hooks.install.parts import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 
-    from hybrid.hooks.install.parts import Kind, Scope, Wanted
+    from hybrid.hooks.install.parts import Kind, Wanted
     from hybrid.hooks.install.rules import RulesPart
     from hybrid.hooks.install.servers import ServerPart
+    from hybrid.project.installs import Scope
 
 
 class Client(Struct, frozen=True):

@@ -31,8 +31,9 @@ from hybrid.hooks.install.jsonc import JsoncError, JsonNode, is_list, is_object,
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from hybrid.project.installs import Scope
 
-Scope = Literal["user", "project", "local"]
+
 SCOPES: tuple[Scope, ...] = ("user", "project", "local")
 
 Kind = Literal["hooks", "mcp", "rules"]

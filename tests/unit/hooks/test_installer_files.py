@@ -22,7 +22,8 @@ from hybrid.hooks.install.parts import ENTRY, PORTABLE, SettingsError, SettingsR
 from tests.support.cases import Case, cases
 
 if TYPE_CHECKING:
-    from hybrid.hooks.install.parts import Kind, Scope
+    from hybrid.hooks.install.parts import Kind
+    from hybrid.project.installs import Scope
 
 KINDS: tuple[Kind, ...] = ("hooks", "mcp", "rules")
 SCOPED = [
