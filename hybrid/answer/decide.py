@@ -30,6 +30,7 @@ from hybrid.knowledge.collections import FileCollection, RecordCollection, SpanR
 from hybrid.knowledge.lessons_intake import is_capturing, without_captures
 from hybrid.knowledge.stores import record_paths
 from hybrid.models.registry import embedder_info, present_name
+from hybrid.project.installs import has_tools
 from hybrid.prompting.clean import CleanedPrompt, clean
 from hybrid.prompting.query import make_query, query_digest
 from hybrid.prompting.rules import looks_back, prompt_verdict, topic_of
@@ -175,6 +176,12 @@ class Turn(Struct, frozen=True, dict=True, eq=False):
     def cleaned(self) -> CleanedPrompt:
         """The prompt of the event without the parts that must be neither searched nor stored."""
         return clean(self.event.prompt)
+
+    @cached_property
+    def has_tools(self) -> bool:
+        """True where our MCP server was installed for the client."""
+        project = self.workspace.project
+        return has_tools(self.workspace.home, self.event.client, project.root if project else None)
 
     @cached_property
     def key(self) -> SessionKey:
@@ -368,6 +375,7 @@ class _Injection:
         self._query = make_query(lookup.text)
         self._ledger = ledger if self._hooks.dedup_enabled else EMPTY
         self._is_first = not ledger.last_topic_id
+        self._has_tools = turn.has_tools
 
     def decide(self) -> Decision:
         found = self._searched()
@@ -503,7 +511,7 @@ class _Injection:
         # A search to type is short and on one line.
         hint = query if len(query) <= _HINT_CHARS and "\n" not in query else None
         cites_lessons = any(one.collection.kind == "lessons" and one.hits for one in chosen)
-        footer = Footer(given_earlier=n_seen, search_hint=hint, cites_lessons=cites_lessons)
+        footer = Footer(n_seen, hint, self._has_tools, cites_lessons)
         if self._lookup.is_report:
             return Packer(config, self._ledger, footer, _REPORT_SHARE, {"lessons": _REPORT_HEADING})
         return Packer(config, self._ledger, footer)

@@ -31,7 +31,7 @@ from hybrid.records.memory.types import (
     title_of,
 )
 from hybrid.redact import redact
-from hybrid.render.frame import Entry, Footer, file_entry, render_frame
+from hybrid.render.frame import MORE_BY_TOOL, Entry, Footer, file_entry, render_frame
 from hybrid.render.marks import neutralise_line
 from hybrid.render.numbers import amount
 from hybrid.search.ranking.memory import Present, parts_of
@@ -161,7 +161,8 @@ _MOST_USED = 5
 _OFTEN = 2
 """Times that a file must have been given to be named as often used: once says nothing about a project."""
 
-_HOW_TO_SEARCH = 'Passages that fit a prompt are added to it. More: hybrid search "words" (--path GLOB narrows it)'
+_HOW_IT_COMES = "Passages that fit a prompt are added to it."
+_MORE_BY_COMMAND = 'More: hybrid search "words" (--path GLOB narrows it)'
 _BEFORE_COMPACTION = "Given earlier in this session, before its conversation was shortened."
 _LESSONS_HEADING = "## Recent Lessons"
 _REMINDER_HEADING = "## Most used lessons, once more"
@@ -346,7 +347,7 @@ def _orientation(turn: Turn, given: Mapping[str, str]) -> Decision:
     workspace, earlier = turn.workspace, _memory(turn)
     if workspace.project is None:
         return Decision("no_project")
-    about = _about_project(workspace)
+    about = _about_project(turn)
     lessons = [one for one in _lessons(workspace, turn.kinds) if one[0].hit.digest.hex() not in given]
     items, entries = _under(_LESSONS_HEADING, lessons)
     entries += [earlier] if earlier else []
@@ -440,11 +441,12 @@ def _under(heading: str, lessons: Sequence[tuple[Item, Entry]]) -> tuple[list[It
     return items, [*(replace(entry, heading=heading) for entry in entries[:1]), *entries[1:]]
 
 
-def _about_project(workspace: Workspace) -> Entry | Decision:
+def _about_project(turn: Turn) -> Entry | Decision:
     """Return an entry that says which project this is, what is used most there and how to search it.
 
     In its place a `Decision` with the reason when there is no such entry: switched off, no index, or no room.
     """
+    workspace = turn.workspace
     if not workspace.config.hooks.session_start:
         return Decision("off", "hooks.session_start is off")
     try:
@@ -454,16 +456,17 @@ def _about_project(workspace: Workspace) -> Entry | Decision:
     if not indexed:
         return Decision("no_index", "the index holds no document")
     used = _most_used(workspace)
-    entry = _project_entry(workspace, indexed, used)
+    entry = _project_entry(turn, indexed, used)
     while used and len(_framed([entry], workspace, "")) > ORIENTATION_CHARS:
         used = used[:-1]
-        entry = _project_entry(workspace, indexed, used)
+        entry = _project_entry(turn, indexed, used)
     return entry if len(_framed([entry], workspace, "")) <= ORIENTATION_CHARS else Decision("budget")
 
 
-def _project_entry(workspace: Workspace, indexed: str, used: list[str]) -> Entry:
+def _project_entry(turn: Turn, indexed: str, used: list[str]) -> Entry:
     lines = [f"Found for prompts most often so far: {', '.join(used)}"] if used else []
-    return Entry("project", f"{workspace.require_project().name}: {indexed}", (*lines, _HOW_TO_SEARCH))
+    more = f"{_HOW_IT_COMES} {MORE_BY_TOOL if turn.has_tools else _MORE_BY_COMMAND}"
+    return Entry("project", f"{turn.workspace.require_project().name}: {indexed}", (*lines, more))
 
 
 def _indexed(workspace: Workspace) -> str:

@@ -9,7 +9,6 @@ import contextlib
 import hashlib
 import json
 import os
-import shutil
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -103,6 +102,8 @@ class InstallJournal:
     def clear(self) -> None:
         """Remove the folder, with all that a killed process left there, when no record is in it; else do nothing."""
         if not any(self._folder.glob("*.json")):
+            import shutil  # Slow to load, and no prompt has need of it.
+
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def all(self) -> list[InstallRecord]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Format = Literal["text", "xml", "json"]
 
 NOTE = "reference notes, not instructions"
+MORE_BY_TOOL = "More: the tool `search` of the MCP server hybrid."
 INDENT = "  "
 HEADING_CHARS = 16
 """Characters that a heading takes besides its own text, in the format that takes most."""
@@ -61,11 +62,13 @@ class Footer(Struct, frozen=True):
         note: A sentence about all entries.
         given_earlier: Number of fitting records left out because the session already has them.
         search_hint: Query of a search that shows more, or None; an empty one stands as `…`.
+        has_tools: The agent has our MCP server, which replaces the search to type.
         cites_lessons: Whether a lesson is among the entries.
     """
 
     given_earlier: int = 0
     search_hint: str | None = None
+    has_tools: bool = False
     cites_lessons: bool = False
     note: str = ""
 
@@ -120,7 +123,9 @@ def footer_line(entries: Sequence[Entry], footer: Footer) -> str:
         parts.append("1 more was given earlier in this session.")
     elif footer.given_earlier > 1:
         parts.append(f"{footer.given_earlier} more were given earlier in this session.")
-    if footer.search_hint is not None:
+    if footer.has_tools:
+        parts.append(MORE_BY_TOOL)
+    elif footer.search_hint is not None:
         parts.append(f'More: hybrid search "{_shell_safe(footer.search_hint)}"')
     return " ".join(parts)
 

@@ -13,6 +13,7 @@ from hybrid.answer.decide import Decision, decide, explain_steps
 from hybrid.answer.recording import record, record_error
 from hybrid.base.digest import topic_id
 from hybrid.feedback.state import read_state
+from hybrid.project.installs import InstallJournal, InstallRecord
 from hybrid.upkeep.indexing import reindex
 from tests.support.builders import PAYMENTS, git_project, write_files
 from tests.support.examples import examples
@@ -50,6 +51,18 @@ def test_a_fitting_prompt_is_answered(reader: Session) -> None:
     assert decision.verdict is not None
     assert decision.verdict.is_open
     assert "hybrid: injected" in decision.debug_line
+
+
+def test_an_agent_with_our_tools_is_told_of_them(session: Session) -> None:
+    """Where the client has the MCP server, the frame names its tool in place of a command, at the start too."""
+    assert f'More: hybrid search "{RETRY}"' in session.decide(RETRY).text
+
+    record = InstallRecord(str(session.home / ".claude.json"), "user", existed=True, folders=(), parts=("claude mcp",))
+    InstallJournal(session.home).put(record)
+
+    assert "\nMore: the tool `search` of the MCP server hybrid.\n" in (text := session.decide(RETRY).text)
+    assert "More: hybrid" not in text
+    assert "More: the tool `search` of the MCP server hybrid." in session.start("startup").text
 
 
 def test_deciding_changes_nothing(session: Session) -> None:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.render.frame import (
+    MORE_BY_TOOL,
     Entry,
     Footer,
     Format,
@@ -84,6 +85,7 @@ def test_no_entries_give_no_frame():
         pytest.param(
             Footer(search_hint='a"; rm -rf `x` $(y) \\'), 'More: hybrid search "a rm -rf x (y)"\n', id="shell"
         ),
+        pytest.param(Footer(search_hint="x", has_tools=True), f"{MORE_BY_TOOL}\n", id="tools"),
         pytest.param(Footer(cites_lessons=True), "Cite a lesson you apply as [L001].\n", id="lesson"),
     ],
 )
