@@ -513,15 +513,21 @@ class Arrangement:
         return withheld
 
     def _best_place(self, file: _File) -> tuple[Hit, ...]:
-        """Return the definition in the best chunk of a file for which most speaks; nothing without one."""
+        """Return the definition in the best chunk of a file for which most speaks, with its first line.
+
+        Without one, that is the chunk with its most telling line, since its numbers alone give no reason to open it.
+        """
         best = file.hits[0]
         within = [part for part in self._found(file) if _overlap(best, part.start_line, part.own_end)]
         part = max(within, key=lambda part: (part.is_definition, part.evidence, part.start_line), default=None)
         is_wide = part is not None and part.is_holder and part.own_end - part.start_line >= _LONGEST
         if part is None or is_wide or not self._is_sound(whole := _Part(file, part)):
             return ()
-        head = file.lines[part.start_line - 1].strip() if part.is_definition else ""
-        return (replace(self._place(whole), signature=cut(head, _LINE_CHARS)),)
+        said = file.lines[part.start_line - 1]
+        if not part.is_definition:
+            within_it = file.lines[part.start_line - 1 : part.end_line]
+            said = within_it[self._telling(within_it, 1)[0]] if within_it else ""
+        return (replace(self._place(whole), signature=cut(said.strip(), _LINE_CHARS)),)
 
     def _links(self, files: Sequence[_File]) -> dict[_File, float]:
         """Return what links files to the shown text: they alone define what it names, or name what it defines."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from hybrid.answer.outline import wholes
 from hybrid.answer.pack import (
     HARD_CAP_BYTES,
     Room,
@@ -132,9 +133,13 @@ class Selection(Struct):
 
         When the topic is the same or the best hits were given, no hit is left: the others are withheld as `topic`.
         When the query is the same, the first hit of each of the best files suffices: an index that changed a little
-        meanwhile brings other parts of these files.
+        meanwhile brings other parts of these files. A file that the query is about as a whole stays, whatever was given
+        of it: its outline may be new.
         """
         given, mode = ledger.given, self.mode(hooks)
+        if mode == "adaptive" and not is_same_query and (whole := self._whole_files()):
+            self.keep("seen", lambda hit: hit.path in whole or not (is_same_topic or hit.digest.hex() in given))
+            return
         best = self.hits[: hooks.known_best]
         if is_same_query and mode == "adaptive":  # Elsewhere each hit is given by itself.
             best = [hit for n, hit in enumerate(best) if all(hit.path != other.path for other in best[:n])]
@@ -145,6 +150,11 @@ class Selection(Struct):
             self.keep("topic", lambda _: False)
             return
         self.keep("seen", lambda hit: ledger.allows(hit.digest, _BEST_FORM[mode]))
+
+    def _whole_files(self) -> set[str]:
+        """Return the paths of the files that the query is about as wholes."""
+        best = {hit.path: hit for hit in reversed(self.hits)}
+        return {hit.path for hit in wholes(self.searched.query, list(best.values()))}
 
     def drop_read(self, ledger: Ledger) -> None:
         """Withhold parts of files of which every telling line stands in the agent's context by its own tools: `read`.

@@ -174,8 +174,8 @@ _LABEL_CHARS = 120
 def file_entry(item: Item) -> Entry:
     """Return a file as an entry: its place on the header line, and what is shown of its text below."""
     hit = item.hit
-    label = cut(hit.signature, _LABEL_CHARS) if item.form == "pointer" and hit.kind == "code" else ""
-    label = label or _label(hit)
+    said = cut(hit.signature, _LABEL_CHARS) if item.form == "pointer" else ""
+    label = (said if hit.kind == "code" else "") or _label(hit) or said
     named = f" {label}" if label else ""
     also = [f"{one.start_line}-{one.end_line}" + (f" {one.name}" if one.name else "") for one in _also(item)]
     rest = ["without lines that you have read"] if item.is_rest else []

@@ -152,6 +152,15 @@ def test_a_session_gets_an_outline_once(tmp_path: Path) -> None:
     assert "(outline" not in session.decided("now review shop/bills.py", hooks_threshold=0.0).text
 
 
+def test_a_question_about_a_file_does_not_use_up_its_outline(tmp_path: Path) -> None:
+    """The session has the part that answers; who is to change the file needs the rest as well."""
+    session = new_session(tmp_path, FILES)
+    assert "def total(" in session.decided("How is the total of a bill computed?", hooks_threshold=0.0).text
+
+    assert "(outline" in session.decided("refactor bills.py", hooks_threshold=0.0).text
+    assert not session.decided("refactor bills.py", hooks_threshold=0.0).text
+
+
 def _used_by(tmp_path: Path, prompt: str, files: dict[str, str]) -> str:
     decision = _asked(tmp_path, prompt, {**FILES, **files})
     assert "(outline" in decision.text

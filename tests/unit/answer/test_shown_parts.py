@@ -212,6 +212,14 @@ def test_a_name_that_two_files_define_is_no_link(tmp_path: Path) -> None:
     assert ["client.py", "receipts.py"] == [item.hit.path for item in decision.items]
 
 
+def test_a_place_without_a_name_says_why(tmp_path: Path) -> None:
+    """Numbers of lines alone are no reason to open a file: the line comes with them that has most of the question."""
+    plain = "import desk\n\nopened = desk.open()\nprint(client.retry(charge, timeout=3))\nopened.close()\n"
+    decision = _asked(tmp_path, {"client.py": BODY, "play.py": plain}, parts_files=1)
+
+    assert "[code] play.py:1-5 print(client.retry(charge, timeout=3)) (" in decision.text
+
+
 def test_a_part_is_given_once(tmp_path: Path) -> None:
     """Asked in other words, the session gets another part of the file, not the same again."""
     files = {"client.py": HEADER + BODY + OTHER, "other.py": "def unrelated():\n    return 1\n"}
