@@ -18,10 +18,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hybrid.answer.outline import outlines
-from hybrid.base.digest import chunk_digest
 from hybrid.base.text import cut
 from hybrid.base.tokens import part_terms
-from hybrid.index.analysis import chunk_text
+from hybrid.index.analysis import lines_digest
 from hybrid.session.lines_read import standing, telling_in
 from hybrid.types import Item
 
@@ -36,8 +35,8 @@ if TYPE_CHECKING:
     from hybrid.session.ledger import Ledger
     from hybrid.types import Form, Hit
 
-_PARTS = (24, 16, 8)
-"""Parts of the first file, the second, and each further one, at most, that are compared: a long file has hundreds."""
+_PARTS = (24, 16, 8, 4)
+"""Parts of the first three files, and of each further one, at most, that are compared: a long file has hundreds."""
 _CALLERS = 20
 """Best parts whose text is searched for the names of others."""
 _NAMESAKES = 3
@@ -408,7 +407,7 @@ class Arrangement:
         """Return the digest of a chunk as it was indexed, and whether it still has that text; looked up once."""
         if row not in self._chunks and self._searched.parts:
             start, end, digest = self._searched.parts.chunk(row)
-            self._chunks[row] = digest, chunk_digest(chunk_text(file.source, start, end)) == digest
+            self._chunks[row] = digest, lines_digest(file.source, start, end) == digest
         return self._chunks[row]
 
     def _excerpt(self, part: _Part, n_lines: int, most: int) -> _Excerpt | None:
@@ -654,7 +653,7 @@ class Arrangement:
         """Return lines of a part as a hit that may be shown, with the figures of the best hit of its file."""
         file, found = part.file, part.found
         same = next((hit for hit in file.told if (hit.start_line, hit.end_line) == (start, end)), None)
-        digest = digest or (same.digest if same else chunk_digest(chunk_text(file.source, start, end)))
+        digest = digest or (same.digest if same else lines_digest(file.source, start, end))
         return replace(
             same or file.told[0],
             start_line=start,

@@ -108,6 +108,11 @@ def chunk_text(lines: Sequence[str], start_line: int, end_line: int) -> str:
     return normalise("\n".join(lines[start_line - 1 : end_line]))
 
 
+def lines_digest(lines: Sequence[str], start_line: int, end_line: int) -> bytes:
+    """The `chunk_digest` of a range of lines of a document."""
+    return digest_of_normalised(chunk_text(lines, start_line, end_line))
+
+
 def analysed(document: Document, chunks: Sequence[Chunk]) -> tuple[list[ChunkRecord], list[str]]:
     """The records of a document's chunks, in order, and the text of each: normalised, without secrets.
 

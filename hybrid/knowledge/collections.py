@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from hybrid.base.digest import chunk_digest
+from hybrid.base.digest import chunk_digest, digest_of_normalised
 from hybrid.index.analysis import chunk_text
 from hybrid.records.lore.types import seconds_of
 from hybrid.redact import MaskedDocuments, redact
@@ -474,9 +474,10 @@ class SpanReader:
         if file is None or hit.end_line > len(file.lines):
             return None
         text = chunk_text(file.lines, hit.start_line, hit.end_line)
-        if chunk_digest(text) != hit.digest:
+        if digest_of_normalised(text) != hit.digest:
             return None
-        return chunk_text(file.masked_lines, hit.start_line, hit.end_line) if self._is_redacting else text
+        is_clean = not self._is_redacting or file.masked_lines is file.lines
+        return text if is_clean else chunk_text(file.masked_lines, hit.start_line, hit.end_line)
 
     def shown(self, hit: Hit) -> Hit:
         """Return the hit with the secrets in its path replaced; the index keeps the rest without secrets."""

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct
 
-from hybrid.base.digest import chunk_digest
 from hybrid.base.tokens import folded, tokens_of_word
-from hybrid.index.analysis import chunk_text
+from hybrid.index.analysis import lines_digest
 from hybrid.index.backend import EVERYTHING
 from hybrid.index.roles import bit
 
@@ -194,7 +193,7 @@ class FileParts:
         outline = self._backend.fields.outline(self.file_of(row))
         found: list[Listed] = []
         chunks = enumerate(zip(outline.chunk_starts.tolist(), outline.chunk_ends.tolist(), strict=True))
-        is_same = [chunk_digest(chunk_text(lines, *span)) == outline.digest(at) for at, span in chunks]
+        is_same = [lines_digest(lines, *span) == outline.digest(at) for at, span in chunks]
         first = np.searchsorted(outline.chunk_ends, outline.starts).tolist()
         last = (np.searchsorted(outline.chunk_starts, outline.ends, side="right") - 1).tolist()
         around: list[tuple[int, str, str]] = []  # Last line, kind and name of what a definition is in, outermost first.
