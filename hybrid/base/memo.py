@@ -1,7 +1,9 @@
-"""Keeps answers for the next time they are asked for; for look-ups that many prompts repeat."""
+"""Keeps what was made for the next time: compiled regular expressions, and answers that many prompts look up."""
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -9,6 +11,12 @@ if TYPE_CHECKING:
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
+
+
+@cache
+def compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """Return the compiled pattern, which is kept: compiling all at import takes longer than a cold prompt may."""
+    return re.compile(pattern, flags)
 
 
 class Memo(dict[_Key, _Value]):

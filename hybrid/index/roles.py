@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hybrid.base.patterns import compiled
+from hybrid.base.memo import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
-from hybrid.base.patterns import compiled
+from hybrid.base.memo import compiled
 from hybrid.ipc.turns import OPT_OUT
 from hybrid.prompting.turns import is_turn
 from hybrid.render.marks import (

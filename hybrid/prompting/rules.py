@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from hybrid.base.patterns import compiled
+from hybrid.base.memo import compiled
 from hybrid.prompting import project_questions, symbols
 from hybrid.prompting.content import content_words
 from hybrid.prompting.turns import TURN_CHARS, is_word_of_turns, plain_words, turn_of, word_list

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.base.patterns import compiled
+from hybrid.base.memo import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

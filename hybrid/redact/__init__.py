@@ -13,7 +13,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from hybrid.base.digest import document_digest
-from hybrid.base.patterns import compiled
+from hybrid.base.memo import compiled
 from hybrid.redact.assigned import assigned_values
 from hybrid.redact.calls import argument_secrets
 from hybrid.redact.commands import (

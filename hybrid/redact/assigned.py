@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hybrid.base.patterns import compiled
+from hybrid.base.memo import compiled
 from hybrid.redact.calls import arguments_after, default_after, default_beside
 from hybrid.redact.lists import block_lines, continued, field_values, kept_items, list_items, table_values
 from hybrid.redact.names import FOREIGN_WORDS, Clarity, clarity, foreign_name, name_start, telling_places, word_before

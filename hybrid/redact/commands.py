@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from hybrid.base.patterns import compiled
+from hybrid.base.memo import compiled
 from hybrid.redact.names import Clarity
 from hybrid.redact.patterns import Phrases, Secret, occurrences, possible
 from hybrid.redact.values import (

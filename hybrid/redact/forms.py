@@ -7,7 +7,7 @@ import binascii
 import re
 from typing import TYPE_CHECKING
 
-from hybrid.base.patterns import compiled
+from hybrid.base.memo import compiled
 from hybrid.redact.patterns import Phrases, Secret, occurrences
 from hybrid.redact.values import has_both, is_filler, is_generated, is_mixed_case, is_uuid
 

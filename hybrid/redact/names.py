@@ -12,7 +12,7 @@ from enum import IntEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from hybrid.base.patterns import compiled
+from hybrid.base.memo import compiled
 from hybrid.redact.patterns import occurrences, possible
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from hybrid.base.patterns import compiled
+from hybrid.base.memo import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from hybrid.base.patterns import compiled
+from hybrid.base.memo import compiled
 from hybrid.redact.names import FOREIGN_WORDS, MESSAGES, Clarity
 
 

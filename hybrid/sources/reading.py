@@ -11,7 +11,7 @@ import errno
 import os
 import re
 
-from hybrid.base.patterns import compiled
+from hybrid.base.memo import compiled
 
 
 class OutsideError(OSError):

@@ -35,7 +35,7 @@ BOUNDED = (
 )
 """Beginnings of patterns that are bounded in a way that the counting does not see."""
 UNREAD = {
-    "hybrid.base.patterns: re.compile(pattern, flags)",  # What others give it is read where they do.
+    "hybrid.base.memo: re.compile(pattern, flags)",  # What others give it is read where they do.
     "hybrid.chunking.names: re.split(separators, text)",
     "hybrid.chunking.chunker: re.compile(block, re.IGNORECASE)",
     "hybrid.cli.colours: re.sub(place, lambda found, to=target: linked(found.group(), to), line, count=1)",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hybrid.base.literals import keys_said
-from hybrid.base.patterns import compiled
+from hybrid.base.memo import compiled
 from hybrid.base.tokens import folded, part_terms, tokens_of_word
 from hybrid.index.backend import EVERYTHING
 from hybrid.index.roles import bit
