@@ -149,6 +149,10 @@ class RankingConfig(Struct, frozen=True):
     path_words: Weight = 1.0
     # It defines a symbol that the query names.
     defines: Weight = 1.0
+    # No other file defines a symbol that the query spells as code; in a bug report, one that its title spells so.
+    defines_alone: Weight = 1.0
+    # The query begins with its name or that of its folder, as `ledger: fix …` does.
+    scope: Weight = 1.0
     # It has a string literal that the query says word for word: a message, an option, a setting, a rule, a route. By
     # rarity.
     literals: Weight = 1.0
@@ -184,6 +188,8 @@ class RankingConfig(Struct, frozen=True):
     changes_with: Weight = 0.5
     # A test that is named after it fits what is to be changed.
     tested: Weight = 1.0
+    # The query says the opposite of the word that tells it from its sibling: "on Windows" of `posix/` beside `nt/`.
+    twin: Weight = -1.0
     # No weight, but the evidence that a file may be ahead by and still change places with the one that it stands for:
     # an older version or copy with its successor, a stub or header with its source, a file that only re-exports with
     # what it exports. Where both define a symbol that the query names, any lead will do. 0 is off. Chosen by hand: from

@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.base.tokens import FUNCTION_WORDS, part_terms, query_tokens
+from hybrid.base.tokens import FUNCTION_WORDS, part_terms, query_tokens, stem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hybrid.prompting.query import Query
+
+    Sides = frozenset[tuple[int, int]]
 
 _JOINT = re.compile(r"::|\.|->|\\|#|/")
 _WORD = re.compile(r"[^\W\d_]\w*")
@@ -116,6 +119,26 @@ _RUN_TESTS = re.compile(
 )
 """A sentence that tells an agent to run the tests speaks of no test."""
 
+_SCOPE = re.compile(r"([\w./:-]+)(?:\(([\w./:-]+)\))?!?")
+_LONGEST_SCOPE = 60
+_NO_SCOPE = frozenset(
+    "feat fix docs doc style refactor perf test tests build ci chore revert bug error warning info debug note question "
+    "todo hint example".split()
+)
+"""Words before a colon that say what kind of change or message follows, and not where."""
+_OPPOSITES = (
+    "windows win win32 nt | linux unix posix | darwin macos mac osx unix posix",
+    "read reading | write writing written; decode decoding | encode encoding; parse | format formatter print;"
+    "deserialize deserialization | serialize serialization; load | save dump; import | export; input | output;"
+    "receive recv | send; incoming inbound | outgoing outbound; download | upload; unpack | pack;"
+    "decompress decompression | compress compression; decrypt decryption | encrypt encryption",
+    *"client | server; request | response; sync synchronous | async asynchronous asyncio; http | https; tcp | udp;"
+    "mutable | immutable; bounded | unbounded; subscribe | publish; produce | consume; push | pull; enable | disable;"
+    "open | close; start | stop; before | after; local | remote; stdin | stdout | stderr; node | browser".split(";"),
+)
+"""Words that tell siblings apart, `Importers/` from `Exporters/`, between semicolons. What a query says on one side
+speaks for that side of all that stand in the same line: "decode" for a reader."""
+
 
 class QueryTerms(Struct, frozen=True):
     """A query taken apart.
@@ -127,6 +150,9 @@ class QueryTerms(Struct, frozen=True):
         owners: Name → what it was said to belong to: `Router.add` gives add → Router.
         roles: Roles of files that the query speaks of, as in `hybrid.index.roles.ROLES`.
         versions: Numbers of versions that the query names.
+        named: Those symbols that are surely one, in its title if it has one.
+        scope: Parts of the name that it begins with, in lower case: std, io of `std.Io: fix …`; none for `fix: …`.
+        subject: Its title, or the part that says most.
         is_titled: Whether the query has a title, as a bug report has.
         is_change: Whether something is to be changed: a bug report, a wish or a task, and no question.
     """
@@ -137,6 +163,9 @@ class QueryTerms(Struct, frozen=True):
     owners: Mapping[str, str]
     roles: frozenset[str]
     versions: frozenset[int]
+    named: frozenset[str] = frozenset()
+    scope: tuple[str, ...] = ()
+    subject: str = ""
     is_titled: bool = False
     is_change: bool = False
 
@@ -149,14 +178,18 @@ def take_apart(query: Query) -> QueryTerms:
     text, subject = query.text, query.title or query.focus
     kept = [word for word in re.findall(r"\w+", text) if word.lower() not in FUNCTION_WORDS]
     words = dict.fromkeys(term for word in kept or [text] for term in part_terms(word) if len(term) > 1)
+    symbols, titled = _symbols(query), re.findall(r"\w+", query.title)
     is_change = bool(query.title) or (len(words) >= _FEWEST_WORDS and is_wish(subject))
     return QueryTerms(
         terms=_terms(query),
         words=tuple(words),
-        symbols=_symbols(query),
+        symbols=symbols,
         owners=_owners(query),
         roles=wanted_in(subject) if is_change else spoken_of(subject),
         versions=versions_said(subject),
+        named=frozenset(name for name, surely in symbols.items() if surely == 1 and (name in titled or not titled)),
+        scope=_scope(query.title or query.text),
+        subject=subject,
         is_titled=bool(query.title),
         is_change=is_change,
     )
@@ -208,6 +241,13 @@ def _owners(query: Query) -> dict[str, str]:
     return {of_name[-1]: of_name[-2] for of_name in parts if len(of_name) > 1 and of_name[-1] and of_name[-2]}
 
 
+def _scope(text: str) -> tuple[str, ...]:
+    head, colon, _ = text[:_LONGEST_SCOPE].partition(": ")
+    match = _SCOPE.fullmatch(head) if colon else None
+    name = (match[2] or match[1]).lower() if match else ""
+    return () if name in _NO_SCOPE else tuple(part for part in re.split(r"[./:]+", name) if part)
+
+
 def spoken_of(text: str) -> frozenset[str]:
     """Return the roles of files that a text speaks of, such as `test`, by its words."""
     text = _RUN_TESTS.sub("", text)
@@ -237,3 +277,42 @@ def is_wish(text: str) -> bool:
 def versions_said(text: str) -> frozenset[int]:
     """Return the numbers of the first nine versions that a text names: `v3` → 3."""
     return frozenset(int(number) for number in _VERSION_SAID.findall(text)[:_MOST_VERSIONS])
+
+
+# --- opposite words ------------------------------------------------------------------------------------------
+
+_PART = re.compile(r"[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+\d*")
+
+
+def _sided() -> dict[str, tuple[str, Sides]]:
+    found: dict[str, tuple[str, Sides]] = {}
+    for number, line in enumerate(_OPPOSITES):
+        for pair in line.split(";"):
+            for side, words in enumerate(pair.split("|")):
+                for word in words.split():
+                    # The stem of https is http.
+                    root = word if word.endswith("s") else stem(word)
+                    sides = found.get(root, (pair, frozenset()))[1] | {(number, side)}
+                    found |= {root + ending: (pair, sides) for ending in ("", "er", "or")}
+    return found
+
+
+_SIDED = _sided()
+"""Stem of a word of `_OPPOSITES`, or of who does it → it with its opposites; its line and side, of `posix` two."""
+
+
+def _opposed(text: str) -> list[tuple[str, Sides]]:
+    words = [word.lower() for word in _PART.findall(text)]
+    return [_SIDED.get(word) or _SIDED.get(stem(word), (word, frozenset())) for word in words]
+
+
+def sides_said(text: str) -> Sides:
+    """Return the sides of `_OPPOSITES` that the words of a text are on, each as a line and the number of a side."""
+    return frozenset(side for _, sides in _opposed(text) for side in sides)
+
+
+@lru_cache(1 << 12)
+def without_sides(path: str) -> tuple[tuple[str, ...], tuple[Sides, ...]]:
+    """Return the words of a path, equal for siblings whose words are opposites, and the sides of each."""
+    found = _opposed(path)
+    return tuple(word for word, _ in found), tuple(sides for _, sides in found)

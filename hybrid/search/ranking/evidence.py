@@ -19,6 +19,7 @@ from hybrid.base.tokens import folded, part_terms
 from hybrid.index.backend import EVERYTHING
 from hybrid.index.roles import ROLES, bit
 from hybrid.index.sorting import distinct
+from hybrid.search.ranking.asked import sides_said, without_sides
 from hybrid.search.ranking.corpus import abbreviates, are_kin
 from hybrid.search.ranking.scale import above, best_by_key, decaying_sum
 
@@ -441,6 +442,28 @@ def defines(seen: Measured) -> NDArray[np.float32]:
     return seen.files.best(seen.defines)
 
 
+def defines_alone(seen: Measured) -> NDArray[np.float32]:
+    """1 for the only file that defines a symbol which the query spells as code, in its title if it has one; else 0."""
+    corpus, defining = seen.corpus, seen.names.defining
+    found = np.zeros(len(seen.files), np.float32)
+    for symbol in seen.asked.named:
+        if (symbol, False) in defining:
+            rows = np.concatenate([defining[symbol, False], defining[symbol, True]])
+            files = distinct(corpus.fields.of_rows("file", rows[corpus.backend.allows(EVERYTHING, rows)]))
+            if len(files) == 1:
+                found[seen.files.files == files] = 1
+    return found
+
+
+def scope(seen: Measured) -> NDArray[np.float32]:
+    """1 for a file that the query begins with the name of, or of a folder of it, as `ledger: fix …` does; else 0."""
+    wanted, fields = "/".join(("", *seen.asked.scope, "")), seen.corpus.fields
+    if not seen.asked.scope:
+        return np.zeros(len(seen.files), np.float32)
+    names = (fields.path(file).lower().rsplit(".", 1)[0] for file in seen.files.files.tolist())
+    return np.array([wanted in f"/{name}/" for name in names], np.float32)
+
+
 def literals(seen: Measured) -> NDArray[np.float32]:
     """The rarity of a string literal of the file that the query says word for word; 0 without one."""
     return seen.files.best(seen.says)
@@ -512,6 +535,8 @@ PIECES: dict[str, Callable[[Measured], NDArray[np.float32]]] = {
     "project": project,
     "path_words": path_words,
     "defines": defines,
+    "defines_alone": defines_alone,
+    "scope": scope,
     "literals": literals,
     "definition_fit": definition_fit,
     "definition_words": definition_words,
@@ -568,9 +593,28 @@ def tested(seen: Measured, total: NDArray[np.float32]) -> NDArray[np.float32]:
     return found
 
 
+def twin(seen: Measured, total: NDArray[np.float32]) -> NDArray[np.float32]:
+    """1 for one of the ten best files that has a sibling among them with the words that the query says, and it has not.
+
+    Siblings differ in words that are opposites, as `posix/clock.c` and `nt/clock.c` do, and each counts by as many of
+    its own as the query says.
+    """
+    found, said = np.zeros(len(total), np.float32), sides_said(seen.asked.subject)
+    files, fields = seen.files.files.tolist(), seen.corpus.fields
+    siblings: dict[tuple[str, ...], dict[int, int]] = {}
+    for place in best_by_key(total, _LOOKED_AT, lambda place: fields.path(files[place])) if said else ():
+        words, sides = without_sides(fields.path(files[place]))
+        siblings.setdefault(words, {})[place] = sum(not said.isdisjoint(side) for side in sides)
+    for n_said in siblings.values():
+        for place, number in n_said.items():
+            found[place] = number < max(n_said.values())
+    return found
+
+
 ON_TOP: dict[str, Callable[[Measured, NDArray[np.float32]], NDArray[np.float32]]] = {
     "changes_with": changes_with,
     "tested": tested,
+    "twin": twin,
 }
 """Name → piece that builds on the sum of `PIECES`; added up last."""
 
@@ -583,16 +627,11 @@ def weigh(seen: Measured, weights: Mapping[str, float]) -> tuple[dict[str, NDArr
     pieces: dict[str, NDArray[np.float32]] = {}
     total = np.zeros(len(seen.files), np.float32)
 
-    def add(name: str, values: NDArray[np.float32]) -> None:
+    for name in filter(weights.get, (*PIECES, *ON_TOP)):
+        piece = PIECES.get(name)
+        values = piece(seen) if piece else ON_TOP[name](seen, np.round(total, DECIMALS))
         pieces[name] = np.multiply(values, np.float32(weights[name]))
         np.add(total, pieces[name], out=total)
-
-    for name, piece in PIECES.items():
-        if weights[name]:
-            add(name, piece(seen))
-    for name, on_top in ON_TOP.items():
-        if weights[name]:
-            add(name, on_top(seen, np.round(total, DECIMALS)))
     return pieces, np.round(total, DECIMALS)
 
 

@@ -70,6 +70,20 @@ def test_a_title_says_which_files_are_meant() -> None:
     )
 
 
+def test_a_title_says_which_symbols_are_meant() -> None:
+    """A story names many; without a title all that are spelled as code count, and none that is a word of prose."""
+    titled = take_apart(make_query("Flock.count_all ignores young herons\n\n```python\nnest_of(flock)\n```"))
+
+    assert {"count_all"} == titled.named & {"count_all", "nest_of"}
+    assert {"count_all", "nest_of"} == take_apart(make_query("the Heron of count_all in nest_of")).named
+
+
+@cases("ranking/scopes.txt")
+def test_a_name_in_front_of_a_colon(case: Case) -> None:
+    """It says where, unless it is a kind of change or of message."""
+    assert tuple((case.expected or "").split()) == take_apart(make_query(case.text)).scope
+
+
 @cases("ranking/wishes.txt")
 def test_a_wish_is_told_from_a_question_and_a_heading(case: Case) -> None:
     """What shall be changed, or is wrong, is a wish; with it the kinds of files that are meant, if any."""

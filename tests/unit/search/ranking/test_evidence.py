@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hybrid.constants import RankingConfig
 from hybrid.search.ranking.evidence import ON_TOP, PIECES
-from tests.support.cases import Case, read
+from tests.support.cases import Case, cases, read
 from tests.support.examples import examples
 from tests.unit.search.ranking.projects import only, rank, snapshot_of, weights
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 NAMES = (*PIECES, *ON_TOP)
 OF_HISTORY = ("history", "changes_with")
-AGAINST = ("test", "example", "generated", "vendored", "legacy", "interface", "version", "aside", "beside_source")
 
 
 def test_every_piece_has_a_weight() -> None:
@@ -30,7 +29,7 @@ def test_what_speaks_against_a_file_is_weighed_below_zero(tmp_path: Path) -> Non
     """The shipped weights of what speaks for a file are above 0, those of the roles below."""
     shipped = weights(tmp_path)
 
-    assert set(AGAINST) == {name for name in NAMES if getattr(shipped, name) < 0}
+    assert AGAINST == {name for name in NAMES if getattr(shipped, name) < 0}
     assert all(getattr(shipped, name) for name in NAMES)
 
 
@@ -80,12 +79,13 @@ ROLES: dict[str, tuple[str, str]] = {
     "aside": ("releases/heron.txt", "the changelog of the heron"),
 }
 """Role → a file of it, and a query that speaks of the role."""
+AGAINST = {*ROLES, "version", "beside_source", "twin"}
 
 
 def test_every_piece_has_a_case() -> None:
     """The tables below leave no piece out but those of earlier commits, which `test_changes.py` is about."""
 
-    assert set(NAMES) == {*CASES, *ROLES, "version", "beside_source", "tested", *OF_HISTORY}
+    assert set(NAMES) == {*CASES, *ROLES, "version", "beside_source", "tested", "twin", *OF_HISTORY}
 
 
 WISH = "Let herons sleep through the night"
@@ -129,6 +129,19 @@ def test_a_test_speaks_for_the_file_that_it_is_named_after(tmp_path: Path) -> No
 
     assert {"tests/test_heron.py": 0, "src/heron.py": 1, "src/stork.py": 0} == found("Let herons sleep at night please")
     assert {0} == set(found("where do herons sleep at night").values())
+
+
+@cases("ranking/twins.txt")
+def test_of_twins_the_one_comes_behind_whose_opposite_is_said(tmp_path: Path, case: Case) -> None:
+    """By a word that says the same in the other's path; a query that speaks of both, or of none, tells nothing."""
+    *paths, query = case.text.split(" | ")
+    snapshot = snapshot_of(tmp_path, dict.fromkeys(paths, "the clock ticks"))
+    ranked = rank(snapshot, query, only(tmp_path, "twin", "best_words"))
+
+    assert set(paths) == {snapshot.get(chunk.row).path for chunk in ranked}
+    assert set(str(case.expected or "").split()) == {
+        snapshot.get(chunk.row).path for chunk in ranked if chunk.pieces["twin"]
+    }
 
 
 @pytest.mark.parametrize("piece", CASES)
