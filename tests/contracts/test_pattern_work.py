@@ -72,15 +72,17 @@ class Reader:
         self.name = name
         self._values = vars(importlib.import_module(name))
         self._tree = ast.parse(Path(self._values["__file__"]).read_text("utf-8"))
-        self._parents = {child: node for node in ast.walk(self._tree) for child in ast.iter_child_nodes(node)}
+        self._nodes = list(ast.walk(self._tree))
+        self._parents = {child: node for node in self._nodes for child in ast.iter_child_nodes(node)}
+        attributes = (one for one in self._nodes if isinstance(one, ast.Attribute))
+        self._methods = [(one.value.id, one.attr) for one in attributes if isinstance(one.value, ast.Name)]
         self.unread: list[str] = []
 
     def found(self) -> list[Found]:
         """Return the patterns of all calls of `re` and of `compiled`."""
         found: list[Found] = []
-        for node in ast.walk(self._tree):
-            method = _method(node)
-            if not method or not isinstance(node, ast.Call):
+        for node in self._nodes:
+            if not isinstance(node, ast.Call) or not (method := _method(node)):
                 continue
             texts = self._texts(node.args[0])
             if not texts:
@@ -113,7 +115,7 @@ class Reader:
         if isinstance(node, ast.Subscript):
             return self._texts(node.value)
         if isinstance(node, ast.Name):
-            loops = (one for one in ast.walk(self._tree) if isinstance(one, (ast.comprehension, ast.For)))
+            loops = (one for one in self._nodes if isinstance(one, (ast.comprehension, ast.For)))
             tables = (one.iter for one in loops if node.id in {part.id for part in _names(one.target)})
             return [text for table in tables for text in _strings(self._value(table))]
         return []
@@ -132,17 +134,13 @@ class Reader:
         if isinstance(parent, ast.Tuple) and isinstance(outer, ast.Assign) and isinstance(outer.targets[0], ast.Tuple):
             target = outer.targets[0].elts[parent.elts.index(node)]
         names = {one.id for one in _names(target)} if target else set[str]()
-        used = {
-            one.attr
-            for one in ast.walk(self._tree)
-            if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name) and one.value.id in names
-        }
+        used = {method for name, method in self._methods if name in names}
         return bool(used & SEARCHES) or not used & CALLS
 
 
-def _method(node: ast.AST) -> str:
-    """Return the method of a call of `re`, `compile` for a call of `compiled`; empty for any other node."""
-    if not isinstance(node, ast.Call) or not node.args:
+def _method(node: ast.Call) -> str:
+    """Return the method of a call of `re`, `compile` for a call of `compiled`; empty for any other."""
+    if not node.args or not isinstance(node.func, (ast.Name, ast.Attribute)):
         return ""
     called = ast.unparse(node.func)
     name = "compile" if called == "compiled" else called.removeprefix("re.")
@@ -175,8 +173,12 @@ def deep_recursion() -> Any:
 
 @pytest.mark.parametrize("name", modules())
 def test_the_work_of_a_pattern_grows_with_the_text(name: str) -> None:
-    """No run of white space, line ends, brackets, quotes, letters or marks makes a pattern begin anew at each place."""
-    found = Reader(name).found()
+    """No run of white space, line ends, brackets, quotes, letters or marks makes a pattern begin anew at each place.
+
+    A pattern that cannot be read from the source is named as unread, and has a test of its own.
+    """
+    reader = Reader(name)
+    found = reader.found()
     searched = {one.pattern for one in found if one.is_searching}
     hostile = {
         (one.where, one.pattern.pattern[:80], text)
@@ -188,16 +190,14 @@ def test_the_work_of_a_pattern_grows_with_the_text(name: str) -> None:
         and (text := hostile_text(one.pattern, is_searching=one.is_searching and name not in MATCHED_ONLY))
     }
 
+    assert {text for text in UNREAD if text.startswith(f"{name}: ")} == set(reader.unread)
+    assert found or reader.unread
     assert set() == hostile
 
 
-def test_every_pattern_is_read() -> None:
-    """A pattern that cannot be read from the source is named here, and has a test of its own."""
-    readers = [Reader(name) for name in modules()]
-    n = sum(len(reader.found()) for reader in readers)
-
-    assert n > 300
-    assert UNREAD == {unread for reader in readers for unread in reader.unread}
+def test_every_unread_pattern_has_its_module() -> None:
+    """What is named as unread is looked for where it stands."""
+    assert {text.split(":")[0] for text in UNREAD} <= set(modules())
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import sys
 
 import pytest
 
-from tests.contracts.shape import PACKAGE, imports, modules
+from tests.contracts.shape import PACKAGE, imports, modules, statements
 from tests.support.builders import CHECKOUT
 
 BOUNDS = {
@@ -92,7 +92,7 @@ def test_few_functions_have_many_parameters(trees: dict[str, ast.Module]) -> Non
     """Values that travel together have a name."""
     many = list[str]()
     for path, tree in trees.items():
-        for node in ast.walk(tree):
+        for node in statements(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 args = node.args
                 names = [arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
@@ -110,7 +110,9 @@ def test_no_file_is_a_giant() -> None:
 def test_docstrings_state(trees: dict[str, ast.Module]) -> None:
     """A docstring says what something is or does; it asks nothing."""
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    nodes = [(path, node) for path, tree in trees.items() for node in ast.walk(tree) if isinstance(node, kinds)]
+    nodes = [
+        (path, node) for path, tree in trees.items() for node in (tree, *statements(tree)) if isinstance(node, kinds)
+    ]
     texts = [(path, text) for path, node in nodes if (text := ast.get_docstring(node))]
     asking = [f"{path}: {text.splitlines()[0]}" for path, text in texts if text.split()[0] in QUESTIONS]
 

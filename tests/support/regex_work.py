@@ -11,6 +11,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import groupby
 from typing import Any
 
 with warnings.catch_warnings():
@@ -53,6 +54,13 @@ RUNS = (
 _MAX = 1 << 20  # From here on a repeat counts as without end.
 _SPAN = 24
 """Most repeats from which on a bounded repeat is made to run too."""
+
+
+_Match = Callable[[int, Callable[[int], bool]], bool]
+"""Whether a part matches at a place; it asks, at each end that it may have, whether what follows does."""
+
+_OF_ONE = frozenset(("LITERAL", "NOT_LITERAL", "ANY", "IN"))
+"""Nodes of one character."""
 
 
 class TooMuchWorkError(Exception):
@@ -115,20 +123,20 @@ class Matcher:
         if self._left < 0:
             raise TooMuchWorkError
 
-    def _sequence(self, items: Any, flags: int) -> Callable[[int, Callable[[int], bool]], bool]:
-        nodes = [self._node(op, value, flags) for op, value in items]
+    def _sequence(self, items: Any, flags: int) -> _Match:
+        nodes = [] if items else [self._ones([])]
+        for is_one, group in groupby(items, lambda item: str(item[0]) in _OF_ONE):
+            if is_one:
+                nodes.append(self._ones([self.check(op, value, flags) for op, value in group]))
+            else:
+                nodes.extend(self._node(op, value, flags) for op, value in group)
+        match = nodes[-1]
+        for node in reversed(nodes[:-1]):
+            match = _behind(node, match)
+        return match
 
-        def match(at: int, then: Callable[[int], bool], number: int = 0) -> bool:
-            if number == len(nodes):
-                return then(at)
-            return nodes[number](at, lambda end: match(end, then, number + 1))
-
-        return nodes[0] if len(nodes) == 1 else match
-
-    def _node(self, op: Any, value: Any, flags: int) -> Callable[[int, Callable[[int], bool]], bool]:
+    def _node(self, op: Any, value: Any, flags: int) -> _Match:
         name = str(op)
-        if name in ("LITERAL", "NOT_LITERAL", "ANY", "IN"):
-            return self._one(self.check(op, value, flags))
         if name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
             return self._repeat(name, *value, flags)
         if name == "BRANCH":
@@ -159,18 +167,24 @@ class Matcher:
         self._checks.append(fits)
         return fits
 
-    def _one(self, fits: Callable[[str], bool]) -> Callable[[int, Callable[[int], bool]], bool]:
+    def _ones(self, fitting: Sequence[Callable[[str], bool]]) -> _Match:
+        """Return the matcher of nodes of one character that stand one behind the other: a step each."""
+
         def match(at: int, then: Callable[[int], bool]) -> bool:
-            self._step()
-            return at < len(self._text) and fits(self._text[at]) and then(at + 1)
+            text = self._text
+            for end, fits in enumerate(fitting, at):
+                self._left -= 1
+                if self._left < 0:
+                    raise TooMuchWorkError
+                if end >= len(text) or not fits(text[end]):
+                    return False
+            return then(at + len(fitting))
 
         return match
 
-    def _repeat(
-        self, name: str, least: int, most: Any, items: Any, flags: int
-    ) -> Callable[[int, Callable[[int], bool]], bool]:
+    def _repeat(self, name: str, least: int, most: Any, items: Any, flags: int) -> _Match:
         most = min(int(most), _MAX)
-        if len(items) == 1 and str(items[0][0]) in ("LITERAL", "NOT_LITERAL", "ANY", "IN"):
+        if len(items) == 1 and str(items[0][0]) in _OF_ONE:
             return self._run(name, least, most, self.check(*items[0], flags))
         body = self._sequence(items, flags)
 
@@ -207,14 +221,22 @@ class Matcher:
                     return True
                 if name == "POSSESSIVE_REPEAT":
                     return False
-                self._step()
+                self._left -= 1
+                if self._left < 0:
+                    raise TooMuchWorkError
                 end -= 1
             return False
 
         return match
 
-    def _branch(self, ways: Sequence[Callable[[int, Callable[[int], bool]], bool]]) -> Any:
-        return lambda at, then: any(way(at, then) for way in ways)
+    def _branch(self, ways: Sequence[_Match]) -> _Match:
+        def match(at: int, then: Callable[[int], bool]) -> bool:
+            for way in ways:  # noqa: SIM110 - `any` takes twice as long
+                if way(at, then):
+                    return True
+            return False
+
+        return match
 
     def _group(self, group: int | None, inner: Any) -> Any:
         if group is None:
@@ -343,6 +365,10 @@ class Matcher:
         if name == "ATOMIC_GROUP":
             return self._sample(value, flags)
         return ""
+
+
+def _behind(first: _Match, second: _Match) -> _Match:
+    return lambda at, then: first(at, lambda end: second(end, then))
 
 
 _ALPHABET = "a A0_ \n\t.-/=:,#*<([\"'`;$é"
