@@ -123,9 +123,9 @@ _SCOPE = re.compile(r"([\w./:-]+)(?:\(([\w./:-]+)\))?!?")
 _LONGEST_SCOPE = 60
 _NO_SCOPE = frozenset(
     "feat fix docs doc style refactor perf test tests build ci chore revert bug error warning info debug note question "
-    "todo hint example".split()
+    "todo hint example task goal context issue title problem summary feature request user assistant system".split()
 )
-"""Words before a colon that say what kind of change or message follows, and not where."""
+"""Words before a colon that say what kind of change or text follows, or who speaks, and not where."""
 _OPPOSITES = (
     "windows win win32 nt | linux unix posix | darwin macos mac osx unix posix",
     "read reading | write writing written; decode decoding | encode encoding; parse | format formatter print;"
