@@ -2,8 +2,9 @@
 
 A start costs a tenth of what `hybrid_command` costs, so that hundreds of small tests can use the command line: modules,
 shipped models, the gate's backgrounds and the grammars of most samples are there already. What a start itself does
-(imports, the installed script) is tried by `tests/cli/test_main.py`, `tests/contracts` and `tests/docs`. Where
-processes cannot be forked, commands start in the usual way.
+(imports, the installed script) is tried by `tests/cli/test_main.py`, `tests/contracts` and `tests/docs`. So is a service
+that a forked command starts; one that a hook starts (`Agent`) comes in the usual way, as all do where processes cannot be
+forked.
 """
 
 from __future__ import annotations
@@ -48,14 +49,31 @@ gc.freeze()
 
 def command(request):
     os.chdir(request["cwd"])
+    streams = ("in", os.O_RDONLY), ("out", os.O_WRONLY | os.O_CREAT), ("err", os.O_WRONLY | os.O_CREAT)
+    run(request["args"], request["environ"], [(os.path.join(request["folder"], name), flags) for name, flags in streams])
+
+
+def start_detached(command, environ):
+    if command[:3] != start_command("daemon")[:3] or command[4:6] != ["daemon", "run"]:
+        start_afresh(command, environ)
+    elif os.fork() == 0:
+        os.setsid()
+        run(command[4:], environ, [(os.devnull, os.O_RDWR)] * 3)
+
+
+start_command, start_afresh = hybrid.ipc.start.start_command, hybrid.ipc.start.start_detached
+hybrid.ipc.start.start_detached = start_detached
+
+
+def run(args, environ, streams):
     os.environ.clear()
-    os.environ.update(request["environ"])
-    for number, name, flags in ((0, "in", os.O_RDONLY), (1, "out", os.O_WRONLY | os.O_CREAT), (2, "err", os.O_WRONLY | os.O_CREAT)):
-        os.dup2(os.open(os.path.join(request["folder"], name), flags, 0o600), number)
+    os.environ.update(environ)
+    for number, (name, flags) in enumerate(streams):
+        os.dup2(os.open(name, flags, 0o600), number)
     sys.stdin = open(0, encoding="utf-8", closefd=False)
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
     sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)
-    sys.argv = ["hybrid", *request["args"]]
+    sys.argv = ["hybrid", *args]
     try:
         code = hybrid.__main__.main()
     except SystemExit as stop:
@@ -134,7 +152,12 @@ class _Server:
                 kept = {name: value for name, value in os.environ.items() if not name.startswith("HYBRID_")}
                 environ = kept | {"PYTHONPATH": str(CHECKOUT), "PYTHONWARNINGS": "default"}
                 self._process = subprocess.Popen(
-                    [sys.executable, "-c", _SERVER], stdin=subprocess.PIPE, text=True, env=environ, cwd=CHECKOUT
+                    # As the command line of a service, by which others know that it is one.
+                    [sys.executable, "-c", _SERVER, "daemon", "run"],
+                    stdin=subprocess.PIPE,
+                    text=True,
+                    env=environ,
+                    cwd=CHECKOUT,
                 )
                 atexit.register(self.close)
             assert self._process.stdin is not None

@@ -438,21 +438,21 @@ _MOST_STEPS = 300
 
 
 def _is_much(matcher: Matcher, before: str, unit: str, *, is_searching: bool) -> bool:
-    """Return whether a text that is three times as long takes clearly more than three times the steps.
+    """Return whether a text that is two or three times as long takes clearly more than so many times the steps.
 
     The work of a repeat that has a bound grows at first, and no more where the text is longer than the bound.
     """
 
-    def grows(size: int, limit: int, factor: float) -> bool:
+    def grows(size: int, limit: int, times: int, factor: float) -> bool:
         try:
             steps = matcher.work(_text(before, unit, size), limit=limit, is_searching=is_searching)
             limit = int(factor * steps) + 8 * size
-            matcher.work(_text(before, unit, 3 * size), limit=limit, is_searching=is_searching)
+            matcher.work(_text(before, unit, times * size), limit=limit, is_searching=is_searching)
         except TooMuchWorkError:
             return True
         return False
 
-    return grows(_SMALL, _SMALL**3, 5) and grows(_LARGE, _LARGE * _MOST_STEPS, 4)
+    return grows(_SMALL, _SMALL**3, 3, 5) and grows(_LARGE, _LARGE * _MOST_STEPS, 2, 2.6)
 
 
 def _text(before: str, unit: str, size: int) -> str:
