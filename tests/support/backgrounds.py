@@ -46,6 +46,11 @@ def remember_backgrounds() -> None:
         return _PIECES[key]
 
     background.embed_background, meant.pieces_of_background = embed, pieces_of
+    # Whatever the model, the shipped prompts are cut into the same pieces.
+    background.searched_pieces, background.gate_pieces = (
+        cache(background.searched_pieces),
+        cache(background.gate_pieces),
+    )
 
 
 def remember_models() -> None:
