@@ -282,7 +282,7 @@ def built_shop(files: tuple[tuple[str, str], ...]) -> Shop:
 
 def copied_shop(built: Shop, folder: Path) -> Shop:
     """What a build in this folder would leave, in a tenth of its time: key, registry and catalog name the new path."""
-    shop = Shop(folder / "shop", folder / "hybrid-home")
+    shop = Shop(folder / built.root.name, folder / built.home.name)
     for source, target in ((built.root, shop.root), (built.home, shop.home)):
         shutil.copytree(source, target)
     before, after = (os.path.realpath(one.root) for one in (built, shop))
@@ -290,7 +290,7 @@ def copied_shop(built: Shop, folder: Path) -> Shop:
     projects = shop.home / "projects"
     (projects / old).rename(projects / new)
     (projects / new / "trees" / old).rename(projects / new / "trees" / new)
-    for file in (projects / "registry.json", shop.home / "accepted.json"):
+    for file in filter(Path.exists, (projects / "registry.json", shop.home / "accepted.json")):
         file.write_text(file.read_text().replace(before, after).replace(old, new))
     with closing(sqlite3.connect(projects / new / "catalog.db")) as catalog, catalog:
         catalog.execute("UPDATE trees SET tree = ?, root = ?", (new, after))

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import atexit
 import json
+import shutil
+import tempfile
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid.answer.decide import Turn, decide
 from hybrid.answer.recording import record
 from hybrid.session.ledger import SessionKey
 from hybrid.upkeep.indexing import reindex
-from tests.support.builders import PAYMENTS, git_project
+from tests.support.builders import PAYMENTS, Shop, copied_shop, git_project
 from tests.support.records import Talk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from hybrid.answer.decide import Decision
 
@@ -55,7 +59,19 @@ class Session(Talk):
 
 
 def new_session(folder: Path, files: Mapping[str, str] = PAYMENTS) -> Session:
-    """A session in an indexed project of some files."""
+    """A session in an indexed project of some files; that of the payments is copied."""
+    if files is PAYMENTS:
+        copied = copied_shop(_payments(), folder)
+        return Session(copied.root, copied.home)
     session = Session(git_project(folder / "shop", files), folder / "home")
     reindex(session.workspace())
     return session
+
+
+@cache
+def _payments() -> Shop:
+    """The payments project, indexed once in this process; only to be copied."""
+    folder = Path(tempfile.mkdtemp(prefix="hybrid-built-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    session = new_session(folder, dict(PAYMENTS))
+    return Shop(session.root, session.home)
