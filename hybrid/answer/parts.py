@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from functools import cache, lru_cache
 from itertools import chain
-from math import fsum, log2
+from math import fsum, log, log2
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -25,7 +25,7 @@ from hybrid.session.lines_read import standing, telling_in
 from hybrid.types import Item
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from hybrid.answer.pack import Room
     from hybrid.constants import PartsConfig
@@ -69,8 +69,8 @@ _LONGEST = 45
 _LEAD_LINES = 6
 """Lines of comments and decorators above a definition that are shown; of more, those that tell most (`_lead_shown`)."""
 _TELLING_COMMENT = 0.2
-"""The least share of the prompt's words that lines within a long comment have where they are shown."""
-_IN_HEAD = 0.65
+"""What lines within a long comment must tell at least (`_Words.worth`) to be shown."""
+_IN_HEAD = 0.75
 """Share of what the best window of a long part tells, from which its first lines are shown: they say what it is."""
 _SIGNATURE_LINES = 3
 _LOOKED_AT = 600
@@ -195,13 +195,13 @@ class _Words:
         found = [stem for stem in self._stems if stem in text]
         return found + [term for term, at_start in self._short if term in text and at_start.search(text)]
 
-    def share(self, stems: Iterable[str]) -> float:
-        """Return the worth of some words as a share of all, in [0, 1]; their order changes nothing."""
-        return fsum([self._worth[stem] for stem in stems]) / self._sum
+    def worth(self, counts: Mapping[str, int]) -> float:
+        """Return the worth of words, by their stems, that are found so many times, as a share of that of all words."""
+        return fsum([self._worth[stem] * (1 + log(n)) for stem, n in counts.items() if n > 0]) / self._sum
 
     def cover(self, text: str) -> float:
         """Return the share of all words that a text in lower case has, by their worth."""
-        return self.share(self.found(text))
+        return fsum([self._worth[stem] for stem in self.found(text)]) / self._sum
 
     def share_of_name(self, name: str) -> float:
         """Return the share of a name's words, by worth, that the prompt has; a word that it lacks is worth 2."""
@@ -437,10 +437,9 @@ class Arrangement:
 
     def _window(self, lines: Sequence[str], start: int, end: int, n_lines: int) -> list[int]:
         """Return the numbers of the lines that are shown of a long part: its first, or its head and what tells more."""
-        n_body = n_lines - _SIGNATURE_LINES
-        best, worth = self._telling(lines[start - 1 + _SIGNATURE_LINES : min(end, start + _LOOKED_AT)], n_body)
-        first = self._words.cover("\n".join(lines[start - 1 + _SIGNATURE_LINES : start - 1 + n_lines]).lower())
-        if not best or first >= _IN_HEAD * worth:
+        body, n_body = lines[start - 1 + _SIGNATURE_LINES : min(end, start + _LOOKED_AT)], n_lines - _SIGNATURE_LINES
+        best, told = self._telling(body, n_body)
+        if not best or self._telling(body[:n_body], n_body)[1] >= _IN_HEAD * told:
             return list(range(start, start + n_lines))
         best += start + _SIGNATURE_LINES
         return [*range(start, start + _SIGNATURE_LINES), *range(best, best + n_body)]
@@ -457,29 +456,29 @@ class Arrangement:
         lines = file.lines[lead[0] - 1 : start - 1]
         kept = {n for n, line in zip(lead, lines, strict=True) if not _COMMENT.match(line.lstrip())}
         if lead[0] > 1:
-            at, share = self._telling(lines[2:], _LEAD_LINES)
-            least = max(_TELLING_COMMENT, self._words.cover("\n".join(lines[:2]).lower()))
-            kept |= {*lead[:2], *(lead[2:][at : at + _LEAD_LINES] if share > least else ())}
+            at, told = self._telling(lines[2:], _LEAD_LINES)
+            least = max(_TELLING_COMMENT, self._telling(lines[:2], 2)[1])
+            kept |= {*lead[:2], *(lead[2:][at : at + _LEAD_LINES] if told > least else ())}
         return sorted(kept)
 
     def _telling(self, lines: Sequence[str], size: int) -> tuple[int, float]:
-        """Return where the `size` lines begin that have most words of the prompt, each counted once, and their share.
+        """Return where the `size` lines begin that have most of the prompt's words, and how much these are worth.
 
-        Among equal ones those come first in which words are repeated, then the earlier ones.
+        A word counts by its worth, and ever less each time that it is repeated: n times as 1 + ln n. Among equal ones
+        the first come first.
         """
         of_line = [self._words.found(line.lower()) for line in lines]
         within = Counter(chain.from_iterable(of_line[:size]))
-        best, most = 0, (self._words.share(within), within.total())
+        best, most = 0, self._words.worth(within)
         for at, (gone, new) in enumerate(zip(of_line, of_line[size:], strict=False), 1):
             if not gone and not new:
                 continue
             within.subtract(gone)
             within.update(new)
-            within = +within
-            rank = self._words.share(within), within.total()
-            if rank > most:
-                best, most = at, rank
-        return best, most[0]
+            worth = self._words.worth(within)
+            if worth > most:
+                best, most = at, worth
+        return best, most
 
     def _outline_files(self, room: Room) -> None:
         """Begin the items of the files that the prompt is about as wholes with their outlines, if they are new."""
@@ -518,7 +517,7 @@ class Arrangement:
         """
         best = file.hits[0]
         within = [part for part in self._found(file) if _overlap(best, part.start_line, part.own_end)]
-        part = max(within, key=lambda part: (part.is_definition, part.evidence, part.start_line), default=None)
+        part = max(within, key=lambda part: (part.is_definition, self._part(file, part).worth), default=None)
         is_wide = part is not None and part.is_holder and part.own_end - part.start_line >= _LONGEST
         if part is None or is_wide or not self._is_sound(whole := _Part(file, part)):
             return ()

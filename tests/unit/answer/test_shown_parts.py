@@ -212,6 +212,14 @@ def test_a_name_that_two_files_define_is_no_link(tmp_path: Path) -> None:
     assert ["client.py", "receipts.py"] == [item.hit.path for item in decision.items]
 
 
+def test_a_place_is_the_definition_that_tells_most(tmp_path: Path) -> None:
+    """Both are in the chunk that was found, and the last one only says its name."""
+    plain = "def again(client, charge):\n    while charge.timeout:\n        client.retry(charge)\n\n\ndef text(one):\n    return one.name\n"
+    decision = _asked(tmp_path, {"client.py": BODY, "play.py": plain}, parts_files=1)
+
+    assert "[code] play.py:1-3 def again(client, charge): (" in decision.text
+
+
 def test_a_place_without_a_name_says_why(tmp_path: Path) -> None:
     """Numbers of lines alone are no reason to open a file: the line comes with them that has most of the question."""
     plain = "import desk\n\nopened = desk.open()\nprint(client.retry(charge, timeout=3))\nopened.close()\n"
