@@ -10,6 +10,7 @@ without a default is a setting; its default and its reason are in `config.toml`.
 from typing import Annotated, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 # The range of a number stands with its type: the least and the largest value.
 Share = Annotated[float, (0, 1)]
@@ -201,7 +202,8 @@ class PartsConfig(Struct, frozen=True):
     """The `[parts]` section: which parts of the files that fit are shown, and how much of each (`hybrid.answer.parts`).
 
     The first ones are the weights of what speaks for a part, beside the evidence of its chunk, which counts once; each
-    is 0 to 1. `hybrid eval injection --against parts.cover=0` measures what one is worth.
+    is 0 to 1. A task has some of its own (`for_task`), since it changes code that decides, while a question may be
+    about a class. `hybrid eval injection --against parts.cover=0` measures what one is worth.
     """
 
     # The share of the prompt, by worth of its words, that the text of the part has.
@@ -210,13 +212,15 @@ class PartsConfig(Struct, frozen=True):
     name: Weight = 0.35
     # Another part that fits mentions it by name: times the worth of that one.
     called: Weight = 0.3
+    called_of_task: Weight = 0.1
     # It is in a chunk that the search found: 1 for the file's best one, 1/2 for the next, 1/3 for the third.
     order: Weight = 0.4
     # The evidence for the file as a share of that for the best one.
     file: Weight = 0.5
-    # It is in the file with the most evidence: for a question, and for a task, of which a part says less.
+    file_of_task: Weight = 1.0
+    # It is in the file with the most evidence.
     first: Weight = 0.2
-    first_of_task: Weight = 0.8
+    first_of_task: Weight = 0.5
     # The prompt names it or what it is defined in.
     named: Weight = 0.2
     # It is in a test, and the prompt does not ask for one.
@@ -224,14 +228,16 @@ class PartsConfig(Struct, frozen=True):
     # Its code decides and repeats: 1 for seven words such as `if` and `for`, by their logarithm. What only passes on
     # to the code that does the work, or announces it, has none.
     branches: Weight = 0.35
+    branches_of_task: Weight = 0.5
     # It is code of more than 150 lines, which has a word of everything.
     long: Weight = -0.3
     # It is code outside of any definition.
-    loose: Weight = -0.3
+    loose: Weight = -0.6
     # It is not in the first two files.
     behind: Weight = -0.2
     # A class and its like: what it does is in its members.
     holder: Weight = -0.35
+    holder_of_task: Weight = -0.7
     # It has fewer than four lines.
     little: Weight = -0.2
 
@@ -261,3 +267,15 @@ class PartsConfig(Struct, frozen=True):
     mentions: Share = 0.1
     # Further definitions of a shown file that are named.
     places: Annotated[int, (0, 50)] = 14
+
+    def for_task(self) -> "PartsConfig":
+        """Return the same with the weights of a task in place of those of a question."""
+        return replace(
+            self,
+            called=self.called_of_task,
+            file=self.file_of_task,
+            first=self.first_of_task,
+            branches=self.branches_of_task,
+            holder=self.holder_of_task,
+            others=self.others_of_task,
+        )

@@ -70,7 +70,7 @@ _LEAD_LINES = 6
 """Lines of comments and decorators above a definition that are shown; of more, those that tell most (`_lead_shown`)."""
 _TELLING_COMMENT = 0.2
 """What lines within a long comment must tell at least (`_Words.worth`) to be shown."""
-_IN_HEAD = 0.75
+_IN_HEAD = 0.7
 """Share of what the best window of a long part tells, from which its first lines are shown: they say what it is."""
 _SIGNATURE_LINES = 3
 _LOOKED_AT = 600
@@ -254,11 +254,11 @@ class Arrangement:
     ) -> None:
         self._collection = fitting.collection
         self._searched = fitting.searched
-        self._settings = settings
         self._ledger = ledger
         self._measure = measure
         self._words = _Words(weights)
         self._is_question = bool(_QUESTION.search(fitting.searched.query.text))
+        self._settings = settings if self._is_question else settings.for_task()
         # Of a question about the project itself the ranker knows which file answers.
         self._is_about_project = bool(fitting.hits) and fitting.hits[0].evidence.get("project", 0.0) > 0
         self._items: dict[str, Item] = {}
@@ -337,7 +337,7 @@ class Arrangement:
             + settings.name * self._words.share_of_name(found.name)
             + settings.order * max(places, default=0.0)
             + settings.file * best.relevance
-            + (settings.first if self._is_question else settings.first_of_task) * (file.place == 0)
+            + settings.first * (file.place == 0)
             + settings.named * is_named
             - _IN_ORDER * file.place * self._is_about_project
             + settings.test * (best.evidence.get("test", 0.0) < 0)
@@ -495,7 +495,7 @@ class Arrangement:
     def _name_files(self, room: Room) -> list[tuple[Hit, str]]:
         """Name further files; returns the hits of the others, each with the reason."""
         withheld: list[tuple[Hit, str]] = []
-        n_left = self._settings.others if self._is_question else self._settings.others_of_task
+        n_left = self._settings.others
         others = [file for file in self._files if file.path not in self._items]
         links = self._links(others)
         for file in sorted(others, key=lambda file: -links[file]):

@@ -74,6 +74,15 @@ def test_what_a_fitting_part_calls_comes_with_it(tmp_path: Path) -> None:
     assert "print(bill.total)" not in shown.body
 
 
+def test_a_task_has_weights_of_its_own(tmp_path: Path) -> None:
+    """A question may be about what others call; a task changes the code that decides."""
+    files, flags = {"client.py": HEADER + BODY + OTHER}, {"parts_called": 1.0, "parts_called_of_task": 0.0}
+    question = _asked(tmp_path / "a", files, "Where does the payment client pause after a charge?", **flags)
+    task = _asked(tmp_path / "b", files, "Let the payment client pause after a charge", **flags)
+
+    assert ["pause", "retry_charge"] == [question.items[0].hit.name, task.items[0].hit.name]
+
+
 def _long(n_lines: int, at: int) -> str:
     lines = [f"    step_{n}(order)" for n in range(n_lines)]
     lines[at : at + 3] = ["    if timeout:", "        client.retry(charge)", "        payment.note_timeout(charge)"]
