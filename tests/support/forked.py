@@ -25,7 +25,7 @@ CAN_FORK = hasattr(os, "fork")
 _TIMEOUT_S = 120.0
 
 _SERVER = """
-import contextlib, gc, importlib, json, os, pkgutil, signal, sys, traceback
+import contextlib, gc, importlib, json, os, pkgutil, select, signal, sys, traceback
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import hybrid.chunking.grammars, pathspec, rich.progress, rich.table, tomlkit, yaml
@@ -86,26 +86,48 @@ def run(args, environ, streams):
     os._exit(code)
 
 
-def serve(request):
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+commands = {}
+
+
+def begin(request):
     child = os.fork()
-    if child == 0:
-        try:
-            command(request)
-        finally:
-            os._exit(70)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    done = os.path.join(request["folder"], "code")
-    with open(done + ".part", "w") as file:
-        file.write(str(code))
-    os.rename(done + ".part", done)
-    os._exit(0)
+    if child:
+        commands[child] = request["folder"]
+        return
+    try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        command(request)
+    finally:
+        os._exit(70)
 
 
-signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-for line in sys.stdin:
-    if os.fork() == 0:
-        serve(json.loads(line))
+def reap():
+    while commands and (ended := os.waitpid(-1, os.WNOHANG))[0]:
+        done = os.path.join(commands.pop(ended[0]), "code")
+        with open(done + ".part", "w") as file:
+            file.write(str(os.waitstatus_to_exitcode(ended[1])))
+        os.rename(done + ".part", done)
+
+
+# The signal alone would be missed where it comes just before the wait for a line.
+wake, waking = os.pipe()
+os.set_blocking(waking, False)
+signal.set_wakeup_fd(waking)
+signal.signal(signal.SIGCHLD, lambda *_: None)
+read = b""
+while True:
+    ready = select.select([0, wake], [], [])[0]
+    if wake in ready:
+        os.read(wake, 4096)
+        reap()
+    if 0 in ready:
+        more = os.read(0, 65536)
+        if not more:
+            break
+        *lines, read = (read + more).split(b"\\n")
+        for line in lines:
+            begin(json.loads(line))
 """
 
 
