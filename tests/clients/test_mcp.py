@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from hybrid.render.frame import MORE_BY_TOOL
 from tests.clients.desk import QUESTION
 from tests.clients.mock_api import Called, Rule
 
@@ -47,7 +48,7 @@ _FORMS = {
 
 @pytest.mark.parametrize("name", _FORMS)
 def test_a_client_finds_and_uses_the_tools(open_seat: OpenSeat, name: str) -> None:
-    """The tools are offered to the model, and what `search` and `read` give comes back in the next requests."""
+    """The tools are offered to the model, what they give comes back in the next requests, and injections name one."""
     seat = open_seat(name)
     said = seat.install("--mcp", scope="user")
     _settle(seat)
@@ -59,6 +60,7 @@ def test_a_client_finds_and_uses_the_tools(open_seat: OpenSeat, name: str) -> No
     results = [request.newest.text for request in asked if request.newest.role == "tool"]
     assert "is given the MCP server hybrid: " in said
     assert _offers(asked[-1], name)
+    assert any(MORE_BY_TOOL in frame for frame in asked[-1].frames)
     assert _TITLE in results[-2]
     assert _PLACE in results[-2]
     assert _LINE in results[-1]
