@@ -242,9 +242,9 @@ class PartsConfig(Struct, frozen=True):
     little: Weight = -0.2
 
     # Characters that files take of an injection. More shows ever less for each: see decision 95.
-    chars: Annotated[int, (0, 9_000)] = 2_720
+    chars: Annotated[int, (0, 9_000)] = 2_900
     # The share of them that is for text; the rest is for places.
-    text: Share = 0.753
+    text: Share = 0.77
     # Files of which text may be shown.
     files: Annotated[int, (1, 10)] = 5
     # A part of so many lines is shown whole, of a longer one so many; and of the best part.
