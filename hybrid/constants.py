@@ -223,7 +223,7 @@ class PartsConfig(Struct, frozen=True):
     first_of_task: Weight = 0.5
     # The prompt names it or what it is defined in.
     named: Weight = 0.2
-    # It is in a test, and the prompt does not ask for one.
+    # It is in a test, or in the twin of the file that the prompt asks for.
     test: Weight = -0.4
     # Its code decides and repeats: 1 for seven words such as `if` and `for`, by their logarithm. What only passes on
     # to the code that does the work, or announces it, has none.

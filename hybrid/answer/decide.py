@@ -375,7 +375,7 @@ class _Injection:
         self._query = make_query(lookup.text)
         self._ledger = ledger if self._hooks.dedup_enabled else EMPTY
         self._is_first = not ledger.last_topic_id
-        self._has_tools = turn.has_tools
+        self._turn = turn
 
     def decide(self) -> Decision:
         found = self._searched()
@@ -511,7 +511,7 @@ class _Injection:
         # A search to type is short and on one line.
         hint = query if len(query) <= _HINT_CHARS and "\n" not in query else None
         cites_lessons = any(one.collection.kind == "lessons" and one.hits for one in chosen)
-        footer = Footer(n_seen, hint, self._has_tools, cites_lessons)
+        footer = Footer(n_seen, hint, self._turn.has_tools, cites_lessons)
         if self._lookup.is_report:
             return Packer(config, self._ledger, footer, _REPORT_SHARE, {"lessons": _REPORT_HEADING})
         return Packer(config, self._ledger, footer)

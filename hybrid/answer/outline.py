@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from hybrid.knowledge.collections import Collection
-    from hybrid.prompting.query import Query
     from hybrid.search.parts import FileParts, Listed
     from hybrid.search.searcher import Searched
     from hybrid.types import Hit
@@ -41,22 +40,6 @@ _NAMELESS = ("{", ":", ";", "}", "=>")
 """Ends of a line after which the name of what begins there does not come."""
 
 
-def wholes(query: Query, best: Sequence[Hit]) -> list[Hit]:
-    """Return the hits of files that a prompt seems to be about as wholes; their texts may yet say which part is meant.
-
-    Args:
-        query: The prompt.
-        best: The best hit of each file.
-    """
-    if not query.paths or any(place.line for place in query.places):
-        return []
-    named = [hit for hit in best if hit.row >= 0 and hit.evidence.get("path", 0.0) >= _SURELY]
-    named = [hit for hit in named if hit.path in query.paths] or named
-    if not 1 <= len(named) <= _MOST_FILES or len(said_beside(query.english or query.text, query.paths)) > 1:
-        return []
-    return named
-
-
 def outlines(collection: Collection, searched: Searched, best: Sequence[Hit]) -> dict[str, Hit]:
     """Return the outlines of the files that a prompt is about as wholes: by path a hit on all lines of the file.
 
@@ -68,9 +51,13 @@ def outlines(collection: Collection, searched: Searched, best: Sequence[Hit]) ->
         searched: The search for the prompt.
         best: The best hit of each file.
     """
-    named, parts = wholes(searched.query, best), searched.parts
-    beside = said_beside(searched.query.english or searched.query.text, searched.query.paths)
-    if parts is None:
+    query, parts = searched.query, searched.parts
+    if not query.paths or parts is None or any(place.line for place in query.places):
+        return {}
+    named = [hit for hit in best if hit.row >= 0 and hit.evidence.get("path", 0.0) >= _SURELY]
+    named = [hit for hit in named if hit.path in query.paths] or named
+    beside = said_beside(query.english or query.text, query.paths)
+    if not 1 <= len(named) <= _MOST_FILES or len(beside) > 1:
         return {}
     found: dict[str, Hit] = {}
     for hit in named:

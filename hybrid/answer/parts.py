@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.answer.outline import outlines
 from hybrid.base.text import cut
 from hybrid.base.tokens import part_terms
 from hybrid.index.analysis import lines_digest
@@ -211,11 +210,19 @@ class _Words:
 
 
 class Fitting(Struct, frozen=True):
-    """Hits of files that may be given, best first, with their collection and the search behind them."""
+    """The files that may be given.
+
+    Attributes:
+        collection: Their collection.
+        searched: The search behind them.
+        hits: Hits in them, best first.
+        outlines: Outlines that begin the items of their files, by path.
+    """
 
     collection: Collection
     searched: Searched
     hits: Sequence[Hit]
+    outlines: Mapping[str, Hit]
 
 
 class Shown(Struct, frozen=True):
@@ -252,6 +259,7 @@ class Arrangement:
         ledger: Ledger,
         measure: Callable[[Item], Room],
     ) -> None:
+        self._fitting = fitting
         self._collection = fitting.collection
         self._searched = fitting.searched
         self._ledger = ledger
@@ -340,7 +348,7 @@ class Arrangement:
             + settings.first * (file.place == 0)
             + settings.named * is_named
             - _IN_ORDER * file.place * self._is_about_project
-            + settings.test * (best.evidence.get("test", 0.0) < 0)
+            + settings.test * any(best.evidence.get(name, 0.0) < 0 for name in ("test", "twin"))
             + settings.behind * (file.place > 1)
             + settings.holder * found.is_holder
             + settings.little * (is_code and n_lines < _LITTLE_LINES)
@@ -481,12 +489,10 @@ class Arrangement:
         return best, most
 
     def _outline_files(self, room: Room) -> None:
-        """Begin the items of the files that the prompt is about as wholes with their outlines, if they are new."""
-        wholes = outlines(self._collection, self._searched, [file.hits[0] for file in self._files])
-        for file in self._files if wholes else ():
-            outline = wholes.get(file.path)
-            if outline and self._ledger.allows(outline.digest, "preview"):
-                self._outlines[file.path] = outline
+        """Begin the items of the files that the prompt is about as wholes with their outlines."""
+        for file in self._files:
+            if file.path in self._fitting.outlines:
+                self._outlines[file.path] = self._fitting.outlines[file.path]
                 if not self._put(file, [], (), room):
                     del self._outlines[file.path]
 
@@ -513,7 +519,8 @@ class Arrangement:
     def _best_place(self, file: _File) -> tuple[Hit, ...]:
         """Return the definition in the best chunk of a file for which most speaks, with its first line.
 
-        Without one, that is the chunk with its most telling line, since its numbers alone give no reason to open it.
+        In a chunk without a definition or a name, it is the chunk with its most telling line: numbers alone give no
+        reason to open a file.
         """
         best = file.hits[0]
         within = [part for part in self._found(file) if _overlap(best, part.start_line, part.own_end)]
@@ -521,10 +528,11 @@ class Arrangement:
         is_wide = part is not None and part.is_holder and part.own_end - part.start_line >= _LONGEST
         if part is None or is_wide or not self._is_sound(whole := _Part(file, part)):
             return ()
-        said = file.lines[part.start_line - 1]
-        if not part.is_definition:
-            within_it = file.lines[part.start_line - 1 : part.end_line]
-            said = within_it[self._telling(within_it, 1)[0]] if within_it else ""
+        lines = file.lines[part.start_line - 1 : part.end_line]
+        said = lines[0] if part.is_definition else ""
+        if not said and not part.name:
+            at, told = self._telling(lines, 1)
+            said = lines[at] if told else ""
         return (replace(self._place(whole), signature=cut(said.strip(), _LINE_CHARS)),)
 
     def _links(self, files: Sequence[_File]) -> dict[_File, float]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from hybrid.answer.outline import wholes
+from hybrid.answer.outline import outlines
 from hybrid.answer.pack import (
     HARD_CAP_BYTES,
     Room,
@@ -71,6 +71,7 @@ class Selection(Struct):
         hits: Hits that were not withheld so far, best first.
         withheld: Hits that were withheld, with the reason.
         items: Items that `Packer` chose from the hits; empty before.
+        outlines: Outlines that are new to the session, by the path of their file.
     """
 
     collection: Collection
@@ -79,6 +80,7 @@ class Selection(Struct):
     hits: list[Hit] = field(default_factory=list[Hit])
     withheld: list[Withheld] = field(default_factory=list[Withheld])
     items: list[Item] = field(default_factory=list[Item])
+    outlines: dict[str, Hit] = field(default_factory=dict[str, Hit])
 
     @property
     def is_files(self) -> bool:
@@ -133,28 +135,26 @@ class Selection(Struct):
 
         When the topic is the same or the best hits were given, no hit is left: the others are withheld as `topic`.
         When the query is the same, the first hit of each of the best files suffices: an index that changed a little
-        meanwhile brings other parts of these files. A file that the query is about as a whole stays, whatever was given
-        of it: its outline may be new.
+        meanwhile brings other parts of these files. Hits of a file stay while the session lacks its outline.
         """
         given, mode = ledger.given, self.mode(hooks)
-        if mode == "adaptive" and not is_same_query and (whole := self._whole_files()):
-            self.keep("seen", lambda hit: hit.path in whole or not (is_same_topic or hit.digest.hex() in given))
-            return
+        self.outlines = self._new_outlines(ledger) if mode == "adaptive" else {}
         best = self.hits[: hooks.known_best]
         if is_same_query and mode == "adaptive":  # Elsewhere each hit is given by itself.
             best = [hit for n, hit in enumerate(best) if all(hit.path != other.path for other in best[:n])]
         # Words that were asked before found the same parts, which may be others than those of the best chunks.
         known_form: Form = "pointer" if is_same_query else _KNOWN_FORM[mode]
         if is_same_topic or self._is_known(best, ledger, known_form):
-            self.keep("seen", lambda hit: hit.digest.hex() not in given)
-            self.keep("topic", lambda _: False)
+            self.keep("seen", lambda hit: hit.path in self.outlines or hit.digest.hex() not in given)
+            self.keep("topic", lambda hit: hit.path in self.outlines)
             return
-        self.keep("seen", lambda hit: ledger.allows(hit.digest, _BEST_FORM[mode]))
+        self.keep("seen", lambda hit: hit.path in self.outlines or ledger.allows(hit.digest, _BEST_FORM[mode]))
 
-    def _whole_files(self) -> set[str]:
-        """Return the paths of the files that the query is about as wholes."""
+    def _new_outlines(self, ledger: Ledger) -> dict[str, Hit]:
+        """Return the outlines of the files that the query is about as wholes, by path, if the session lacks them."""
         best = {hit.path: hit for hit in reversed(self.hits)}
-        return {hit.path for hit in wholes(self.searched.query, list(best.values()))}
+        found = outlines(self.collection, self.searched, list(best.values()))
+        return {path: outline for path, outline in found.items() if ledger.allows(outline.digest, "preview")}
 
     def drop_read(self, ledger: Ledger) -> None:
         """Withhold parts of files of which every telling line stands in the agent's context by its own tools: `read`.
@@ -307,7 +307,7 @@ class Packer:
             size_bytes = head.size_bytes + len(item.body.encode("utf-8", "surrogatepass")) + more
             return Room(head.lines + n_lines, head.chars + len(item.body) + more, size_bytes)
 
-        fitting = Fitting(collection, selection.searched, selection.hits)
+        fitting = Fitting(collection, selection.searched, selection.hits, selection.outlines)
         arranged = Arrangement(fitting, self._parts, weights, self._ledger, estimated).choose
         shown = arranged(room) if self._hooks.format == "text" else None
         left = room

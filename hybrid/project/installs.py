@@ -16,11 +16,11 @@ from typing import Any, Literal
 from msgspec import Struct, convert
 from msgspec.structs import asdict, replace
 
-from hybrid.base.atomic import write_atomic
+from hybrid.base.atomic import read_regular, write_atomic
 
 Scope = Literal["user", "project", "local"]
-_DEPTH = 3
-"""Folders around a settings file that may be the root of its project: `.mcp.json`, `.junie/mcp/mcp.json`."""
+_MAX_BYTES = 1_000_000
+"""Bytes of a record that are read: a longer file is none."""
 
 
 class InstallRecord(Struct, frozen=True):
@@ -34,6 +34,7 @@ class InstallRecord(Struct, frozen=True):
         parts: The parts of ours in the file, each as client and kind.
         taken: (event, element of its list) of other systems' hooks that `--replace` took out; for a plugin `plugin` and
             its name. Until November 2026 it was the command in place of the element.
+        root: Root of the project of the file; empty for a file of the user, and in records until November 2026.
         copies: Files with the settings as they were before `--replace`; only in records until November 2026.
     """
 
@@ -43,6 +44,7 @@ class InstallRecord(Struct, frozen=True):
     folders: tuple[str, ...]
     parts: tuple[str, ...] = ()
     taken: tuple[tuple[str, Any], ...] = ()
+    root: str = ""
     copies: tuple[str, ...] = ()
 
 
@@ -126,7 +128,10 @@ def _read_record(file: Path) -> InstallRecord:
         OSError: The file is not there or cannot be read.
         ValueError: The file is no record.
     """
-    return convert(json.loads(file.read_text(encoding="utf-8")), InstallRecord)
+    try:
+        return convert(json.loads(read_regular(file, _MAX_BYTES)), InstallRecord)
+    except RecursionError as error:
+        raise ValueError(f"{file} is no record") from error
 
 
 def has_tools(home: Path, client: str, root: Path | None) -> bool:
@@ -141,14 +146,11 @@ def has_tools(home: Path, client: str, root: Path | None) -> bool:
         changed_ns = (home / "installs").stat().st_mtime_ns
     except OSError:
         return False
-    return bool(_folders_with_tools(home, client, changed_ns) & {None, root})
+    return bool(_roots_with_tools(home, client, changed_ns) & {"", str(root)})
 
 
 @lru_cache(maxsize=64)
-def _folders_with_tools(home: Path, client: str, changed_ns: int) -> frozenset[Path | None]:
-    """Return the folders around the settings that have our MCP server; None among them when it is for all projects."""
-    found = set[Path | None]()
-    for record in InstallJournal(home).all():
-        if f"{client} mcp" in record.parts:
-            found.update([None] if record.scope == "user" else list(Path(record.path).parents)[:_DEPTH])
-    return frozenset(found)
+def _roots_with_tools(home: Path, client: str, changed_ns: int) -> frozenset[str]:
+    """Return the roots of the projects in which a client has our MCP server; an empty one when it has it everywhere."""
+    records = [record for record in InstallJournal(home).all() if f"{client} mcp" in record.parts]
+    return frozenset(record.root for record in records if record.root or record.scope == "user")

@@ -432,7 +432,8 @@ def _write(
         record, backup = InstallRecord(str(path), target.scope, existed, made), bare.encode()
     parts = dict.fromkeys((*record.parts, *map(label_of, target.parts)))
     taken = (*record.taken, *(each for each in taken if each not in record.taken))
-    journal.put(replace(record, parts=tuple(parts), taken=taken), backup)
+    root = str(target.root or "") if target.scope != "user" else ""
+    journal.put(replace(record, parts=tuple(parts), taken=taken, root=root), backup)
     try:
         _write_file(path, new.encode(), before=data, is_shared=target.scope != "user")
     except BaseException:

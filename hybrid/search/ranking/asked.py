@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.base.tokens import FUNCTION_WORDS, part_terms, query_tokens, stem
+from hybrid.base.tokens import FUNCTION_WORDS, part_terms, query_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -123,21 +123,39 @@ _SCOPE = re.compile(r"([\w./:-]+)(?:\(([\w./:-]+)\))?!?")
 _LONGEST_SCOPE = 60
 _NO_SCOPE = frozenset(
     "feat fix docs doc style refactor perf test tests build ci chore revert bug error warning info debug note question "
-    "todo hint example task goal context issue title problem summary feature request user assistant system".split()
+    "todo hint example task goal context issue title problem summary feature request user assistant system re q a wip "
+    "help update important hi hey idea ask localhost python go golang rust java kotlin swift c cpp js javascript ts "
+    "typescript ruby php".split()
 )
-"""Words before a colon that say what kind of change or text follows, or who speaks, and not where."""
-_OPPOSITES = (
-    "windows win win32 nt | linux unix posix | darwin macos mac osx unix posix",
-    "read reading | write writing written; decode decoding | encode encoding; parse | format formatter print;"
-    "deserialize deserialization | serialize serialization; load | save dump; import | export; input | output;"
-    "receive recv | send; incoming inbound | outgoing outbound; download | upload; unpack | pack;"
-    "decompress decompression | compress compression; decrypt decryption | encrypt encryption",
-    *"client | server; request | response; sync synchronous | async asynchronous asyncio; http | https; tcp | udp;"
-    "mutable | immutable; bounded | unbounded; subscribe | publish; produce | consume; push | pull; enable | disable;"
-    "open | close; start | stop; before | after; local | remote; stdin | stdout | stderr; node | browser".split(";"),
+"""Words before a colon that say what kind of change or text follows, who speaks or in what language, and not where."""
+_ASKS = re.compile(
+    r"\W*(?:how|what|where|why|which|when|who|whose|does|is|are|can|could|should|explain)\b", re.IGNORECASE
 )
-"""Words that tell siblings apart, `Importers/` from `Exporters/`, between semicolons. What a query says on one side
-speaks for that side of all that stand in the same line: "decode" for a reader."""
+_OPPOSITES = """
+windows win32 nt | linux unix posix | darwin macos osx unix posix
+read | write written
+decode | encode
+deserialize deserialization | serialize serialization
+decompress decompression | compress compression
+decrypt decryption | encrypt encryption
+unpack | pack
+load | save
+import | export
+receive recv | send
+incoming inbound | outgoing outbound
+download | upload
+client | server
+request | response
+sync synchronous | async asynchronous asyncio
+tcp | udp
+mutable | immutable
+bounded | unbounded
+subscribe | publish
+stdin | stdout | stderr
+"""
+"""Words that tell siblings apart, such as `Importers/` from `Exporters/`. Words that are often said in another sense,
+such as "open" and "before", are not among them."""
+_ENDINGS = ("", "s", "er", "ers", "or", "ors", "ed", "ing")
 
 
 class QueryTerms(Struct, frozen=True):
@@ -242,10 +260,12 @@ def _owners(query: Query) -> dict[str, str]:
 
 
 def _scope(text: str) -> tuple[str, ...]:
-    head, colon, _ = text[:_LONGEST_SCOPE].partition(": ")
+    head, colon, rest = text[:_LONGEST_SCOPE].partition(": ")
     match = _SCOPE.fullmatch(head) if colon else None
-    name = (match[2] or match[1]).lower() if match else ""
-    return () if name in _NO_SCOPE else tuple(part for part in re.split(r"[./:]+", name) if part)
+    parts = re.split(r"[./:]+", (match[2] or match[1]).lower()) if match else []
+    if not _NO_SCOPE.isdisjoint(parts) or any(part.isdigit() for part in parts):
+        return ()
+    return () if _ASKS.match(rest) or _QUESTION_MARK.search(text) else tuple(filter(None, parts))
 
 
 def spoken_of(text: str) -> frozenset[str]:
@@ -282,37 +302,40 @@ def versions_said(text: str) -> frozenset[int]:
 # --- opposite words ------------------------------------------------------------------------------------------
 
 _PART = re.compile(r"[A-Z]+(?![a-z])\d*|[A-Z]?[a-z]+\d*")
+_PLAIN_WORD = re.compile(r"(?<![\w./:@-])[A-Za-z0-9]+(?![\w/:(])")
+"""A word of prose: no part of a name, a path or an address."""
 
 
-def _sided() -> dict[str, tuple[str, Sides]]:
-    found: dict[str, tuple[str, Sides]] = {}
-    for number, line in enumerate(_OPPOSITES):
-        for pair in line.split(";"):
-            for side, words in enumerate(pair.split("|")):
-                for word in words.split():
-                    # The stem of https is http.
-                    root = word if word.endswith("s") else stem(word)
-                    sides = found.get(root, (pair, frozenset()))[1] | {(number, side)}
-                    found |= {root + ending: (pair, sides) for ending in ("", "er", "or")}
+def _sided() -> dict[str, Sides]:
+    found: dict[str, Sides] = {}
+    for number, line in enumerate(_OPPOSITES.split("\n")):
+        for side, words in enumerate(line.split("|")):
+            for word in words.split():
+                for form in (base + ending for base in {word, word.removesuffix("e")} for ending in _ENDINGS):
+                    found[form] = found.get(form, frozenset()) | {(number, side)}
     return found
 
 
 _SIDED = _sided()
-"""Stem of a word of `_OPPOSITES`, or of who does it → it with its opposites; its line and side, of `posix` two."""
-
-
-def _opposed(text: str) -> list[tuple[str, Sides]]:
-    words = [word.lower() for word in _PART.findall(text)]
-    return [_SIDED.get(word) or _SIDED.get(stem(word), (word, frozenset())) for word in words]
+"""Form of a word of `_OPPOSITES` → the sides that it is on, each as the number of a line and of a side in it."""
 
 
 def sides_said(text: str) -> Sides:
     """Return the sides of `_OPPOSITES` that the words of a text are on, each as a line and the number of a side."""
-    return frozenset(side for _, sides in _opposed(text) for side in sides)
+    words = (match[0].lower() for match in _PLAIN_WORD.finditer(text))
+    return frozenset(side for word in words for side in _SIDED.get(word, ()))
 
 
 @lru_cache(1 << 12)
-def without_sides(path: str) -> tuple[tuple[str, ...], tuple[Sides, ...]]:
-    """Return the words of a path, equal for siblings whose words are opposites, and the sides of each."""
-    found = _opposed(path)
-    return tuple(word for word, _ in found), tuple(sides for _, sides in found)
+def without_sides(path: str) -> tuple[str, tuple[Sides, ...]]:
+    """Return a path without the words of `_OPPOSITES`, equal for siblings that differ in opposites, and their sides."""
+    sides: list[Sides] = []
+
+    def blank(match: re.Match[str]) -> str:
+        found = _SIDED.get(match[0].lower())
+        if not found:
+            return match[0]
+        sides.append(found)
+        return f"<{min(found)[0]}>"
+
+    return _PART.sub(blank, path), tuple(sides)

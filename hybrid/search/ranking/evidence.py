@@ -325,6 +325,7 @@ _FEW_WORDS = 6
 """Words of a query that name a file on purpose: chosen on halves of questions of 18 words, where names led astray."""
 _MOST_DEFINED = 16
 """Definitions of one name at most; a name with more, as `get`, does not tell that two files hold the same."""
+_FEW_IN_SCOPE = 5.0
 _BESIDE = np.uint8(sum(bit(role) for role in ("test", "example", "generated", "vendored", "aside")))
 """Roles of files that nothing stands for, unless it plays them too."""
 _BITS = {role: np.uint8(bit(role)) for role in ROLES}
@@ -443,25 +444,31 @@ def defines(seen: Measured) -> NDArray[np.float32]:
 
 
 def defines_alone(seen: Measured) -> NDArray[np.float32]:
-    """1 for the only file that defines a symbol which the query spells as code, in its title if it has one; else 0."""
+    """1 for the only source file that defines a symbol which the query spells as code, in its title if it has one."""
     corpus, defining = seen.corpus, seen.names.defining
     found = np.zeros(len(seen.files), np.float32)
     for symbol in seen.asked.named:
         if (symbol, False) in defining:
             rows = np.concatenate([defining[symbol, False], defining[symbol, True]])
             files = distinct(corpus.fields.of_rows("file", rows[corpus.backend.allows(EVERYTHING, rows)]))
-            if len(files) == 1:
-                found[seen.files.files == files] = 1
+            is_source = corpus.fields.of_files("role", files) & _BESIDE == 0
+            source = [file for file in files[is_source].tolist() if not corpus.beside[file]]
+            if len(source) == 1:
+                found[seen.files.files == source[0]] = 1
     return found
 
 
 def scope(seen: Measured) -> NDArray[np.float32]:
-    """1 for a file that the query begins with the name of, or of a folder of it, as `ledger: fix …` does; else 0."""
+    """For a file that the query begins with the name of, or of a folder of it, as `ledger: fix …` does; else 0.
+
+    The name of up to five files counts 1, that of n more 5 / n: a folder of hundreds says little of one.
+    """
     wanted, fields = "/".join(("", *seen.asked.scope, "")), seen.corpus.fields
     if not seen.asked.scope:
         return np.zeros(len(seen.files), np.float32)
-    names = (fields.path(file).lower().rsplit(".", 1)[0] for file in seen.files.files.tolist())
-    return np.array([wanted in f"/{name}/" for name in names], np.float32)
+    paths = [fields.path(file).lower().rpartition("/") for file in seen.files.files.tolist()]
+    found = np.array([wanted in f"/{above}/{name.rpartition('.')[0] or name}/" for above, _, name in paths], np.float32)
+    return found * np.float32(min(1.0, _FEW_IN_SCOPE / max(float(found.sum()), 1.0)))
 
 
 def literals(seen: Measured) -> NDArray[np.float32]:
@@ -594,17 +601,17 @@ def tested(seen: Measured, total: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def twin(seen: Measured, total: NDArray[np.float32]) -> NDArray[np.float32]:
-    """1 for one of the ten best files that has a sibling among them with the words that the query says, and it has not.
+    """1 for one of the ten best files whose sibling among them is the one that the query asks for; else 0.
 
-    Siblings differ in words that are opposites, as `posix/clock.c` and `nt/clock.c` do, and each counts by as many of
-    its own as the query says.
+    Siblings have paths that differ only in opposite words, as `posix/clock.c` and `nt/clock.c`. The query asks for the
+    one with most words on its side.
     """
     found, said = np.zeros(len(total), np.float32), sides_said(seen.asked.subject)
     files, fields = seen.files.files.tolist(), seen.corpus.fields
-    siblings: dict[tuple[str, ...], dict[int, int]] = {}
+    siblings: dict[str, dict[int, int]] = {}
     for place in best_by_key(total, _LOOKED_AT, lambda place: fields.path(files[place])) if said else ():
-        words, sides = without_sides(fields.path(files[place]))
-        siblings.setdefault(words, {})[place] = sum(not said.isdisjoint(side) for side in sides)
+        path, sides = without_sides(fields.path(files[place]))
+        siblings.setdefault(path, {})[place] = sum(not said.isdisjoint(side) for side in sides)
     for n_said in siblings.values():
         for place, number in n_said.items():
             found[place] = number < max(n_said.values())

@@ -157,8 +157,20 @@ def test_a_question_about_a_file_does_not_use_up_its_outline(tmp_path: Path) -> 
     session = new_session(tmp_path, FILES)
     assert "def total(" in session.decided("How is the total of a bill computed?", hooks_threshold=0.0).text
 
-    assert "(outline" in session.decided("refactor bills.py", hooks_threshold=0.0).text
-    assert not session.decided("refactor bills.py", hooks_threshold=0.0).text
+    whole = session.decided("refactor bills.py", hooks_threshold=0.0)
+    given = session.ledger().given
+    assert "(outline" in whole.text
+    assert all(one.hit.digest.hex() in given for one in whole.withheld if one.reason == "seen")
+
+
+@pytest.mark.parametrize("prompt", ["refactor bills.py", "change the total in bills.py"])
+def test_other_words_about_a_file_bring_nothing_again(tmp_path: Path, prompt: str) -> None:
+    """The session has its outline, or what a prompt about a part of it gets."""
+    session = new_session(tmp_path, FILES)
+    assert session.decided(prompt, hooks_threshold=0.0).text
+
+    for again in (prompt, f"please {prompt}", prompt.replace("bills.py", "shop/bills.py"), f"{prompt} once more"):
+        assert not session.decided(again, hooks_threshold=0.0).text
 
 
 def _used_by(tmp_path: Path, prompt: str, files: dict[str, str]) -> str:

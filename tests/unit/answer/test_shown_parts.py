@@ -231,10 +231,25 @@ def test_a_place_is_the_definition_that_tells_most(tmp_path: Path) -> None:
 
 def test_a_place_without_a_name_says_why(tmp_path: Path) -> None:
     """Numbers of lines alone are no reason to open a file: the line comes with them that has most of the question."""
-    plain = "import desk\n\nopened = desk.open()\nprint(client.retry(charge, timeout=3))\nopened.close()\n"
+    plain = "import desk\n\ndesk.open()\nprint(client.retry(charge, timeout=3))\ndesk.close()\n"
     decision = _asked(tmp_path, {"client.py": BODY, "play.py": plain}, parts_files=1)
 
     assert "[code] play.py:1-5 print(client.retry(charge, timeout=3)) (" in decision.text
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("RETRY_AFTER_TIMEOUT = 3\n# the payment client retries a charge\n", "RETRY_AFTER_TIMEOUT (lines)"),
+        ("import desk\nimport bell\n", "(lines)"),
+    ],
+)
+def test_a_place_without_a_telling_line_has_its_name_or_none(tmp_path: Path, text: str, label: str) -> None:
+    """A name says more than a line, and a line without a word of the question says nothing."""
+    files = {"client.py": BODY, "payment/client/retry_charge.py": text}
+    decision = _asked(tmp_path, files, parts_files=1, parts_near=0.0)
+
+    assert label in decision.text.split("retry_charge.py:")[1].split("\n")[0]
 
 
 def test_a_part_is_given_once(tmp_path: Path) -> None:

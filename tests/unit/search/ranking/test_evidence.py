@@ -131,6 +131,39 @@ def test_a_test_speaks_for_the_file_that_it_is_named_after(tmp_path: Path) -> No
     assert {0} == set(found("where do herons sleep at night").values())
 
 
+@pytest.mark.parametrize(
+    ("query", "counts"),
+    [
+        ("ledger: add up the sum", {"conf.d/ledger.py": 1, "ledger/sum.py": 1, "src/other.py": 0}),
+        ("conf: add up the sum", {"conf.d/ledger.py": 0, "ledger/sum.py": 0, "src/other.py": 0}),
+    ],
+)
+def test_a_name_in_front_of_a_colon_is_all_of_a_name(tmp_path: Path, query: str, counts: dict[str, int]) -> None:
+    """That of a file without its last ending, or that of a folder with all of its own."""
+    snapshot = snapshot_of(tmp_path, {path: f"sum = {n}  # add up\n" for n, path in enumerate(counts)})
+    ranked = rank(snapshot, query, only(tmp_path, "scope", "best_words"))
+
+    assert counts == {snapshot.get(chunk.row).path: chunk.pieces["scope"] for chunk in ranked}
+
+
+def test_a_name_of_many_files_says_little_of_one(tmp_path: Path) -> None:
+    """A folder of ten files counts half."""
+    snapshot = snapshot_of(tmp_path, {f"ledger/part_{n}.py": f"sum = {n}  # add up\n" for n in range(10)})
+    ranked = rank(snapshot, "ledger: add up the sum", only(tmp_path, "scope", "best_words"))
+
+    assert [0.5] * 10 == [chunk.pieces["scope"] for chunk in ranked]
+
+
+def test_only_source_defines(tmp_path: Path) -> None:
+    """A heading and a test that bear a name define nothing, alone or beside the source."""
+    source = {"src/a.py": "def count_sum(x):\n    return x\n"}
+    beside = {"docs/a.md": "# count_sum\n\nHow it counts.\n", "tests/test_a.py": "def count_sum(x):\n    return 1\n"}
+    for texts, expected in (({**source, **beside}, {"src/a.py"}), (beside, set[str]())):
+        snapshot = snapshot_of(tmp_path / str(len(texts)), texts)
+        ranked = rank(snapshot, "how does count_sum count?", only(tmp_path, "defines_alone", "best_words"))
+        assert expected == {snapshot.get(chunk.row).path for chunk in ranked if chunk.pieces["defines_alone"]}
+
+
 @cases("ranking/twins.txt")
 def test_of_twins_the_one_comes_behind_whose_opposite_is_said(tmp_path: Path, case: Case) -> None:
     """By a word that says the same in the other's path; a query that speaks of both, or of none, tells nothing."""
