@@ -325,7 +325,7 @@ _FEW_WORDS = 6
 """Words of a query that name a file on purpose: chosen on halves of questions of 18 words, where names led astray."""
 _MOST_DEFINED = 16
 """Definitions of one name at most; a name with more, as `get`, does not tell that two files hold the same."""
-_FEW_IN_SCOPE = 5.0
+_FEW_IN_SCOPE = 12.0
 _BESIDE = np.uint8(sum(bit(role) for role in ("test", "example", "generated", "vendored", "aside")))
 """Roles of files that nothing stands for, unless it plays them too."""
 _BITS = {role: np.uint8(bit(role)) for role in ROLES}
@@ -461,7 +461,7 @@ def defines_alone(seen: Measured) -> NDArray[np.float32]:
 def scope(seen: Measured) -> NDArray[np.float32]:
     """For a file that the query begins with the name of, or of a folder of it, as `ledger: fix …` does; else 0.
 
-    The name of up to five files counts 1, that of n more 5 / n: a folder of hundreds says little of one.
+    A name of up to twelve files counts 1, and one of n more 12 / n: a folder of hundreds says little of each.
     """
     wanted, fields = "/".join(("", *seen.asked.scope, "")), seen.corpus.fields
     if not seen.asked.scope:
