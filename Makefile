@@ -1,8 +1,8 @@
 # make demo    install, index a repository (REPO=…, default this checkout) and show three prompts
 # make test    the tests that need no process, and one of each great way: three minutes at most
-# make check   what must hold before a change lands: lint, types, layers and all tests that need nothing else
+# make check   what must hold before a change lands: lint, types, layers and all tests that need nothing else, in ten
+#              minutes on two cores that are busy
 #              (PROFILE=thorough: more examples of each property; WORKERS=4 at once: many wait for processes)
-# make again   only the tests that failed in the last run, one after the other
 # make clients the tests with real coding clients from npm and PyPI (CLIENTS="claude codex"; kept in CLIENTS_DIR)
 # make milvus  the tests of a team's index with stores from registry packages (MILVUS_DIR keeps them)
 # make browser the tests of the page in headless Chromium, with axe from npm (kept in BROWSER_DIR)
@@ -33,7 +33,7 @@ unexport PYTHONDONTWRITEBYTECODE
 TESTS = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --hypothesis-profile $(PROFILE) \
 	-m "not bench and not model and not clients and not milvus and not browser"
 
-.PHONY: demo test whole again browser clients milvus heavy check lint types layers docs site picture bench bench-scale sbom wheel clean
+.PHONY: demo test whole browser clients milvus heavy check lint types layers docs site picture bench bench-scale sbom wheel clean
 
 $(VENV)/installed: pyproject.toml lab/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -81,9 +81,6 @@ heavy:
 # Types are checked by one process for a minute: meanwhile the tests begin.
 check: $(VENV)/installed
 	$(MAKE) --jobs=2 lint types layers whole
-
-again: lint types layers
-	$(TESTS) -n 0 --last-failed --last-failed-no-failures none
 
 lint: $(VENV)/installed
 	$(BIN)/ruff check .
