@@ -326,6 +326,7 @@ _FEW_WORDS = 6
 _MOST_DEFINED = 16
 """Definitions of one name at most; a name with more, as `get`, does not tell that two files hold the same."""
 _FEW_IN_SCOPE = 12.0
+"""Files of a name that count in full; of more, each counts a share of 12: a folder of hundreds says little of one."""
 _BESIDE = np.uint8(sum(bit(role) for role in ("test", "example", "generated", "vendored", "aside")))
 """Roles of files that nothing stands for, unless it plays them too."""
 _BITS = {role: np.uint8(bit(role)) for role in ROLES}
@@ -445,8 +446,7 @@ def defines(seen: Measured) -> NDArray[np.float32]:
 
 def defines_alone(seen: Measured) -> NDArray[np.float32]:
     """1 for the only source file that defines a symbol which the query spells as code, in its title if it has one."""
-    corpus, defining = seen.corpus, seen.names.defining
-    found = np.zeros(len(seen.files), np.float32)
+    corpus, defining, found = seen.corpus, seen.names.defining, np.zeros(len(seen.files), np.float32)
     for symbol in seen.asked.named:
         if (symbol, False) in defining:
             rows = np.concatenate([defining[symbol, False], defining[symbol, True]])
@@ -459,14 +459,11 @@ def defines_alone(seen: Measured) -> NDArray[np.float32]:
 
 
 def scope(seen: Measured) -> NDArray[np.float32]:
-    """For a file that the query begins with the name of, or of a folder of it, as `ledger: fix …` does; else 0.
-
-    A name of up to twelve files counts 1, and one of n more 12 / n: a folder of hundreds says little of each.
-    """
-    wanted, fields = "/".join(("", *seen.asked.scope, "")), seen.corpus.fields
+    """1 for a file that the query begins with the name of, or of a folder, as `ledger: fix …`; less if many have it."""
     if not seen.asked.scope:
         return np.zeros(len(seen.files), np.float32)
-    paths = [fields.path(file).lower().rpartition("/") for file in seen.files.files.tolist()]
+    wanted = "/".join(("", *seen.asked.scope, ""))
+    paths = [seen.corpus.fields.path(file).lower().rpartition("/") for file in seen.files.files.tolist()]
     found = np.array([wanted in f"/{above}/{name.rpartition('.')[0] or name}/" for above, _, name in paths], np.float32)
     return found * np.float32(min(1.0, _FEW_IN_SCOPE / max(float(found.sum()), 1.0)))
 
@@ -603,8 +600,7 @@ def tested(seen: Measured, total: NDArray[np.float32]) -> NDArray[np.float32]:
 def twin(seen: Measured, total: NDArray[np.float32]) -> NDArray[np.float32]:
     """1 for one of the ten best files whose sibling among them is the one that the query asks for; else 0.
 
-    Siblings have paths that differ only in opposite words, as `posix/clock.c` and `nt/clock.c`. The query asks for the
-    one with most words on its side.
+    Siblings' paths differ in opposite words only (`posix/`, `nt/`). The one for which most words speak is asked for.
     """
     found, said = np.zeros(len(total), np.float32), sides_said(seen.asked.subject)
     files, fields = seen.files.files.tolist(), seen.corpus.fields
