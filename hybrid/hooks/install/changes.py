@@ -247,7 +247,9 @@ def install(target: Target, wanted: Wanted, *, home: Path, is_dry_run: bool = Fa
         for part in target.parts:
             new = part.with_us(new, wanted, name=name)
         action = "unchanged" if new == text else "updated" if target.hold_in(text) else "installed"
-        if new != text and not is_dry_run:
+        # What came with a clone has no record here, by which an injection knows that its client has our tools.
+        is_known = set(map(label_of, target.parts)).issubset(known.parts if (known := journal.get(target.real)) else ())
+        if (new != text or not is_known) and not is_dry_run:
             _write(target, data, new, journal)
         return _change(target, action, diff(text, new, name))
 
@@ -435,7 +437,8 @@ def _write(
     root = str(target.root or "") if target.scope != "user" else ""
     journal.put(replace(record, parts=tuple(parts), taken=taken, root=root), backup)
     try:
-        _write_file(path, new.encode(), before=data, is_shared=target.scope != "user")
+        if new.encode() != data:
+            _write_file(path, new.encode(), before=data, is_shared=target.scope != "user")
     except BaseException:
         _remove_folders(folders)
         journal.drop(record) if before is None else journal.put(before)

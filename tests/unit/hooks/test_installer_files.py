@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import sys
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from hybrid.hooks.install.clients import CLIENTS, parts_of
 from hybrid.hooks.install.found import find_foreign, find_installs, switch_off
 from hybrid.hooks.install.merge import commands, read
 from hybrid.hooks.install.parts import ENTRY, PORTABLE, SettingsError, SettingsRoots, Wanted, absolute_launcher
+from hybrid.project.installs import has_tools
 from tests.support.cases import Case, cases
 
 if TYPE_CHECKING:
@@ -87,6 +89,20 @@ def desk(tmp_path: Path) -> Machine:
     return Machine(
         SettingsRoots(tmp_path / "user", tmp_path / "shop", {"PATH": os.environ["PATH"]}), tmp_path / "hybrid"
     )
+
+
+def test_what_came_with_a_clone_is_recorded(desk: Machine) -> None:
+    """The file stays as it is, and an injection knows that the client has our tools."""
+    desk.install("claude", "mcp", scope="project")
+    shutil.rmtree(desk.home / "installs")
+    assert not has_tools(desk.home, "claude", desk.roots.project_root)
+    before = desk.path("claude", "mcp", "project").stat()
+
+    [again] = desk.install("claude", "mcp", scope="project")
+    assert "unchanged" == again.action
+    assert before == desk.path("claude", "mcp", "project").stat()
+    assert has_tools(desk.home, "claude", desk.roots.project_root)
+    assert not has_tools(desk.home, "claude", desk.home)
 
 
 @pytest.mark.parametrize(("client", "scope"), SCOPED)
