@@ -511,7 +511,8 @@ class _Injection:
         # A search to type is short and on one line.
         hint = query if len(query) <= _HINT_CHARS and "\n" not in query else None
         cites_lessons = any(one.collection.kind == "lessons" and one.hits for one in chosen)
-        footer = Footer(n_seen, hint, self._turn.has_tools, cites_lessons)
+        tools = self._turn.has_tools
+        footer = Footer(given_earlier=n_seen, search_hint=hint, has_tools=tools, cites_lessons=cites_lessons)
         if self._lookup.is_report:
             return Packer(config, self._ledger, footer, _REPORT_SHARE, {"lessons": _REPORT_HEADING})
         return Packer(config, self._ledger, footer)

@@ -446,8 +446,8 @@ class Arrangement:
     def _window(self, lines: Sequence[str], start: int, end: int, n_lines: int) -> list[int]:
         """Return the numbers of the lines that are shown of a long part: its first, or its head and what tells more."""
         body, n_body = lines[start - 1 + _SIGNATURE_LINES : min(end, start + _LOOKED_AT)], n_lines - _SIGNATURE_LINES
-        best, told = self._telling(body, n_body)
-        if not best or self._telling(body[:n_body], n_body)[1] >= _IN_HEAD * told:
+        best, told, told_first = self._telling(body, n_body)
+        if not best or told_first >= _IN_HEAD * told:
             return list(range(start, start + n_lines))
         best += start + _SIGNATURE_LINES
         return [*range(start, start + _SIGNATURE_LINES), *range(best, best + n_body)]
@@ -464,20 +464,20 @@ class Arrangement:
         lines = file.lines[lead[0] - 1 : start - 1]
         kept = {n for n, line in zip(lead, lines, strict=True) if not _COMMENT.match(line.lstrip())}
         if lead[0] > 1:
-            at, told = self._telling(lines[2:], _LEAD_LINES)
+            at, told, _ = self._telling(lines[2:], _LEAD_LINES)
             least = max(_TELLING_COMMENT, self._telling(lines[:2], 2)[1])
             kept |= {*lead[:2], *(lead[2:][at : at + _LEAD_LINES] if told > least else ())}
         return sorted(kept)
 
-    def _telling(self, lines: Sequence[str], size: int) -> tuple[int, float]:
-        """Return where the `size` lines begin that have most of the prompt's words, and how much these are worth.
+    def _telling(self, lines: Sequence[str], size: int) -> tuple[int, float, float]:
+        """Return where the `size` lines with most of the prompt's words begin, their worth, and that of the first ones.
 
         A word counts by its worth, and ever less each time that it is repeated: n times as 1 + ln n. Among equal ones
         the first come first.
         """
         of_line = [self._words.found(line.lower()) for line in lines]
         within = Counter(chain.from_iterable(of_line[:size]))
-        best, most = 0, self._words.worth(within)
+        best, most = 0, (first := self._words.worth(within))
         for at, (gone, new) in enumerate(zip(of_line, of_line[size:], strict=False), 1):
             if not gone and not new:
                 continue
@@ -486,7 +486,7 @@ class Arrangement:
             worth = self._words.worth(within)
             if worth > most:
                 best, most = at, worth
-        return best, most
+        return best, most, first
 
     def _outline_files(self, room: Room) -> None:
         """Begin the items of the files that the prompt is about as wholes with their outlines."""
@@ -531,7 +531,7 @@ class Arrangement:
         lines = file.lines[part.start_line - 1 : part.end_line]
         said = lines[0] if part.is_definition else ""
         if not said and not part.name:
-            at, told = self._telling(lines, 1)
+            at, told, _ = self._telling(lines, 1)
             said = lines[at] if told else ""
         return (replace(self._place(whole), signature=cut(said.strip(), _LINE_CHARS)),)
 
