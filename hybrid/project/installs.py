@@ -1,6 +1,7 @@
 """The records of what was installed into the settings of clients, in `$HYBRID_HOME/installs`.
 
-The installers write them (`hooks.install.changes`); an injection asks whether its client has our tools.
+The installers write them (`hooks.install.changes`); an injection asks whether its client has our tools. A record says
+what was written; whether it is there still, only the settings say: people and clients take it out without us.
 """
 
 from __future__ import annotations
@@ -9,18 +10,32 @@ import contextlib
 import hashlib
 import json
 import os
+import re
+import time
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct, convert
 from msgspec.structs import asdict, replace
 
 from hybrid.base.atomic import read_regular, write_atomic
+from hybrid.base.stamps import Stamp, stamp_of
 
 Scope = Literal["user", "project", "local"]
 _MAX_BYTES = 1_000_000
 """Bytes of a record that are read: a longer file is none."""
+_MAX_JSON_BYTES = 16_000_000
+_MAX_OTHER_BYTES = 500_000
+"""Bytes of settings that are read, with comments or in TOML fewer: reading takes some milliseconds. Of longer ones, the
+record is believed. Claude Code keeps megabytes in its file, and writes it many times in a session."""
+_NOT_JSON = re.compile(r'("(?:[^"\\]+|\\.)*"?)|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_LAST_COMMA = re.compile(r'("(?:[^"\\]+|\\.)*"?)|,(?=\s*[\]}])', re.DOTALL)
+"""Strings, which stay, and what stands in settings beside JSON. A string without an end ends with the text, else each
+of its quotes would be tried as a beginning."""
+_SERVER = "hybrid"
+"""The name of our server in every client (`hooks.install.servers`)."""
 
 
 class InstallRecord(Struct, frozen=True):
@@ -134,8 +149,30 @@ def _read_record(file: Path) -> InstallRecord:
         raise ValueError(f"{file} is no record") from error
 
 
+class _Settings(Struct):
+    """The maps of servers in settings, by the key of any client; everything else in them is passed over, unread."""
+
+    mcpServers: Any = None  # noqa: N815 - the keys of the clients
+    mcp_servers: Any = None
+    mcp: Any = None
+    servers: Any = None
+    context_servers: Any = None
+    amp: Any = msgspec.field(default=None, name="amp.mcpServers")
+
+    def start_us(self) -> bool:
+        """Return whether one of them has a server of our name that is not switched off."""
+        maps = (self.mcpServers, self.mcp_servers, self.mcp, self.servers, self.context_servers, self.amp)
+        entries: list[Any] = [servers.get(_SERVER) for servers in maps if isinstance(servers, dict)]  # type: ignore
+        return any(
+            isinstance(entry, dict) and entry.get("enabled") is not False and entry.get("disabled") is not True
+            for entry in entries
+        )
+
+
 def has_tools(home: Path, client: str, root: Path | None) -> bool:
-    """Return whether our MCP server was installed for a client: for all of its projects, or for this one.
+    """Return whether a client has our MCP server: it was installed for all projects or for this one, and is there.
+
+    Never raises and never waits; while no settings change, it only asks the system for their stamps.
 
     Args:
         home: The `HYBRID_HOME`.
@@ -146,11 +183,63 @@ def has_tools(home: Path, client: str, root: Path | None) -> bool:
         changed_ns = (home / "installs").stat().st_mtime_ns
     except OSError:
         return False
-    return bool(_roots_with_tools(home, client, changed_ns) & {"", str(root)})
+    within = ("", str(root))
+    return any(place in within and _is_there(path) for place, path in _files_with_tools(home, client, changed_ns))
 
 
 @lru_cache(maxsize=64)
-def _roots_with_tools(home: Path, client: str, changed_ns: int) -> frozenset[str]:
-    """Return the roots of the projects in which a client has our MCP server; an empty one when it has it everywhere."""
+def _files_with_tools(home: Path, client: str, changed_ns: int) -> list[tuple[str, Path]]:
+    """Return the settings into which our MCP server was written: root of the project, empty for all, and path."""
     records = [record for record in InstallJournal(home).all() if f"{client} mcp" in record.parts]
-    return frozenset(record.root for record in records if record.root or record.scope == "user")
+    return [(record.root, Path(record.path)) for record in records if record.root or record.scope == "user"]
+
+
+def _is_there(path: Path) -> bool:
+    """Return whether settings start our server, as `_starts_us`; they are read again once they changed."""
+    stamp = stamp_of(path, follows_links=True)
+    if stamp is None:
+        return False
+    is_proof = stamp.is_proof_at(time.time_ns())
+    return _starts_us(path, stamp) if is_proof else _starts_us.__wrapped__(path, stamp)
+
+
+@lru_cache(maxsize=64)
+def _starts_us(path: Path, stamp: Stamp) -> bool:
+    """Return whether a settings file starts our server.
+
+    False for one that cannot be read or does not parse, as for the client; True, as the record says, where it is too
+    long to be read, or in a language that is not read here: no client with hooks has such.
+
+    Args:
+        path: The file.
+        stamp: Its stamp, by which the answer is kept.
+    """
+    form = path.suffix
+    most = _MAX_OTHER_BYTES if form == ".toml" else _MAX_JSON_BYTES
+    if form not in (".json", ".jsonc", ".toml") or stamp.size_bytes > most:
+        return True
+    try:
+        data = read_regular(os.path.realpath(path), most).removeprefix(b"\xef\xbb\xbf")
+        if form != ".toml":
+            return _of_json(data).start_us()
+        import tomli
+
+        return convert(tomli.loads(data.decode().replace("\r\n", "\n")), _Settings).start_us()
+    except (OSError, ValueError, RecursionError):
+        return False
+
+
+def _of_json(data: bytes) -> _Settings:
+    """Return the maps of servers in settings that may have comments.
+
+    Raises:
+        ValueError: They do not parse.
+        RecursionError: They are nested too deeply.
+    """
+    try:
+        return msgspec.json.decode(data, type=_Settings)
+    except ValueError:
+        if len(data) > _MAX_OTHER_BYTES:
+            raise
+    text = _NOT_JSON.sub(r"\1", data.decode())
+    return msgspec.json.decode(_LAST_COMMA.sub(r"\1", text), type=_Settings)

@@ -57,12 +57,18 @@ def test_an_agent_with_our_tools_is_told_of_them(session: Session) -> None:
     """Where the client has the MCP server, the frame names its tool in place of a command, at the start too."""
     assert f'More: hybrid search "{RETRY}"' in session.decide(RETRY).text
 
-    record = InstallRecord(str(session.home / ".claude.json"), "user", existed=True, folders=(), parts=("claude mcp",))
-    InstallJournal(session.home).put(record)
+    settings = session.home / ".claude.json"
+    settings.write_text('{"mcpServers": {"hybrid": {"command": "hybrid"}}}')
+    InstallJournal(session.home).put(
+        InstallRecord(str(settings), "user", existed=True, folders=(), parts=("claude mcp",))
+    )
 
     assert "\nMore: the tool `search` of the MCP server hybrid.\n" in (text := session.decide(RETRY).text)
     assert "More: hybrid" not in text
     assert "More: the tool `search` of the MCP server hybrid." in session.start("startup").text
+
+    settings.write_text('{"mcpServers": {}}')  # `claude mcp remove hybrid`
+    assert f'More: hybrid search "{RETRY}"' in session.decide(RETRY).text
 
 
 def test_deciding_changes_nothing(session: Session) -> None:
