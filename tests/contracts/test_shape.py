@@ -20,8 +20,8 @@ from tests.support.builders import CHECKOUT
 
 BOUNDS = {
     "files": 301,
-    "net lines": 54_360,
-    "statements": 45_180,
+    "net lines": 54_410,
+    "statements": 45_225,
     "imports per 1,000 net lines": 91,
     "public class names used twice": 16,
     "settings": 93,
