@@ -44,7 +44,8 @@ def outlines(collection: Collection, searched: Searched, best: Sequence[Hit]) ->
     """Return the outlines of the files that a prompt is about as wholes: by path a hit on all lines of the file.
 
     A prompt is about a file as a whole when it gives its path or name, and says nothing that may mean a part of it.
-    The signature of a hit is the text of the outline.
+    The signature of a hit is the text of the outline, and the digest that of the file: a session gets the outline again
+    once the file changed.
 
     Args:
         collection: The files.
@@ -76,7 +77,8 @@ def outlines(collection: Collection, searched: Searched, best: Sequence[Hit]) ->
                 scope="",
                 chunk_kind="outline",
                 signature=body,
-                digest=chunk_digest(body),
+                # Of the file: how much of an outline is shown depends on how many files are named.
+                digest=chunk_digest("\n".join(["outline", hit.path, *collection.lines(hit)])),
             )
     return found
 

@@ -152,6 +152,20 @@ def test_a_session_gets_an_outline_once(tmp_path: Path) -> None:
     assert "(outline" not in session.decided("now review shop/bills.py", hooks_threshold=0.0).text
 
 
+def test_an_outline_beside_another_is_given_once_too(tmp_path: Path) -> None:
+    """Beside another it is shorter, and the session has it all the same, until the file changes."""
+    steps = "".join(f"def step_{n}(till):\n    return till + {n}\n\n\n" for n in range(30))
+    session = new_session(tmp_path, {**FILES, "shop/till.py": steps})
+    both = session.decided("refactor bills.py and till.py", hooks_threshold=0.0)
+    assert 2 == both.text.count("(outline")
+    assert "  and 18 more" in both.text.split("\n")
+
+    assert "(outline" not in session.decided("refactor till.py", hooks_threshold=0.0).text
+
+    (session.root / "shop/till.py").write_text(f"{steps}# The end.\n")
+    assert "(outline" in session.decided("now refactor till.py once more", hooks_threshold=0.0).text
+
+
 def test_a_question_about_a_file_does_not_use_up_its_outline(tmp_path: Path) -> None:
     """The session has the part that answers; who is to change the file needs the rest as well."""
     session = new_session(tmp_path, FILES)
