@@ -8,6 +8,7 @@ named: further files, and further definitions of the files that are shown. Decis
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from functools import cache, lru_cache
 from itertools import chain
@@ -20,6 +21,7 @@ from msgspec.structs import replace
 from hybrid.base.text import cut
 from hybrid.base.tokens import part_terms
 from hybrid.index.analysis import lines_digest
+from hybrid.search.ranking.asked import is_question
 from hybrid.session.lines_read import standing, telling_in
 from hybrid.types import Item
 
@@ -74,11 +76,6 @@ _IN_HEAD = 0.7
 _SIGNATURE_LINES = 3
 _LOOKED_AT = 600
 """Lines of a long part, at most, that are looked at."""
-_QUESTION = re.compile(
-    r"^\W*(?:how|what|where|why|which|when|who|whose|does|do|is|are|can|could|should|explain|describe)\b"
-    r"|[?\uff1f\u061f]\s*$",
-    re.IGNORECASE,
-)
 _CODE_NAME = re.compile(r"\b(?:[A-Z]\w{3,}|_*[a-z0-9]+(?:_\w+|[A-Z]\w*))")
 """A name spelled as a word of prose is not, but for one at the beginning of a sentence."""
 _NO_NAME = bytes(code if chr(code).isalnum() or chr(code) == "_" else 32 for code in range(128)).ljust(256)
@@ -159,7 +156,8 @@ class _Excerpt(Struct, frozen=True, eq=False):
 
     def shows(self, found: FilePart) -> bool:
         """Return whether a line of a part is shown."""
-        return any(found.start_line <= n <= found.own_end for n in self.numbers)
+        at = bisect_left(self.numbers, found.start_line)
+        return at < len(self.numbers) and self.numbers[at] <= found.own_end
 
     def joined(self, other: _Excerpt) -> _Excerpt | None:
         """Return both as one; None when they are apart or too long together."""
@@ -265,7 +263,7 @@ class Arrangement:
         self._ledger = ledger
         self._measure = measure
         self._words = _Words(weights)
-        self._is_question = bool(_QUESTION.search(fitting.searched.query.text))
+        self._is_question = is_question(fitting.searched.query.text)
         self._settings = settings if self._is_question else settings.for_task()
         # Of a question about the project itself the ranker knows which file answers.
         self._is_about_project = bool(fitting.hits) and fitting.hits[0].evidence.get("project", 0.0) > 0
@@ -335,7 +333,8 @@ class Arrangement:
         if found.is_holder:  # Its comments are about its members, too.
             lines = [line for line in lines if not _COMMENT.match(line.lstrip())]
         text = "\n".join(lines).lower()
-        places = [1 / n for n, hit in enumerate(file.hits, 1) if _overlap(hit, found.start_line, found.own_end)]
+        start, end = found.start_line, found.own_end
+        of_hits = (1 / n for n, hit in enumerate(file.hits, 1) if hit.start_line <= end and hit.end_line >= start)
         names = self._searched.query.identifiers
         is_named = bool(found.name) and (found.name in names or found.scope.rpartition(".")[2] in names)
         n_lines, is_code = found.own_end - found.start_line + 1, best.kind == "code"
@@ -343,7 +342,7 @@ class Arrangement:
             found.evidence
             + settings.cover * self._words.cover(text)
             + settings.name * self._words.share_of_name(found.name)
-            + settings.order * max(places, default=0.0)
+            + settings.order * next(of_hits, 0.0)
             + settings.file * best.relevance
             + settings.first * (file.place == 0)
             + settings.named * is_named
@@ -523,7 +522,7 @@ class Arrangement:
         reason to open a file.
         """
         best = file.hits[0]
-        within = [part for part in self._found(file) if _overlap(best, part.start_line, part.own_end)]
+        within = [at for at in self._found(file) if best.start_line <= at.own_end and best.end_line >= at.start_line]
         part = max(within, key=lambda part: (part.is_definition, self._part(file, part).worth), default=None)
         is_wide = part is not None and part.is_holder and part.own_end - part.start_line >= _LONGEST
         if part is None or is_wide or not self._is_sound(whole := _Part(file, part)):
@@ -573,9 +572,9 @@ class Arrangement:
             found, excerpts = part.found, self._shown.get(part.file.path)
             n_lines = found.end_line - found.start_line + 1
             is_named = bool(found.name) and (found.is_definition or part.file.hits[0].kind == "doc") and n_lines > 1
-            if not excerpts or not is_named or (part.file.path, _full(found)) in told or _is_shown(found, excerpts):
+            if not excerpts or not is_named or (part.file.path, _full(found)) in told:
                 continue
-            if not self._is_fresh(part) or not self._is_sound(part):
+            if any(one.shows(found) for one in excerpts) or not self._is_fresh(part) or not self._is_sound(part):
                 continue
             told.add((part.file.path, _full(found)))
             chars -= len(f", {found.start_line}-{found.end_line} {found.name}")
@@ -694,10 +693,6 @@ def _full(found: FilePart) -> str:
     return f"{found.scope}.{found.name}"
 
 
-def _is_shown(found: FilePart, excerpts: Sequence[_Excerpt]) -> bool:
-    return any(one.shows(found) for one in excerpts)
-
-
 def _with(excerpts: Sequence[_Excerpt], new: _Excerpt) -> list[_Excerpt] | None:
     """Return the excerpts of a file and a further one, joined to that which it adjoins; None if it adds no line."""
     if set(new.numbers).issubset(n for one in excerpts for n in one.numbers):
@@ -709,10 +704,6 @@ def _with(excerpts: Sequence[_Excerpt], new: _Excerpt) -> list[_Excerpt] | None:
                 return None  # It would stand there twice.
             return [*excerpts[:at], joined, *excerpts[at + 1 :]]
     return None if any(not set(new.numbers).isdisjoint(one.numbers) for one in excerpts) else [*excerpts, new]
-
-
-def _overlap(hit: Hit, start: int, end: int) -> bool:
-    return hit.start_line <= end and hit.end_line >= start
 
 
 def _lead(file: _File, start: int) -> range:

@@ -217,7 +217,7 @@ class Strings:
 
     def __getitem__(self, index: int) -> str:
         """Return the string at an index, from 0."""
-        return self._bytes(index).decode("utf-8", "surrogatepass")
+        return str(self._blob[self._offsets[index] : self._offsets[index + 1]], "utf-8", "surrogatepass")
 
     def _bytes(self, index: int) -> bytes:
         return self._blob[self._offsets[index] : self._offsets[index + 1]].tobytes()

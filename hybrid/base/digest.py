@@ -1,7 +1,7 @@
 """Makes digests of texts, by which two chunks count as the same; for the index, the ledger and the topic id."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 DIGEST_BYTES = 16
@@ -13,8 +13,13 @@ def normalise(text: str) -> str:
 
     Two chunks that differ only in these are the same to a reader.
     """
-    lines = [line.rstrip() for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
-    return "\n".join(lines).strip("\n")
+    return normalised_lines(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))
+
+
+def normalised_lines(lines: Sequence[str]) -> str:
+    """`normalise` of the text that these lines are of; in one of them a CR may still end a line."""
+    text = "\n".join(lines)
+    return normalise(text) if "\r" in text else "\n".join(map(str.rstrip, lines)).strip("\n")
 
 
 def document_digest(text: str) -> bytes:

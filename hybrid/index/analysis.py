@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
-from hybrid.base.digest import DIGEST_BYTES, digest_of_normalised, normalise
+from hybrid.base.digest import DIGEST_BYTES, digest_of_normalised, normalise, normalised_lines
 from hybrid.base.literals import DATA_LANGUAGES, keys_in_code
 from hybrid.base.tokens import TOKENS_VERSION, term_counts
 from hybrid.redact import REDACT_VERSION, mask, masker, part_masker, redact
@@ -105,7 +105,7 @@ def recipe(chunker_version: str, limits: ChunkLimits) -> str:
 
 def chunk_text(lines: Sequence[str], start_line: int, end_line: int) -> str:
     """The normalised text of a range of lines of a document."""
-    return normalise("\n".join(lines[start_line - 1 : end_line]))
+    return normalised_lines(lines[start_line - 1 : end_line])
 
 
 def lines_digest(lines: Sequence[str], start_line: int, end_line: int) -> bytes:

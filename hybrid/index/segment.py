@@ -291,8 +291,9 @@ class Segment:
 
     def numbers_of_equal(self, table: str, wanted: str) -> range:
         """Return the numbers of all strings of a sorted table that equal `wanted`; empty when none does."""
-        key, strings = wanted.encode("utf-8", "surrogatepass"), self._strings[table]
-        return range(strings.lower_bound(key), strings.lower_bound(key + b"\0"))
+        if (first := self._find(table, wanted)) is None:
+            return range(0)
+        return range(first, self._strings[table].lower_bound(wanted.encode("utf-8", "surrogatepass") + b"\0"))
 
     def strings_with_prefix(self, table: str, prefix: str, longest: int) -> list[str]:
         """The strings of a sorted table with a prefix and at most `longest` letters, in its order."""

@@ -129,7 +129,8 @@ _NO_SCOPE = frozenset(
 )
 """Words before a colon that say what kind of change or text follows, who speaks or in what language, and not where."""
 _ASKS = re.compile(
-    r"\W*(?:how|what|where|why|which|when|who|whose|does|is|are|can|could|should|explain)\b", re.IGNORECASE
+    r"\W*(?:how|what|where|why|which|when|whose?|does|do(?! not)|is|are|can|could|should|explain|describe)\b",
+    re.IGNORECASE,
 )
 _OPPOSITES = """
 windows win32 nt | linux unix posix | darwin macos osx unix posix
@@ -188,6 +189,7 @@ class QueryTerms(Struct, frozen=True):
     is_change: bool = False
 
 
+@lru_cache(4)
 def take_apart(query: Query) -> QueryTerms:
     """Return a query's terms, words, symbols, owners, roles and versions, as the ranker compares them.
 
@@ -266,6 +268,11 @@ def _scope(text: str) -> tuple[str, ...]:
     if not _NO_SCOPE.isdisjoint(parts) or any(part.isdigit() for part in parts):
         return ()
     return () if _ASKS.match(rest) or _QUESTION_MARK.search(text) else tuple(filter(None, parts))
+
+
+def is_question(text: str) -> bool:
+    """Return whether a text begins as a question or ends as one; a wish may hold one in between."""
+    return _ASKS.match(text) is not None or _QUESTION_MARK.match(text.rstrip()[-1:]) is not None
 
 
 def spoken_of(text: str) -> frozenset[str]:
