@@ -27,7 +27,7 @@ from hybrid.records.memory.types import (
     body_lines,
     index_line,
     moment_text,
-    shown_number,
+    name_of,
     title_of,
 )
 from hybrid.redact import redact
@@ -65,7 +65,7 @@ _SUMMARY_SHARE = 0.5
 _CANDIDATES = 100
 _MOST_FILES = 15
 _MOST_SUMMARIES = 3
-_MORE = 'hybrid memory show NUMBER gives one in full; hybrid memory search "words" finds more'
+_MORE = 'hybrid memory show ID gives one in full; hybrid memory search "words" finds more'
 
 
 def earlier_sessions(workspace: Workspace, store: MemoryStore, now_ms: int, *, session_id: str) -> Entry | None:
@@ -106,8 +106,8 @@ def this_session(workspace: Workspace, store: MemoryStore, session_id: str) -> E
 
 
 def _summary_lines(summary: Row) -> list[str]:
-    """Return the lines of a summary: one with number, time and title, then its text, indented."""
-    title = f"#{shown_number(summary)} {moment_text(summary.created_ms)} {title_of(summary)}".rstrip()
+    """Return the lines of a summary: one with id, time and title, then its text, indented."""
+    title = f"{name_of(summary)} {moment_text(summary.created_ms)} {title_of(summary)}".rstrip()
     return [title, *(f"  {line}" for line in body_lines(summary))]
 
 

@@ -229,7 +229,7 @@ def require_ids(texts: Sequence[str]) -> list[tuple[MemoryKind, int]]:
     for text in texts:
         identity = id_of(text)
         if identity is None:
-            raise HybridError(f"{text!r} is no ID: an observation's is a number (42), a summary's has an s (s7)")
+            raise HybridError(f"{text!r} is no ID: an observation's begins with o (o42), a summary's with s (s7)")
         found.append(identity)
     return list(dict.fromkeys(found))
 

@@ -31,7 +31,17 @@ from hybrid.knowledge.stores import NO_PROJECT, RecordStores, names_of
 from hybrid.records.lore.json_records import DecisionDraft, GitState, HandoffDraft
 from hybrid.records.lore.patterns import CATEGORIES, DEFAULT_CONFIDENCE, SEVERITIES, AntiPatternDraft, PatternDraft
 from hybrid.records.lore.store import LoreFolder, project_folder
-from hybrid.records.lore.types import Handoff, best_matches, day_of, field_lines, latest_handoff, listed, shown_fields
+from hybrid.records.lore.types import (
+    Handoff,
+    best_matches,
+    called,
+    day_of,
+    entry_text,
+    full_text,
+    latest_handoff,
+    listed,
+    shown_fields,
+)
 from hybrid.records.lore.writing import KINDS, git_state, head_commit, import_folder, new_writer
 from hybrid.records.types import LoreError, NoRecordError
 from hybrid.render.frame import Entry, render_entry
@@ -137,11 +147,8 @@ def show_record(args: argparse.Namespace) -> int:
     one = _record_of(_open_lore(args), args.id)
     if one is None:
         return print_found(args, {"records": []}, [], f"No record {args.id}; `hybrid lore list --all` shows ids.")
-    lines = [_whole(one)]
-    if not args.quiet:
-        lines.append(f"  status: {one.status}")
-        lines += [f"  {line}" for line in field_lines(one.value.fields)]
-    return print_found(args, {"records": [one.as_json() | {"fields": shown_fields(one.value.fields)}]}, lines)
+    text = entry_text(one) if args.quiet else full_text(one)
+    return print_found(args, {"records": [one.as_json() | {"fields": shown_fields(one.value.fields)}]}, [text])
 
 
 def show_latest(args: argparse.Namespace) -> int:
@@ -165,16 +172,7 @@ def _record_of(lore: OpenLore, beginning: str) -> Listed | None:
     Raises:
         HybridError: Several ids begin so.
     """
-    every = listed(lore.shelf.read(), lore.names, is_all=True)
-    same = [one for one in every if one.record.id == beginning]
-    if same:
-        return same[0]
-    found = {one.record.key: one for one in every if beginning and one.record.id.startswith(beginning)}
-    if len(found) > 1:
-        raise HybridError(
-            f"{len(found)} records begin with {beginning!r}; give more of the ID, `hybrid lore list` shows it"
-        )
-    return next(iter(found.values()), None)
+    return called(listed(lore.shelf.read(), lore.names, is_all=True), beginning)
 
 
 def _chosen(lore: OpenLore, args: argparse.Namespace) -> list[Listed]:
@@ -183,7 +181,7 @@ def _chosen(lore: OpenLore, args: argparse.Namespace) -> list[Listed]:
 
 
 def _print(args: argparse.Namespace, records: Sequence[Listed], nothing: str) -> int:
-    lines = [_whole(one) if args.verbose else _line(one) for one in records]
+    lines = [entry_text(one) if args.verbose else _line(one) for one in records]
     return print_found(args, {"records": [one.as_json() for one in records]}, lines, nothing)
 
 
@@ -195,10 +193,6 @@ def _line(one: Listed) -> str:
     note = f"  [{', '.join(map(neutralise_line, notes))}]" if notes else ""
     first = f"{neutralise_line(record.id):<20}  {record.kind:<12}  {day_of(record.created_at):<10}"
     return f"{first}  {cut(named, _NAME_CHARS)}{note}"
-
-
-def _whole(one: Listed) -> str:
-    return render_entry(Entry(one.record.kind, one.record.shown, one.record.lines))
 
 
 def _parts(handoff: Handoff) -> dict[str, Any]:

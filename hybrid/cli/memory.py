@@ -61,7 +61,7 @@ from hybrid.cli.common import (
 from hybrid.knowledge.stores import RecordStores, figures_form, rows_in_words
 from hybrid.project.registry import load_registry
 from hybrid.records.memory.transfer import MAX_LINE_CHARS
-from hybrid.records.memory.types import OBSERVATION_TYPES, ForgetReport, Owner, index_line, shown_number
+from hybrid.records.memory.types import OBSERVATION_TYPES, ForgetReport, Owner, index_line, name_of, row_name
 from hybrid.records.types import MemoryFormatError
 from hybrid.render.marks import neutralise_line
 from hybrid.render.numbers import amount, local_time
@@ -194,13 +194,12 @@ def show(args: argparse.Namespace) -> int:
     ids = require_ids(args.id)
     memory = _flushed(args)
     rows = rows_of(memory.store, ids)
-    there = {shown_number(row) for row in rows}
-    for kind, number in ids:
-        shown = f"s{number}" if kind == "summary" else str(number)
-        if rows and shown not in there and not (args.json or args.quiet):
-            warn(f"no record {shown}")
+    there = {name_of(row) for row in rows}
+    for name in (row_name(*one) for one in ids):
+        if rows and name not in there and not (args.json or args.quiet):
+            warn(f"no record {name}")
     args.form = "full"
-    nothing = f"No record {', '.join(args.id)}; `hybrid memory recent` shows numbers."
+    nothing = f"No record {', '.join(args.id)}; `hybrid memory recent` shows ids."
     return _print(args, memory, [RankedRow(row) for row in rows], nothing)
 
 
@@ -601,10 +600,10 @@ _ACTIONS = {
     "recent": Action("the last work done", "--since 7d --type bugfix --explain", recent),
     "search": Action("what fits a question, the best first", '"which test failed first" --here', search),
     "files": Action("what was done with files, the newest first", "src/payments/client.py docs", of_files),
-    "show": Action("records in full", "42 s7", show),
+    "show": Action("records in full", "o42 s7", show),
     "timeline": Action(
         "what happened before and after a record or a time, in one project unless told otherwise",
-        "42 --before 5 --after 5",
+        "o42 --before 5 --after 5",
         timeline,
     ),
     "stats": Action("how much is known, and of what", "--json", stats),
@@ -613,7 +612,7 @@ _ACTIONS = {
         '"Deploys need the VPN" --type discovery --fact "the registry is internal"',
         add,
     ),
-    "forget": Action("delete for good: the row, its full text and its vector", "42 s7", forget),
+    "forget": Action("delete for good: the row, its full text and its vector", "o42 s7", forget),
     "prune": Action(
         "delete the oldest, by age or until the database is small enough (default: as the settings say)",
         "--older-than 90d --max-mb 200",
@@ -635,7 +634,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     _configure_moving(parsers["export"], parsers["import"])
 
 
-_IDS = "42 or #42, of a summary s7"
+_IDS = "o42, of a summary s7"
 
 
 def _configure_lists(

@@ -626,7 +626,7 @@ class Routes:
 def _row(memory: OpenMemory, name: str) -> Row:
     identity = id_of(name)
     if identity is None:
-        raise RouteError(400, f"{name!r} is no id: an observation's is a number (42), a summary's has an s (s7)")
+        raise RouteError(400, f"{name!r} is no id: an observation's begins with o (o42), a summary's with s (s7)")
     rows = rows_of(memory.store, [identity])
     if not rows:
         raise RouteError(404, f"no record {name}")

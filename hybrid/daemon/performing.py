@@ -1,8 +1,8 @@
 """Performs operations for tools of agents and for the page; one question and one answer of JSON on a connection.
 
-The question: `cwd`, `client`, `connection` (empty for the page), `environ`, `arguments`. The answer: `result` and
-`text`, or an `error` with a `kind` and a `message`; of a kind `building` also the `progress` of the build. What an
-answer shows counts in the ledger of the session that asked, which is found out here.
+The question: `cwd`, `client`, `connection` (empty for the page), `environ`, `arguments`. The answer: `text` for
+an agent, `result` for the page, or an `error` with a `kind` and a `message`; of a kind `building` also the `progress`
+of the build. What an answer shows counts in the ledger of the session that asked, which is found out here.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from hybrid.base.errors import BusyError, HybridError, IndexMissingError, IndexU
 from hybrid.feedback.events import newest_events
 from hybrid.hooks.service import SESSION_VARIABLES
 from hybrid.index.holder import is_held, read_holder
-from hybrid.operations.asking import CONNECTION, OPERATIONS, PAGES, Asking, OperationError, perform
+from hybrid.operations.asking import CONNECTION, OPERATIONS, PAGES, Asking, OperationError, Outcome, perform
 from hybrid.operations.tools import BY_NAME
-from hybrid.operations.types import FromIndex
+from hybrid.operations.types import PageSearchResult
 from hybrid.records.types import MemoryBusyError
 from hybrid.render.marks import harmless
 from hybrid.session.ledger import EMPTY, Given, SessionKey
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
     from hybrid.daemon.freshness import Freshness
     from hybrid.knowledge.open_kinds import OpenKinds
-    from hybrid.operations.asking import Outcome
     from hybrid.types import HookEvent
     from hybrid.workspace import Workspace
 
@@ -123,12 +122,14 @@ class Performer:
             session = key.session_id if key else ""
             asking = Asking(workspace, self._kinds_of(environ), environ, question.client, session, now_ms, ledger)
             with self._place():
-                outcome = _with_problem(perform(name, asking, question.arguments), problem)
-            if key is not None and outcome.shown:
-                self.sessions.answered(workspace, key, name, question.arguments, outcome)
-            if name in PAGES:  # The page escapes the texts that it prints, and writes some of them back.
-                return msgspec.json.encode({"result": outcome.value, "text": outcome.text})
-            return msgspec.json.encode(outcome.for_agent())
+                found = _with_problem(perform(name, asking, question.arguments), problem)
+            if not isinstance(
+                found, Outcome
+            ):  # The page escapes the texts that it prints, and writes some of them back.
+                return msgspec.json.encode({"result": found})
+            if key is not None and found.shown:
+                self.sessions.answered(workspace, key, name, question.arguments, found)
+            return msgspec.json.encode({"text": found.for_agent()})
         except msgspec.DecodeError as error:
             return _error("usage", f"the question cannot be read: {error}")
         except IndexMissingError as error:
@@ -139,7 +140,7 @@ class Performer:
     def _problem(self, name: str, workspace: Workspace, environ: Mapping[str, str]) -> str:
         """Have the index brought up to date for a question to it, and return why it may not be; else empty."""
         operation = OPERATIONS.get(name) or PAGES.get(name)
-        if workspace.project is None or operation is None or not issubclass(operation.result, FromIndex):
+        if workspace.project is None or operation is None or not operation.is_of_files:
             return ""
         return self._freshness.asked(workspace, environ)
 
@@ -184,13 +185,13 @@ class Performer:
         return _error("building", "the index of this project is being built; ask again in a moment", progress=progress)
 
 
-def _with_problem(outcome: Outcome, problem: str) -> Outcome:
-    """Return an answer from the index with a problem of the index added to its value and to its text."""
-    value = outcome.value
-    if not problem or not isinstance(value, FromIndex):
-        return outcome
-    text = f"{outcome.text}\n{problem}" if outcome.text else ""
-    return replace(outcome, value=replace(value, problems=[*value.problems, problem]), text=text)
+def _with_problem(found: Struct, problem: str) -> Struct:
+    """Return an answer from the index with a problem of the index added."""
+    if problem and isinstance(found, Outcome):
+        return replace(found, text=f"{found.text}\n{problem}")
+    if problem and isinstance(found, PageSearchResult):
+        return replace(found, problems=[*found.problems, problem])
+    return found
 
 
 def _kind_of(error: Exception) -> str:

@@ -157,7 +157,7 @@ class MemoryCollection(Collection):
         return replace(hit, name="", scope="", signature="")
 
     def entry(self, item: Item) -> Entry:
-        """As `Collection.entry`: `[memory] #42 2026-02-14 bugfix Fix auth timeout [from: other] (cosine 0.61)`."""
+        """As `Collection.entry`: `[memory] o42 2026-02-14 bugfix Fix auth timeout [from: other] (cosine 0.61)`."""
         row = self._rows.get(item.hit.path)
         assert row is not None  # Its text was read from the same rows.
         measure = "" if item.hit.cosine is None else f"cosine {item.hit.cosine:.2f}"

@@ -86,8 +86,8 @@ class Session(Struct):
     """A question that was cancelled keeps its thread until it is answered: else a client that asks and cancels, again
     and again, would take all connections of the service."""
 
-    async def ask(self, name: str, arguments: dict[str, Any], progress: Progress | None = None) -> dict[str, Any]:
-        """Return the answer of an operation: `result` and `text`.
+    async def ask(self, name: str, arguments: dict[str, Any], progress: Progress | None = None) -> str:
+        """Return the answer of an operation.
 
         Args:
             name: Name of the operation.
@@ -103,7 +103,7 @@ class Session(Struct):
             answer = await asyncio.wrap_future(self._threads.submit(self._exchange, name, arguments))
             error = answer.get("error")
             if error is None:
-                return answer
+                return answer["text"]
             kind = error["kind"]
             if time.monotonic() - until_s > limits.get(kind, 0.0):
                 raise ToolError(_told(error))
@@ -197,11 +197,10 @@ class _Handlers:
         progress = ctx.session.report_progress if has_token else None
         try:
             session = await self._session(ctx)
-            answer = await session.ask(params.name, params.arguments or {}, progress)
+            text = await session.ask(params.name, params.arguments or {}, progress)
         except ToolError as error:
             return types.CallToolResult(content=[types.TextContent(type="text", text=str(error))], is_error=True)
-        content: list[Any] = [types.TextContent(type="text", text=answer["text"])]
-        return types.CallToolResult(content=content, structured_content=answer["result"])
+        return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
 
     # --- resources ----------------------------------------------------------------------------------------
 
@@ -249,7 +248,7 @@ class _Handlers:
     async def _text(self, ctx: Context, name: str, arguments: dict[str, Any]) -> str:
         session = await self._session(ctx)
         try:
-            return (await session.ask(name, arguments))["text"]
+            return await session.ask(name, arguments)
         except ToolError as error:
             raise MCPError(types.INTERNAL_ERROR, str(error)) from error
 
@@ -319,6 +318,5 @@ def _listed(tool: Tool) -> types.Tool:
         title=tool.title,
         description=tool.about,
         input_schema=tool.input_schema,
-        output_schema=tool.output_schema,
         annotations=annotations,
     )

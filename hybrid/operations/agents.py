@@ -11,7 +11,6 @@ import re
 from datetime import datetime, timezone
 from itertools import zip_longest
 from pathlib import PurePosixPath
-from textwrap import dedent
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,27 +49,17 @@ from hybrid.knowledge.stores import names_of, open_stores
 from hybrid.operations import types
 from hybrid.operations.asking import CONNECTION, OperationError, Outcome, Shown
 from hybrid.prompting.query import make_query
-from hybrid.records.lessons.types import AI, Draft, full_lines, index_line, shown
+from hybrid.records.lessons.types import AI, Draft, full_lines, index_line, is_id, shown
 from hybrid.records.lore.json_records import DecisionDraft
-from hybrid.records.lore.types import field_lines, listed
+from hybrid.records.lore.types import called, full_text, listed
 from hybrid.records.lore.writing import head_commit, new_writer
-from hybrid.records.memory.types import (
-    Observation,
-    Owner,
-    RowFilter,
-    iso,
-    kind_of,
-    name_of,
-    record_of,
-    title_of,
-    type_of,
-)
+from hybrid.records.memory.types import Owner, RowFilter, name_of, record_of
+from hybrid.records.scoring import MAX_RELEVANCE
 from hybrid.redact import redact
-from hybrid.render.frame import Entry, render_entry
 from hybrid.render.marks import harmless, harmless_line
 from hybrid.render.numbers import amount
-from hybrid.sources.records import RecordSource, path_at, path_of, record_id, record_text
-from hybrid.types import FILE_KINDS, Hit, HookEvent
+from hybrid.sources.records import path_of, record_id, record_text
+from hybrid.types import Hit, HookEvent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,7 +68,6 @@ if TYPE_CHECKING:
     from hybrid.index.backend import ChunkView, SearchBackend
     from hybrid.operations.asking import Asking
     from hybrid.records.lessons.types import Lesson
-    from hybrid.records.memory.types import Row
     from hybrid.records.types import Record
     from hybrid.search.searcher import Searcher
 
@@ -103,6 +91,10 @@ _MOST_NAMES = 8
 _MOST_ALIKE = 50
 _ESCAPED = re.compile(r"/(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
 """An escape of `visible` in a path with forward slashes."""
+_AROUND_ID = " []`#"
+"""Characters around an id as people and agents write it: `[L001]`."""
+_GIVEN = "  (given earlier in this session)"
+_UNKNOWN = "  nothing known"
 _PLACE = re.compile(r"(?P<path>.+?):(?P<start>\d{1,7})(?:-(?P<end>\d{1,7}))?\Z", re.DOTALL)
 
 
@@ -123,16 +115,21 @@ def search(asking: Asking, wanted: types.SearchArguments) -> Outcome:
     ordered = [hit for row in zip_longest(*(part.hits for part in result.lists)) for hit in row if hit is not None]
     page = ordered[skip : skip + wanted.limit]
     budget = _Budget(_FULL_CHARS)
-    found: list[types.Found] = []
+    lines: list[str] = []
     shown: list[Shown] = []
     for one in page:
-        hit, form = _found(one, wanted.detail, asking, budget)
-        found.append(hit)
+        told, form = _found(one, wanted.detail, asking, budget)
+        lines += told
         if form:
             shown.append(Shown(one.hit, form))
-    more = str(skip + len(page)) if len(ordered) > skip + len(page) else ""
-    value = types.SearchResult(hits=found, next_cursor=more, problems=list(result.problems))
-    return Outcome(value, _search_text(value, [one.header for one in page]), tuple(shown))
+    lines = lines or ["Nothing found."]
+    return Outcome("\n".join([*lines, *_more(skip, page, ordered), *result.problems]), tuple(shown))
+
+
+def _more(skip: int, page: Sequence[object], every: Sequence[object]) -> list[str]:
+    """Return a line with the cursor of the next page; none after the last page."""
+    end = skip + len(page)
+    return [f'More: cursor "{end}"'] if len(every) > end else []
 
 
 def offset_of(cursor: str) -> int:
@@ -142,7 +139,7 @@ def offset_of(cursor: str) -> int:
         OperationError: The cursor is none.
     """
     if cursor and not (cursor.isascii() and cursor.isdigit() and len(cursor) <= 4):
-        raise OperationError(f"cursor {cursor[:40]!r} is none: give the `next_cursor` of the page before, or none")
+        raise OperationError(f"cursor {cursor[:40]!r} is none: give the one that the page before ends with, or none")
     return int(cursor or 0)
 
 
@@ -161,8 +158,8 @@ class _Budget:
         return text
 
 
-def _found(one: ResultHit, detail: types.Detail, asking: Asking, budget: _Budget) -> tuple[types.Found, str]:
-    """Return a hit for an agent, and the form in which its text stands in the answer; empty where it is left out.
+def _found(one: ResultHit, detail: types.Detail, asking: Asking, budget: _Budget) -> tuple[list[str], str]:
+    """Return the lines of a hit, and the form in which its text stands in them; empty where it is left out.
 
     It is left out when the session was given all of it: of a part, an agent that asks again wants the rest. Nor is a
     part that it looked up a reason to keep back the text from its next prompt, so it counts as a place.
@@ -172,36 +169,18 @@ def _found(one: ResultHit, detail: types.Detail, asking: Asking, budget: _Budget
     text = "" if detail == "places" or is_given else whole if detail == "full" else one.telling
     text = budget.take(text, is_best_record=hit.is_record and hit.rank == 1)
     form = "full" if text and text == whole else "pointer"
-    found = types.Found(
-        ref=ref_of(hit),
-        kind=hit.kind,  # pyright: ignore[reportArgumentType] - a hit's kind is one of these words
-        title=harmless_line(redact(one.record.shown) if one.record else hit.name),
-        cosine=round(hit.cosine or 0.0, 3),
-        given=is_given,
-        stale=one.text is None and not hit.is_record,
-        text=text,
-    )
-    return found, "" if is_given else form
+    header, ref = harmless_line(one.header), ref_of(hit)
+    # The title of a pattern does not say its id.
+    named = header if ref in header.split() else f"{header}  ref {ref}"
+    is_stale = one.text is None and not hit.is_record
+    note = "  (changed since it was indexed)" if is_stale else _GIVEN if is_given else ""
+    lines = [f"  {line}".rstrip() for line in text.split("\n")] if text else []
+    return [f"{named}{note}", *lines], "" if is_given else form
 
 
 def ref_of(hit: Hit) -> str:
     """Return what `read` finds a hit by."""
     return record_id(hit.path) if hit.is_record else f"{harmless_line(hit.path)}:{hit.start_line}-{hit.end_line}"
-
-
-def _search_text(value: types.SearchResult, headers: Sequence[str]) -> str:
-    lines: list[str] = []
-    for hit, header in zip(value.hits, headers, strict=True):
-        note = "  (given earlier in this session)" if hit.given else ""
-        note = "  (changed since it was indexed)" if hit.stale else note
-        ref = "" if hit.kind in FILE_KINDS else f"  ref {hit.ref}"
-        text = hit.text.split("\n") if hit.text else []
-        lines += [f"{harmless_line(header)}{ref}{note}", *(f"  {line}".rstrip() for line in text)]
-    if not value.hits:
-        lines.append("Nothing found.")
-    if value.next_cursor:
-        lines.append(f"More: cursor {value.next_cursor}")
-    return "\n".join([*lines, *value.problems])
 
 
 # --- read -------------------------------------------------------------------------------------------------
@@ -215,7 +194,7 @@ def read(asking: Asking, wanted: types.ReadArguments) -> Outcome:
         HybridError: There is no index.
     """
     ref = wanted.ref.strip()
-    return read_record(asking, ref) or _read_file(asking, ref, wanted.neighbours)
+    return _record(asking, ref.strip(_AROUND_ID)) or _read_file(asking, ref, wanted.neighbours)
 
 
 def _read_file(asking: Asking, ref: str, neighbours: int) -> Outcome:
@@ -234,20 +213,11 @@ def _read_file(asking: Asking, ref: str, neighbours: int) -> Outcome:
     whole, name = lines[first - 1 : last], harmless_line(redact(path))
     part = harmless("\n".join(whole)).split("\n")  # As one, since a mark may be spread over lines.
     altered = [number for number, (line, shown) in enumerate(zip(whole, part, strict=True), first) if line != shown]
-    value = types.ReadResult(
-        ref=f"{name}:{first}-{last}",
-        kind=chunks[0].kind,  # pyright: ignore[reportArgumentType] - a chunk's kind is one of these words
-        start_line=first,
-        end_line=last,
-        total_lines=len(lines),
-        altered=altered,
-        text="\n".join(part),
-    )
     numbered = (f"{number:>6}\t{line}" for number, line in enumerate(part, first))
     note = [f"({_altered(altered)})"] if altered else []
-    text = "\n".join([f"{name}, lines {first} to {last} of {len(lines)}", *note, *numbered])
+    text = "\n".join([f"{name}:{first}-{last} of {amount(len(lines), 'line')}", *note, *numbered])
     inside = [_as_shown(view) for view in chunks if view.start_line >= first and view.end_line <= last]
-    return Outcome(value, text, tuple(inside))
+    return Outcome(text, tuple(inside))
 
 
 def _altered(lines: Sequence[int]) -> str:
@@ -341,13 +311,10 @@ def context(asking: Asking, wanted: types.ContextArguments) -> Outcome:
         asking.client, "UserPromptSubmit", asking.session_id, "", str(asking.workspace.cwd or ""), wanted.prompt
     )
     decision = answering.decide(Turn(asking.workspace, event, asking.kinds, asking.environ))
-    refs = [ref_of(item.hit) for item in decision.items]
-    text = decision.text if decision.is_injected else ""
-    value = types.ContextResult(injected=decision.is_injected, reason=decision.reason, refs=refs, text=text)
-    given = [one for item in decision.items for one in item.given] if decision.is_injected else []
-    shown = tuple(Shown(hit, form) for hit, form in given)
-    nothing = f"Nothing is close enough ({decision.reason}). `search` looks all the same."
-    return Outcome(value, text or nothing, shown, frame=text)
+    if not decision.is_injected:
+        return Outcome(f"Nothing is close enough ({decision.reason}). `search` looks all the same.")
+    shown = tuple(Shown(hit, form) for item in decision.items for hit, form in item.given)
+    return Outcome(decision.text, shown, frame=decision.text)
 
 
 # --- related ----------------------------------------------------------------------------------------------
@@ -369,19 +336,15 @@ def related(asking: Asking, wanted: types.RelatedArguments) -> Outcome:
         raise OperationError(f"neither the index nor the commits know a file {harmless_line(path)!r}")
     together = history.changed_with(path, _TOGETHER) if history else []
     tests = _tests(backend, path, chunks, {one.path: one.share for one in together})
-    companions = [
-        types.Companion(path=harmless_line(redact(one.path)), share=round(one.share, 2), commits=one.commits)
-        for one in together
-        if not _is_test(one.path)
-    ][: wanted.limit]
-    shown = [harmless_line(redact(test)) for test in tests[: wanted.limit]]
-    value = types.RelatedResult(
-        path=harmless_line(redact(path)), changes_with=companions, tests=shown, commits=n_commits
-    )
-    lines = [f"{value.path}: in {amount(n_commits, 'commit')}", "Changes with:"]
-    lines += [f"  {one.share:4.0%}  {one.path} ({one.commits})" for one in companions] or ["  nothing known"]
-    lines += ["Tested by:", *([f"  {test}" for test in shown] or ["  nothing known"])]
-    return Outcome(value, "\n".join(lines))
+    companions = [one for one in together if not _is_test(one.path)][: wanted.limit]
+    with_it = [f"  {one.share:4.0%}  {_path(one.path)} ({one.commits})" for one in companions] or [_UNKNOWN]
+    tested = [f"  {_path(test)}" for test in tests[: wanted.limit]] or [_UNKNOWN]
+    head = f"{_path(path)}: in {amount(n_commits, 'commit')}"
+    return Outcome("\n".join([head, "Changes with:", *with_it, "Tested by:", *tested]))
+
+
+def _path(path: str) -> str:
+    return harmless_line(redact(path))
 
 
 def _is_test(path: str) -> bool:
@@ -417,59 +380,60 @@ def _named_alike(backend: SearchBackend, path: str) -> list[str]:
     return [test for test in found if test != path and _is_test(test) and _file(backend, test) is not None]
 
 
-def read_record(asking: Asking, ref: str) -> Outcome | None:
-    """Return all of a lesson, a record of lore or a row of the memory; None when none with this ref may be given here.
+def _record(asking: Asking, name: str) -> Outcome | None:
+    """Return all of a record, as its command shows it; None when none of this id may be given here.
 
-    The title is the line that names it, the text everything below.
+    Letter case decides only where two ids differ by nothing else: `s123` is a summary, `S123` a lesson.
     """
-    name = record_id(ref.lower())
-    # The path of a row in the index counts as the row's id: whose row it is, is looked at there.
-    is_path = "/" in ref and "/" not in name
-    known = asking.kinds.by_path(asking.workspace)
-    path = None if is_path else next((path for path in (ref, ref.upper(), ref.lower()) if path in known), None)
-    if path is not None:
-        record = known[path]
-        lines = _lines(asking, record)
-    else:
-        row = _row(asking, name if is_path else ref.lstrip("#"))
-        if row is None:
-            return None
-        own = asking.workspace.require_project().key
-        path, record, lines = path_of(row), record_of(row, here=own), list_text([RankedRow(row)], "full", here=own)
-    text = redact(lines) if asking.workspace.config.privacy.redact else lines
-    title, _, rest = text.partition("\n")
-    value = types.ReadResult(ref=ref, kind=record.kind, title=one_line(title), text=dedent(rest))
-    return Outcome(value, text, (Shown(record_hit(path, record), "full"),))
+    return _outcome(
+        asking,
+        _lessons_called(asking, name)
+        or _row(asking, name.lower())
+        or _lessons_called(asking, name.upper())
+        or _lore(asking, name),
+    )
 
 
-def _row(asking: Asking, name: str) -> Row | None:
-    """Return a row of the memory by its id; None for one that is not there or of a project that is kept apart."""
+def _outcome(asking: Asking, found: Sequence[tuple[str, Record]]) -> Outcome | None:
+    """Return records by their texts, secrets masked; None without any."""
+    if not found:
+        return None
+    text = "\n".join(text for text, _ in found)
+    shown = tuple(Shown(record_hit(record.id, record), "full") for _, record in found)
+    return Outcome(redact(text) if asking.workspace.config.privacy.redact else text, shown)
+
+
+def _lessons_called(asking: Asking, name: str) -> list[tuple[str, Record]]:
+    """Return the lessons with an id: after branches were merged, two may have one."""
+    if not is_id(name):
+        return []
+    found = asking.kinds.stores.lessons(asking.workspace)
+    lesson = found.active.get(name)
+    whole = {lesson.record().text: full_lines(lesson)} if lesson else {}
+    records = [record for record in found.records if record.id == name]
+    return [("\n".join(whole.get(one.text, [one.shown, *one.lines])), one) for one in records]
+
+
+def _row(asking: Asking, name: str) -> list[tuple[str, Record]]:
+    """Return a row of the memory by its id, or its path in the index; none of a project that is kept apart."""
     workspace = asking.workspace
     store = asking.kinds.stores.memory(workspace)
-    identity = id_of(name) if re.fullmatch(r"[os]?\d{1,8}", name) else None
+    identity = id_of(record_id(name)) if re.fullmatch(r"[os]?[1-9]\d{0,7}", record_id(name)) else None
     if identity is None or not store.exists or not workspace.config.memory.enabled:
-        return None
-    rows = rows_of(store, [identity])
-    is_here = bool(rows) and rows[0].owner.key == workspace.require_project().key
-    return rows[0] if rows and (is_here or workspace.config.memory.cross_project) else None
+        return []
+    own = workspace.require_project().key
+    rows = [row for row in rows_of(store, [identity]) if workspace.config.memory.cross_project or row.owner.key == own]
+    return [(list_text([RankedRow(row)], "full", here=own), record_of(row, here=own)) for row in rows]
 
 
-def _lines(asking: Asking, record: Record) -> str:
-    """Return the lines of a lesson or of a record of lore; of the latter without keys that say nothing more."""
-    stores, workspace = asking.kinds.stores, asking.workspace
-    if record.kind == "lesson":
-        lesson = stores.lessons(workspace).active.get(record.id)
-        # After branches were merged, two lessons may have one id.
-        return "\n".join(full_lines(lesson) if lesson and lesson.record() == record else [record.shown, *record.lines])
-    every = listed(stores.shelf(workspace).read(), names_of(workspace))
-    lines = [render_entry(Entry(record.kind, record.shown, record.lines))]
-    for one in every:
-        if one.record.key == record.key:
-            fields = {key: value for key, value in one.value.fields.items() if value or value == 0}
-            if record.id in record.shown:
-                fields.pop("id", None)
-            lines += [f"  {line}" for line in field_lines({"status": one.status, **fields})]
-    return "\n".join(lines)
+def _lore(asking: Asking, beginning: str) -> list[tuple[str, Record]]:
+    """Return a record of lore by its id, or by the beginning of one that reaches beyond the word for its kind."""
+    stores, workspace, wanted = asking.kinds.stores, asking.workspace, beginning.lower()
+    known = {record.id.lower() for record in stores.lore(workspace)}
+    if wanted not in known and not ("-" in wanted and any(identity.startswith(wanted) for identity in known)):
+        return []
+    one = called(listed(stores.shelf(workspace).read(), names_of(workspace)), beginning)
+    return [(full_text(one), one.record)] if one else []
 
 
 _MOST_ROWS = 100
@@ -486,44 +450,29 @@ def lessons(asking: Asking, wanted: types.LessonsArguments) -> Outcome:
         OperationError: There is no such lesson.
         LessonsError: The files cannot be read.
     """
-    found = asking.kinds.stores.lessons(asking.workspace)
-    relevance: dict[str, int] = {}
     if wanted.id:
-        one = found.active.get(wanted.id.strip().upper())
+        one = _outcome(asking, _lessons_called(asking, wanted.id.strip(_AROUND_ID).upper()))
         if one is None:
             raise OperationError(f"there is no active lesson {wanted.id[:40]!r}")
-        chosen = [one]
-    elif wanted.query.strip():
+        return one
+    found = asking.kinds.stores.lessons(asking.workspace)
+    relevance: dict[str, int] = {}
+    if wanted.query.strip():
         hits = found.scorer.best(wanted.query, top_k=wanted.limit)
         chosen, relevance = [hit.lesson for hit in hits], {hit.lesson.id: hit.relevance for hit in hits}
     else:
         every = sorted(found.active.values(), key=lambda one: (-one.uses, -one.velocity, one.id))
         chosen = every[: wanted.limit]
-    value = types.LessonsResult(lessons=[_lesson(one, relevance.get(one.id, 0)) for one in chosen])
-    lines = [line for one in chosen for line in _lesson_lines(one)]
-    paths = {record.id: path for path, record in RecordSource(found.records).by_path.items()}
+    lines = [line for one in chosen for line in _lesson_lines(one, relevance.get(one.id))]
     records = {record.id: record for record in found.records}
-    given = [Shown(record_hit(paths[one.id], records[one.id]), "full") for one in chosen if one.id in paths]
-    return Outcome(value, "\n".join(lines) or "No lesson fits.", tuple(given))
+    given = [Shown(record_hit(one.id, records[one.id]), "full") for one in chosen]
+    return Outcome("\n".join(lines) or "No lesson fits.", tuple(given))
 
 
-def _lesson(lesson: Lesson, relevance: int) -> types.LessonShown:
-    lesson = shown(lesson)
-    return types.LessonShown(
-        id=lesson.id,
-        title=one_line(lesson.title),
-        content=lesson.content,
-        category=one_line(lesson.category),
-        stars=lesson.stars,
-        uses=lesson.uses,
-        relevance=relevance,
-        by_agent=lesson.source == AI,
-    )
-
-
-def _lesson_lines(lesson: Lesson) -> list[str]:
+def _lesson_lines(lesson: Lesson, relevance: int | None) -> list[str]:
+    fits = "" if relevance is None else f" (relevance {relevance}/{MAX_RELEVANCE})"
     lines = shown(lesson).content.split("\n")
-    return [one_line(index_line(lesson)), *(f"  {line}".rstrip() for line in lines if line)]
+    return [f"{one_line(index_line(lesson))}{fits}", *(f"  {line}".rstrip() for line in lines if line)]
 
 
 # --- lore -------------------------------------------------------------------------------------------------
@@ -545,11 +494,7 @@ def decide(asking: Asking, wanted: types.DecideArguments) -> Outcome:
         wanted.decision, wanted.why, tuple(wanted.alternatives), tuple(wanted.tags), commit, asking.client
     )
     identity = new_writer(shelf, names_of(workspace), asking.now_ms / 1000).add(draft)
-    return _written(identity, "decision")
-
-
-def _written(ref: str, what: str) -> Outcome:
-    return Outcome(types.Written(ref=ref), f"Wrote down {what} {ref}.")
+    return Outcome(f"Wrote down decision {identity}.")
 
 
 # --- memory -----------------------------------------------------------------------------------------------
@@ -571,10 +516,9 @@ def _learn(asking: Asking, wanted: types.RememberArguments) -> Outcome:
     draft = Draft(wanted.title, wanted.text or wanted.title, source=AI, triggers=tuple(wanted.triggers))
     added = store.add(draft, today=asking.today)
     if added.lesson is not None:
-        return _written(added.lesson.id, "lesson")
-    ref = added.duplicate_of.id if added.duplicate_of else ""
-    note = f"not written: {ref} says nearly the same" if ref else "not written"
-    return Outcome(types.Written(ref=ref, written=False, note=note), note)
+        return Outcome(f"Wrote down lesson {added.lesson.id}.")
+    twin = added.duplicate_of.id if added.duplicate_of else "another lesson"
+    return Outcome(f"Not written: {twin} says nearly the same.")
 
 
 def _note(asking: Asking, wanted: types.RememberArguments) -> Outcome:
@@ -586,9 +530,8 @@ def _note(asking: Asking, wanted: types.RememberArguments) -> Outcome:
     owner = Owner(asking.session_id or f"{CONNECTION}{asking.client}", project.key, project.name)
     row = asking.kinds.stores.memory(workspace).add_observation(owner, told(note, project.root), asking.now_ms)
     if row is not None:
-        return _written(name_of(row), "observation")
-    text = "not written again: the same was stored within the last hour, and counted there"
-    return Outcome(types.Written(ref="", written=False, note=text), text)
+        return Outcome(f"Wrote down observation {name_of(row)}.")
+    return Outcome("Not written again: the same was stored within the last hour, and counted there.")
 
 
 def recall(asking: Asking, wanted: types.RecallArguments) -> Outcome:
@@ -607,23 +550,17 @@ def recall(asking: Asking, wanted: types.RecallArguments) -> Outcome:
     )
     rows = _rows(asking, memory, wanted, filters, min(skip + wanted.limit + 1, _MOST_ROWS))
     page = rows[skip : skip + wanted.limit]
-    own = memory.scope.present
-    records = {id(one): record_of(one.row, here=own) for one in page}
-    digests = {key: chunk_digest(record_text(record)) for key, record in records.items()}
-    given = {key for key, digest in digests.items() if asking.ledger.has_whole(digest)}
-    value = types.RecallResult(
-        records=[_remembered(one.row, wanted.detail, own, is_given=id(one) in given) for one in page],
-        next_cursor=str(skip + len(page)) if len(rows) > skip + len(page) else "",
-    )
-    form = "full" if wanted.detail == "full" else "pointer"
-    shown_rows = tuple(
-        Shown(record_hit(path_at(kind_of(one.row), one.row.id, one.row.owner.key), records[id(one)]), form)
-        for one in page
-    )
-    listed = list_text(page, "full" if wanted.detail == "full" else "index", here=own)
-    text = listed or "Nothing is remembered of that."
-    more = f"\nMore: cursor {value.next_cursor}" if value.next_cursor else ""
-    return Outcome(value, f"{text}{more}", shown_rows)
+    own, form = memory.scope.present, "full" if wanted.detail == "full" else "index"
+    told: list[str] = []
+    shown_rows: list[Shown] = []
+    for one in page:
+        record = record_of(one.row, here=own)
+        is_given = asking.ledger.has_whole(chunk_digest(record_text(record)))
+        head, end, rest = list_text([one], form, here=own).partition("\n")
+        told.append(f"{head}{_GIVEN if is_given else ''}{end}{rest}")
+        shown_rows.append(Shown(record_hit(path_of(one.row), record), "full" if form == "full" else "pointer"))
+    listed = ("\n\n" if form == "full" else "\n").join(told) or "Nothing is remembered of that."
+    return Outcome("\n".join([listed, *_more(skip, page, rows)]), tuple(shown_rows))
 
 
 def _memory(asking: Asking) -> OpenMemory:
@@ -657,21 +594,6 @@ def _rows(
     return recent(memory.store, request, is_cross=memory.scope.is_cross)
 
 
-def _remembered(row: Row, detail: str, own: str, *, is_given: bool) -> types.Remembered:
-    files = [one_line(path) for path in row.told.files] if isinstance(row, Observation) else list[str]()
-    return types.Remembered(
-        ref=name_of(row),
-        kind=kind_of(row),
-        when=iso(row.created_ms),
-        type=type_of(row) or "",
-        title=one_line(title_of(row) or ""),
-        project=one_line(row.owner.project) if row.owner.key != own else "",
-        files=files[:10] if detail == "full" else [],
-        given=is_given,
-        text="\n".join(record_of(row, here=own).lines) if detail == "full" else "",
-    )
-
-
 # --- texts that nobody searched for -------------------------------------------------------------------------
 
 
@@ -695,23 +617,23 @@ def orientation(asking: Asking, _: types.Nothing) -> Outcome:
     event = HookEvent(asking.client, "SessionStart", "", "", str(asking.workspace.cwd or ""), "", source="startup")
     decision = start_session(Turn(asking.workspace, event, asking.kinds, asking.environ))
     text = decision.text or f"Nothing is known of this project yet ({decision.reason})."
-    return Outcome(types.TextResult(text), text, frame=decision.text)
+    return Outcome(text, frame=decision.text)
 
 
 def hot_topics(asking: Asking, _: types.Nothing) -> Outcome:
     """Return the files and symbols that were injected most, as `hot-topics.md` has them."""
     state = state_files.read_state(asking.workspace.state_folder)
-    return _text(state_files.hot_topics(state, datetime.fromtimestamp(asking.now_ms / 1000, timezone.utc)))
+    return Outcome(state_files.hot_topics(state, datetime.fromtimestamp(asking.now_ms / 1000, timezone.utc)))
 
 
 def hand_over(asking: Asking, _: types.Nothing) -> Outcome:
     """Return a prompt that asks for a handoff, with what the memory knows of this session."""
-    return _text(_HAND_OVER + _done_lately(asking))
+    return Outcome(_HAND_OVER + _done_lately(asking))
 
 
 def learned(asking: Asking, _: types.Nothing) -> Outcome:
     """Return a prompt that asks for the lessons of a session, with what the memory knows of it."""
-    return _text(_LEARNED + _done_lately(asking))
+    return Outcome(_LEARNED + _done_lately(asking))
 
 
 def _done_lately(asking: Asking) -> str:
@@ -725,7 +647,3 @@ def _done_lately(asking: Asking) -> str:
     rows = rows or store.newest(RowFilter(key=key), _LATELY)
     listed = list_text([RankedRow(row) for row in reversed(rows)], "index", here=key)
     return f"\n\nWhat was noted lately:\n{listed}" if rows else ""
-
-
-def _text(text: str) -> Outcome:
-    return Outcome(types.TextResult(text), text)

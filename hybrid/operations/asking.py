@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import Struct, field, to_builtins
+from msgspec import Struct, field
 
 from hybrid.base.errors import HybridError
 from hybrid.operations import types
-from hybrid.render.marks import harmless, harmless_json
+from hybrid.render.marks import harmless
 from hybrid.session.ledger import Ledger
 
 if TYPE_CHECKING:
@@ -75,28 +75,21 @@ class Shown(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """The result of an operation: as a value, as a text, and for the ledger.
+    """A text for an agent, and what of it counts in the ledger.
 
     Attributes:
-        value: The result, of the operation's result type.
-        text: The same for a reader: what an agent gets as text.
+        text: All that the agent sees.
         shown: What of the project stands in the text.
-        frame: Our own frame, with which texts in them begin, and which stays as it is; empty for none.
+        frame: Our own frame, with which the text begins, and which stays as it is; empty for none.
     """
 
-    value: Struct
-    text: str = ""
+    text: str
     shown: tuple[Shown, ...] = ()
     frame: str = ""
 
-    def for_agent(self) -> dict[str, Any]:
-        """Return `result` and `text` as an agent may get them: no text in them is a mark of a frame or of a client."""
-
-        def change(text: str) -> str:
-            frame = self.frame if text.startswith(self.frame) else ""
-            return frame + harmless(text[len(frame) :])
-
-        return harmless_json({"result": to_builtins(self.value), "text": self.text}, change)
+    def for_agent(self) -> str:
+        """Return the text as an agent may get it: nothing in it is a mark of a frame or of a client."""
+        return self.frame + harmless(self.text.removeprefix(self.frame))
 
 
 class Operation(Struct, frozen=True):
@@ -104,33 +97,35 @@ class Operation(Struct, frozen=True):
 
     Attributes:
         arguments: Type of its arguments.
-        result: Type of its result.
+        result: Type of its result, for the page; agents get an `Outcome`.
         is_writing: It changes lessons, lore, memory, marks or settings.
+        is_of_files: It asks the index of the files, which is brought up to date before.
     """
 
     arguments: type[Struct]
-    result: type[Struct]
+    result: type[Struct] = Outcome
     is_writing: bool = False
+    is_of_files: bool = False
 
 
 OPERATIONS: Mapping[str, Operation] = {
-    "search": Operation(types.SearchArguments, types.SearchResult),
-    "read": Operation(types.ReadArguments, types.ReadResult),
-    "context": Operation(types.ContextArguments, types.ContextResult),
-    "related": Operation(types.RelatedArguments, types.RelatedResult),
-    "lessons": Operation(types.LessonsArguments, types.LessonsResult),
-    "decide": Operation(types.DecideArguments, types.Written, is_writing=True),
-    "remember": Operation(types.RememberArguments, types.Written, is_writing=True),
-    "recall": Operation(types.RecallArguments, types.RecallResult),
-    "orientation": Operation(types.Nothing, types.TextResult),
-    "hot_topics": Operation(types.Nothing, types.TextResult),
-    "hand_over": Operation(types.Nothing, types.TextResult),
-    "learned": Operation(types.Nothing, types.TextResult),
+    "search": Operation(types.SearchArguments, is_of_files=True),
+    "read": Operation(types.ReadArguments, is_of_files=True),
+    "context": Operation(types.ContextArguments, is_of_files=True),
+    "related": Operation(types.RelatedArguments, is_of_files=True),
+    "lessons": Operation(types.LessonsArguments),
+    "decide": Operation(types.DecideArguments, is_writing=True),
+    "remember": Operation(types.RememberArguments, is_writing=True),
+    "recall": Operation(types.RecallArguments),
+    "orientation": Operation(types.Nothing),
+    "hot_topics": Operation(types.Nothing),
+    "hand_over": Operation(types.Nothing),
+    "learned": Operation(types.Nothing),
 }
 """Name → operation that an agent is offered, as a tool or a text; the function of this name in `agents` does it."""
 
 PAGES: Mapping[str, Operation] = {
-    "page_search": Operation(types.PageSearchArguments, types.PageSearchResult),
+    "page_search": Operation(types.PageSearchArguments, types.PageSearchResult, is_of_files=True),
     "page_files": Operation(types.PageFilesArguments, types.PageFiles),
     "page_progress": Operation(types.Nothing, types.PageProgress),
     "page_lessons": Operation(types.PageLessonsArguments, types.PageLessons),
@@ -151,8 +146,8 @@ PAGES: Mapping[str, Operation] = {
 """Name → operation of the page, which no agent is offered; `pages` has it without the beginning of its name."""
 
 
-def perform(name: str, asking: Asking, arguments: Mapping[str, object]) -> Outcome:
-    """Do an operation.
+def perform(name: str, asking: Asking, arguments: Mapping[str, object]) -> Struct:
+    """Do an operation, and return its result.
 
     Args:
         name: A name of `OPERATIONS`, or of `PAGES`.

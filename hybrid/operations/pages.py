@@ -35,7 +35,7 @@ from hybrid.knowledge.collections import KINDS_OF
 from hybrid.knowledge.memory_intake import flush
 from hybrid.knowledge.stores import names_of, open_stores
 from hybrid.operations import types
-from hybrid.operations.asking import OperationError, Outcome
+from hybrid.operations.asking import OperationError
 from hybrid.prompting.query import make_query
 from hybrid.records.lessons.types import AI, CATEGORIES, TYPES, Draft, LessonEdit, id_form, index_line, shown
 from hybrid.records.lore.json_records import DecisionDraft, HandoffDraft
@@ -84,7 +84,7 @@ _WORD = re.compile(r"\w+")
 # --- search -----------------------------------------------------------------------------------------------
 
 
-def search(asking: Asking, wanted: types.PageSearchArguments) -> Outcome:
+def search(asking: Asking, wanted: types.PageSearchArguments) -> types.PageSearchResult:
     """Search files and records.
 
     Raises:
@@ -98,7 +98,7 @@ def search(asking: Asking, wanted: types.PageSearchArguments) -> Outcome:
     result = find(asking.workspace, query, SearchRequest(kinds, wanted.path, top_k=wanted.limit), asking.kinds)
     terms = frozenset(query_tokens(f"{query.text} {query.english}"))
     lists = [_hits(one, terms) for one in result.lists]
-    return Outcome(types.PageSearchResult(lists=lists, problems=[redact(one) for one in result.problems]))
+    return types.PageSearchResult(lists=lists, problems=[redact(one) for one in result.problems])
 
 
 def _kinds(names: Collection[str]) -> tuple[str, ...]:
@@ -171,7 +171,7 @@ def highlighted(line: str, terms: Collection[str]) -> list[str]:
 # --- files ------------------------------------------------------------------------------------------------
 
 
-def files(asking: Asking, wanted: types.PageFilesArguments) -> Outcome:
+def files(asking: Asking, wanted: types.PageFilesArguments) -> types.PageFiles:
     """Return a page of the files that the last builds looked at.
 
     Raises:
@@ -189,16 +189,16 @@ def files(asking: Asking, wanted: types.PageFilesArguments) -> Outcome:
         for path, kind, language, size, reason in shown
     ]
     more = shown[-1][0] if len(rows) > wanted.limit else ""
-    return Outcome(types.PageFiles(files=found, next_after=more))
+    return types.PageFiles(files=found, next_after=more)
 
 
-def progress(asking: Asking, wanted: types.Nothing) -> Outcome:
+def progress(asking: Asking, wanted: types.Nothing) -> types.PageProgress:
     """Return how far the running build is."""
     lock = asking.workspace.place.lock
     holder = read_holder(lock) if is_held(lock) else None
     if holder is None:
-        return Outcome(types.PageProgress(is_building=is_held(lock)))
-    told = types.PageProgress(
+        return types.PageProgress(is_building=is_held(lock))
+    return types.PageProgress(
         is_building=True,
         step=holder.step,
         done=holder.done,
@@ -206,7 +206,6 @@ def progress(asking: Asking, wanted: types.Nothing) -> Outcome:
         share=holder.share,
         seconds_left=holder.seconds_left,
     )
-    return Outcome(told)
 
 
 NOT_THERE = "the folder of this project is gone or is no project any more, so nothing can be written down for it"
@@ -216,7 +215,7 @@ NOT_THERE = "the folder of this project is gone or is no project any more, so no
 # --- lessons ----------------------------------------------------------------------------------------------
 
 
-def lessons(asking: Asking, wanted: types.PageLessonsArguments) -> Outcome:
+def lessons(asking: Asking, wanted: types.PageLessonsArguments) -> types.PageLessons:
     """Return the lessons of the project and those for all projects, most used first, or as a query ranks them.
 
     Raises:
@@ -230,7 +229,7 @@ def lessons(asking: Asking, wanted: types.PageLessonsArguments) -> Outcome:
     else:
         chosen = [lesson for lesson in every if wanted.is_all or lesson.is_active]
         chosen = _fitting(wanted.query, chosen) if wanted.query.strip() else sorted(chosen, key=_by_use)
-    found = types.PageLessons(
+    return types.PageLessons(
         lessons=[_lesson(lesson) for lesson in chosen],
         categories=list(dict.fromkeys([*CATEGORIES, *(shown(lesson).category for lesson in every if lesson.category)])),
         types=list(TYPES),
@@ -239,7 +238,6 @@ def lessons(asking: Asking, wanted: types.PageLessonsArguments) -> Outcome:
         problems=[redact(str(problem)) for one in read for problem in one.problems],
         is_enabled=asking.workspace.config.lessons.enabled,
     )
-    return Outcome(found)
 
 
 def _by_use(lesson: Lesson) -> tuple[bool, int, float, str]:
@@ -277,7 +275,7 @@ def _lesson(lesson: Lesson) -> types.PageLesson:
     )
 
 
-def lesson_add(asking: Asking, wanted: types.PageLessonAddArguments) -> Outcome:
+def lesson_add(asking: Asking, wanted: types.PageLessonAddArguments) -> types.PageDone:
     """Write a lesson; one that says nearly the same as another is written only when that is wanted.
 
     Raises:
@@ -294,10 +292,10 @@ def lesson_add(asking: Asking, wanted: types.PageLessonAddArguments) -> Outcome:
     if added.lesson is not None:
         return _done(f"Added {index_line(added.lesson)}", added.lesson.id)
     twin = index_line(added.duplicate_of) if added.duplicate_of else "another lesson"
-    return Outcome(types.PageDone(message=f"Not added: it resembles {twin}", is_done=False))
+    return types.PageDone(message=f"Not added: it resembles {twin}", is_done=False)
 
 
-def lesson_edit(asking: Asking, wanted: types.PageLessonEditArguments) -> Outcome:
+def lesson_edit(asking: Asking, wanted: types.PageLessonEditArguments) -> types.PageDone:
     """Change what differs in a lesson; a text that a secret was masked in stays as it is in the file, unless changed.
 
     Raises:
@@ -317,7 +315,7 @@ def lesson_edit(asking: Asking, wanted: types.PageLessonEditArguments) -> Outcom
         triggers=triggers if triggers != before.triggers else None,
     )
     if edit == LessonEdit():
-        return Outcome(types.PageDone(message=f"{name} is as it was", ref=name, is_done=False))
+        return types.PageDone(message=f"{name} is as it was", ref=name, is_done=False)
     return _done(f"Changed {index_line(store.edit(name, edit))}", name)
 
 
@@ -326,7 +324,7 @@ def _plain(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.strip().splitlines())
 
 
-def lesson_supersede(asking: Asking, wanted: types.PageReplaceArguments) -> Outcome:
+def lesson_supersede(asking: Asking, wanted: types.PageReplaceArguments) -> types.PageDone:
     """Mark a lesson as replaced by another one.
 
     Raises:
@@ -337,7 +335,7 @@ def lesson_supersede(asking: Asking, wanted: types.PageReplaceArguments) -> Outc
     return _done(f"{old} is superseded by {new}", old)
 
 
-def lesson_promote(asking: Asking, wanted: types.PageIdArguments) -> Outcome:
+def lesson_promote(asking: Asking, wanted: types.PageIdArguments) -> types.PageDone:
     """Make a lesson of the project one for all projects.
 
     Raises:
@@ -349,7 +347,7 @@ def lesson_promote(asking: Asking, wanted: types.PageIdArguments) -> Outcome:
     return _done(f"{id_form(wanted.id)} is now {copy.id}, for all projects", copy.id)
 
 
-def lesson_delete(asking: Asking, wanted: types.PageIdArguments) -> Outcome:
+def lesson_delete(asking: Asking, wanted: types.PageIdArguments) -> types.PageDone:
     """Mark a lesson as deleted.
 
     Raises:
@@ -382,14 +380,14 @@ def _require(content: str) -> None:
         raise LessonsError("a lesson needs a content: what to do, or what to leave")
 
 
-def _done(message: str, ref: str) -> Outcome:
-    return Outcome(types.PageDone(message=message, ref=ref))
+def _done(message: str, ref: str) -> types.PageDone:
+    return types.PageDone(message=message, ref=ref)
 
 
 # --- lore -------------------------------------------------------------------------------------------------
 
 
-def lore(asking: Asking, wanted: types.PageLoreArguments) -> Outcome:
+def lore(asking: Asking, wanted: types.PageLoreArguments) -> types.PageLore:
     """Return a page of lore: what may be given here, or everything; with words the records that hold them.
 
     Raises:
@@ -405,7 +403,7 @@ def lore(asking: Asking, wanted: types.PageLoreArguments) -> Outcome:
     page = chosen[wanted.skip : wanted.skip + wanted.limit]
     records = [_lore(one, has_fields=bool(wanted.id)) for one in page]
     enabled = asking.workspace.config.lore.enabled
-    return Outcome(types.PageLore(records=records, total=len(chosen), is_enabled=enabled))
+    return types.PageLore(records=records, total=len(chosen), is_enabled=enabled)
 
 
 def _lore(one: Listed, *, has_fields: bool) -> types.PageLoreRecord:
@@ -427,7 +425,7 @@ def _lore(one: Listed, *, has_fields: bool) -> types.PageLoreRecord:
     )
 
 
-def lore_add(asking: Asking, wanted: types.PageLoreAddArguments) -> Outcome:
+def lore_add(asking: Asking, wanted: types.PageLoreAddArguments) -> types.PageDone:
     """Write a record; one that says nearly the same as a recent one is written only when that is wanted.
 
     Raises:
@@ -443,7 +441,7 @@ def lore_add(asking: Asking, wanted: types.PageLoreAddArguments) -> Outcome:
         ref = _writer(asking).add(draft, is_forced=wanted.is_forced)
     except DuplicateError as error:
         message = str(error).partition("; --force")[0]
-        return Outcome(types.PageDone(message=redact(message), is_done=False))
+        return types.PageDone(message=redact(message), is_done=False)
     return _done(f"Wrote down {wanted.kind} {ref}", ref)
 
 
@@ -495,7 +493,7 @@ def _converted(form: type[_Draft], parts: Mapping[str, object]) -> _Draft:
     return draft
 
 
-def lore_retract(asking: Asking, wanted: types.PageRetractArguments) -> Outcome:
+def lore_retract(asking: Asking, wanted: types.PageRetractArguments) -> types.PageDone:
     """Take a decision back, or deprecate a pattern.
 
     Raises:
@@ -503,10 +501,10 @@ def lore_retract(asking: Asking, wanted: types.PageRetractArguments) -> Outcome:
     """
     is_changed = _writer(asking).retract(_known(asking, wanted.id), wanted.reason)
     message = f"{wanted.id} is retracted" if is_changed else f"{wanted.id} was withdrawn already"
-    return Outcome(types.PageDone(message=message, ref=wanted.id, is_done=is_changed))
+    return types.PageDone(message=message, ref=wanted.id, is_done=is_changed)
 
 
-def lore_supersede(asking: Asking, wanted: types.PageReplaceArguments) -> Outcome:
+def lore_supersede(asking: Asking, wanted: types.PageReplaceArguments) -> types.PageDone:
     """Mark a decision as superseded by another one.
 
     Raises:
@@ -515,7 +513,7 @@ def lore_supersede(asking: Asking, wanted: types.PageReplaceArguments) -> Outcom
     old, new = _known(asking, wanted.old), _known(asking, wanted.new)
     is_changed = _writer(asking).supersede(old, new)
     message = f"{old} is superseded by {new}" if is_changed else f"{old} was withdrawn already"
-    return Outcome(types.PageDone(message=message, ref=old, is_done=is_changed))
+    return types.PageDone(message=message, ref=old, is_done=is_changed)
 
 
 def _writer(asking: Asking) -> LoreWriter:
@@ -544,7 +542,7 @@ _MOST_FOUND = 100
 """Rows that a query finds at most: those beyond have little to do with it."""
 
 
-def memory(asking: Asking, wanted: types.PageMemoryArguments) -> Outcome:
+def memory(asking: Asking, wanted: types.PageMemoryArguments) -> types.PageMemory:
     """Return a page of the timeline, newest first, or what fits a query, best first.
 
     Raises:
@@ -559,7 +557,7 @@ def memory(asking: Asking, wanted: types.PageMemoryArguments) -> Outcome:
     counted = _counted(store)
     here = opened.scope.present
     by_type = counted.of(opened.scope.key)
-    found = types.PageMemory(
+    return types.PageMemory(
         rows=[_row(one, here) for one in rows],
         next_before=more,
         projects=sorted(
@@ -570,7 +568,6 @@ def memory(asking: Asking, wanted: types.PageMemoryArguments) -> Outcome:
         total=_total(wanted, by_type),
         is_enabled=asking.workspace.config.memory.enabled,
     )
-    return Outcome(found)
 
 
 def _total(wanted: types.PageMemoryArguments, by_type: Mapping[str, int]) -> int | None:
@@ -662,7 +659,7 @@ def _row(row: Row, here: str) -> types.PageRow:
     )
 
 
-def memory_row(asking: Asking, wanted: types.PageIdArguments) -> Outcome:
+def memory_row(asking: Asking, wanted: types.PageIdArguments) -> types.PageRowResult:
     """Return a row in full.
 
     Raises:
@@ -675,16 +672,15 @@ def memory_row(asking: Asking, wanted: types.PageIdArguments) -> Outcome:
     one, own = found[0], asking.workspace.project
     prompts = store.prompts(one.owner.session_id)
     asked = next((prompt.text for prompt in prompts if prompt.prompt_number == one.prompt_number), "")
-    result = types.PageRowResult(
+    return types.PageRowResult(
         row=_row(one, own.key if own else ""),
         lines=[redact(line) for line in full_lines(one)],
         prompt=redact(asked),
         n_session=len(store.session_rows(one.owner.session_id)),
     )
-    return Outcome(result)
 
 
-def memory_forget(asking: Asking, wanted: types.PageForgetArguments) -> Outcome:
+def memory_forget(asking: Asking, wanted: types.PageForgetArguments) -> types.PageDone:
     """Forget rows, or a session with its prompts and what hooks kept of it, for good; also in the indexes.
 
     Raises:
@@ -698,7 +694,7 @@ def memory_forget(asking: Asking, wanted: types.PageForgetArguments) -> Outcome:
     done = store.forget_session(wanted.session) if wanted.session else store.forget(ids)
     n = done.n + n_waiting
     if not n:
-        return Outcome(types.PageDone(message="Nothing to forget: it is gone already", is_done=False))
+        return types.PageDone(message="Nothing to forget: it is gone already", is_done=False)
     problems = purge_index(asking.workspace, store)
     message = f"Forgot {amount(n, 'row')} for good: text, full-text index and vectors are deleted"
     if not done.is_wiped:
@@ -706,7 +702,7 @@ def memory_forget(asking: Asking, wanted: types.PageForgetArguments) -> Outcome:
     if problems:
         message = f"Forgot {amount(n, 'row')}, but an index still holds it: {redact('; '.join(problems))}; "
         message += "`hybrid memory prune` tries again"
-    return Outcome(types.PageDone(message=message))
+    return types.PageDone(message=message)
 
 
 def _forget_waiting(asking: Asking, session: str) -> int:
@@ -716,10 +712,10 @@ def _forget_waiting(asking: Asking, session: str) -> int:
     return forget_waiting(asking.workspace.home, asking.environ, is_meant)
 
 
-def titles(asking: Asking, wanted: types.PageTitlesArguments) -> Outcome:
+def titles(asking: Asking, wanted: types.PageTitlesArguments) -> types.PageTitles:
     """Return the titles of rows that are still there; ids that name none are left out."""
     store = asking.kinds.stores.memory(asking.workspace)
     ids = [identity for name in wanted.ids if (identity := parse_name(name)) is not None]
     if not store.exists or not ids:
-        return Outcome(types.PageTitles(titles={}))
-    return Outcome(types.PageTitles(titles={name_of(one): redact(title_of(one)) for one in rows_of(store, ids)}))
+        return types.PageTitles(titles={})
+    return types.PageTitles(titles={name_of(one): redact(title_of(one)) for one in rows_of(store, ids)})

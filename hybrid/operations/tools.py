@@ -46,11 +46,6 @@ class Tool(Struct, frozen=True):
         """The JSON schema of the arguments."""
         return schema_of(OPERATIONS[self.name].arguments)
 
-    @property
-    def output_schema(self) -> dict[str, Any]:
-        """The JSON schema of the structured result."""
-        return schema_of(OPERATIONS[self.name].result)
-
 
 TOOLS = (
     Tool(
@@ -123,22 +118,15 @@ PROMPTS = {
 
 
 def schema_of(of: type[Struct]) -> dict[str, Any]:
-    """Return the JSON schema of a type, an object at its root, with what it refers to in `$defs`.
+    """Return the JSON schema of arguments, none of which is an object.
 
-    Without the titles and descriptions of types, which no agent needs; those of fields stay.
+    Without the title and description of the type, which no agent needs; those of fields stay. Words that are
+    enumerated say that they are text.
     """
-    (root,), parts = msgspec.json.schema_components([of], ref_template="#/$defs/{name}")
-    own = parts.pop(root["$ref"].rpartition("/")[2])
-    found = _plain(own)
-    if parts:
-        found["$defs"] = {name: _plain(part) for name, part in parts.items()}
-    return found
-
-
-def _plain(part: dict[str, Any]) -> dict[str, Any]:
-    """Return a part of a schema without what it says of its type; words that are enumerated say that they are text."""
-    fields = {name: _typed(field) for name, field in part.get("properties", {}).items()}
-    return {key: value for key, value in part.items() if key not in ("title", "description")} | {"properties": fields}
+    (root,), parts = msgspec.json.schema_components([of], ref_template="{name}")
+    own = parts[root["$ref"]]
+    fields = {name: _typed(field) for name, field in own["properties"].items()}
+    return {key: value for key, value in own.items() if key not in ("title", "description")} | {"properties": fields}
 
 
 def _typed(field: dict[str, Any]) -> dict[str, Any]:

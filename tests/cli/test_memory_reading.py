@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.builders import Shop
-RETRY_LINE = f"#1 {moment_text(FIRST_MS)} bugfix Cap retry attempts at 5 in PaymentClient (~46 tokens)"
+RETRY_LINE = f"o1 {moment_text(FIRST_MS)} bugfix Cap retry attempts at 5 in PaymentClient (~46 tokens)"
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +106,7 @@ def test_the_full_form_shows_narrative_facts_and_files(known: Shop) -> None:
     assert whole == _memory(known, "show", "#1").splitlines()
     assert whole == _memory(known, "recent", "--form", "full", "--type", "bugfix", "-q").splitlines()
     both = _memory(known, "show", "s1", "1").split("\n\n")
-    assert [True, True] == [both[0].startswith("#s1 "), both[1].splitlines() == whole]
+    assert [True, True] == [both[0].startswith("s1 "), both[1].splitlines() == whole]
     assert "Next steps: Mend test_save." in both[0]
     assert ["s1", "o1"] == _ids(known, "show", "s1", "1")
     assert "      session s-shop, shop, prompt 1: Make the retry loop end" in _memory(known, "show", "1", "-v")
@@ -114,9 +114,9 @@ def test_the_full_form_shows_narrative_facts_and_files(known: Shop) -> None:
 
 def test_show_says_what_is_not_there(known: Shop) -> None:
     """Code 1 when nothing is, a warning beside what is, code 2 for what is no id."""
-    assert "No record 77; `hybrid memory recent` shows numbers.\n" == _memory(known, "show", "77", code=1)
+    assert "No record 77; `hybrid memory recent` shows ids.\n" == _memory(known, "show", "77", code=1)
     done = known.run("memory", "show", "1", "77")
-    assert (0, b"hybrid: warning: no record 77\n") == (done.returncode, done.stderr)
+    assert (0, b"hybrid: warning: no record o77\n") == (done.returncode, done.stderr)
     assert "'seven' is no ID" in known.error("memory", "show", "seven")
 
 

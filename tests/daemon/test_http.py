@@ -117,7 +117,7 @@ def test_context_is_what_a_session_is_told_at_its_start(asker: Asker) -> None:
     assert "# shop recent context" == lines[0]
     assert "      Next steps: Mend test_save." in lines
     assert ("s1", {"o1", "o2", "s1"}) == (found["summary"]["id"], {one["id"] for one in found["records"]})
-    line = f"#1 {moment_text(FIRST_MS)} bugfix Cap retry attempts at 5 in PaymentClient (~46 tokens)"
+    line = f"o1 {moment_text(FIRST_MS)} bugfix Cap retry attempts at 5 in PaymentClient (~46 tokens)"
     assert [f"## {moment_text(FIRST_MS)[:10]}", line] == lines[-2:]
     nothing = asker.get("/context", project="blog", since="2026-06-01")
     assert "# blog recent context\nNo previous sessions found for this project yet." == nothing["text"]

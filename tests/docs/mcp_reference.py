@@ -28,7 +28,7 @@ def page() -> str:
 
 
 def _tool(tool: Tool) -> Iterator[str]:
-    """Yield the lines of one tool: what it is for, its arguments, its result."""
+    """Yield the lines of one tool: what it is for, and its arguments."""
     yield from (f"### {tool.name}", "", *wrapped(tool.about))
     if tool.is_writing:
         yield from wrapped("It writes; `mcp.write = false` takes it away.")
@@ -38,22 +38,9 @@ def _tool(tool: Tool) -> Iterator[str]:
         for name, field in wanted["properties"].items()
     ]
     yield from table(("argument", "type", "default", "means"), rows)
-    yield from ("Result:", "", *_fields(tool.output_schema))
-
-
-def _fields(schema: Mapping[str, Any]) -> list[str]:
-    parts = {"": schema, **schema.get("$defs", {})}
-    rows = [
-        (f"`{name}`" if not part else f"`{part}.{name}`", _type(field), _about(field))
-        for part, fields in parts.items()
-        for name, field in fields["properties"].items()
-    ]
-    return table(("field", "type", "means"), rows)
 
 
 def _type(field: Mapping[str, Any]) -> str:
-    if "$ref" in field:
-        return str(field["$ref"]).rpartition("/")[2]
     if "enum" in field:
         return " ".join(f"`{word}`" for word in field["enum"])
     if field.get("type") == "array":

@@ -13,6 +13,7 @@ from tests.support.builders import python_process
 from tests.support.records import (
     DECISION,
     DECISIONS,
+    HANDOFF,
     LESSONS,
     PATTERNS,
     RECORD_FILES,
@@ -64,7 +65,7 @@ SHOWN = {
         "[decision] dec-a1b2c3d4 (2026-02-10)",
         "  Use JSONL for the audit journal -- append-only, grep-friendly",
     ),
-    LOGIN: ("[handoff] session-20260214 (2026-02-14)", "  OAuth login works, token refresh is missing"),
+    LOGIN: (f"[handoff] {HANDOFF} (2026-02-14)", "  OAuth login works, token refresh is missing"),
 }
 """Prompt → the lines of the one record that fits it."""
 
@@ -244,7 +245,7 @@ def test_a_new_handoff_is_offered_once(tmp_path: Path, days: int, is_offered: bo
     talk = new_talk(tmp_path, {LESSONS_FILE: LESSONS, SESSION_FILE: _session_of(days=days)})
     first, second = talk.ask(COMMITS), talk.ask("May I change a migration that was applied?")
 
-    assert is_offered == ("[handoff] session-20260214" in first.text)
+    assert is_offered == (f"[handoff] {HANDOFF}" in first.text)
     assert ["L001"] == ids(first)[:1]
     assert ["L002"] == ids(second)
 

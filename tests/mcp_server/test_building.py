@@ -10,7 +10,8 @@ import pytest
 
 from tests.support.agent import Agent, until
 from tests.support.builders import write_files
-from tests.support.tool_client import tools_of
+from tests.support.tool_client import text_of, tools_of
+from tests.support.tool_texts import hits_of
 
 if TYPE_CHECKING:
     from tests.support.builders import Shop
@@ -32,7 +33,7 @@ def test_a_first_build_tells_how_far_it_is_and_then_answers(unindexed: Shop) -> 
         result = tools.result("search", hear, query="how does the payment client retry")
 
     assert not result.is_error
-    assert result.structured_content["hits"][0]["ref"].startswith("src/payments/client.py:")
+    assert hits_of(text_of(result))[0].ref.startswith("src/payments/client.py:")
     assert heard
     assert all(0 <= share <= 1 == total for share, total, _ in heard)
     assert all(message and "index" in message for *_, message in heard)
@@ -45,9 +46,9 @@ def test_without_automatic_builds_the_remedy_is_named(unindexed: Shop) -> None:
     """
     unindexed.out("config", "set", "index.auto", "false", "--user")
     with tools_of(unindexed) as tools:
-        assert [] == tools.call("lessons")["lessons"]
-        assert [] == tools.call("recall")["records"]
-        tools.call("remember", title="The index is not there yet")
+        assert "No lesson fits." == tools.text("lessons")
+        assert "Nothing is remembered of that." == tools.text("recall")
+        tools.text("remember", title="The index is not there yet")
         for name, arguments in (
             ("search", {"query": "payment client"}),
             ("read", {"ref": "README.md"}),
@@ -70,14 +71,14 @@ def test_a_cancelled_call_ends_at_once_and_the_next_one_works(unindexed: Shop) -
         call.cancel()
         with pytest.raises(CancelledError):
             call.result(10)
-        assert [] == tools.call("lessons")["lessons"]
+        assert "No lesson fits." == tools.text("lessons")
 
 
 def test_the_service_comes_back_under_a_session(small: Shop) -> None:
     """A service that ended is started by the next call."""
     with tools_of(small) as tools:
-        assert tools.call("search", query="payment client", limit=1)["hits"]
+        assert tools.refs(query="payment client", limit=1)
         agent = Agent(small)
         small.out("daemon", "stop", "--quiet")
         until(lambda: not agent.status()["running"])
-        assert tools.call("search", query="user store", limit=1)["hits"]
+        assert tools.refs(query="user store", limit=1)

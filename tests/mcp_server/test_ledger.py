@@ -29,8 +29,7 @@ def agent(serving: Shop, tmp_path: Path) -> Agent:
 
 
 def _given(tools: Tools, query: str = PROMPT) -> dict[str, bool]:
-    hits = tools.call("search", query=query, limit=5, detail="lines")["hits"]
-    return {hit["ref"]: hit.get("given", False) for hit in hits}
+    return {hit.ref: hit.is_given for hit in tools.hits(query=query, limit=5, detail="lines")}
 
 
 def _first(tools: Tools) -> bool:
@@ -54,15 +53,11 @@ def test_what_a_hook_gave_a_tool_marks(agent: Agent) -> None:
     """A hit that an injection holds comes without its text, and with it again when it is asked for in full."""
     _shown(agent)
     with tools_of(agent.shop) as tools:
-        [hit] = [hit for hit in tools.call("search", query=PROMPT, limit=5)["hits"] if hit["ref"].startswith(WANTED)][
-            :1
-        ]
-        text = tools.text("search", query=PROMPT, limit=5)
-        full = tools.call("search", query=PROMPT, limit=1, detail="full")["hits"][0]
+        hit = next(hit for hit in tools.hits(query=PROMPT, limit=5) if hit.ref.startswith(WANTED))
+        full = tools.hits(query=PROMPT, limit=1, detail="full")[0]
 
-    assert (True, "") == (hit["given"], hit.get("text", ""))
-    assert "given earlier in this session" in text
-    assert "attempts" in full["text"]
+    assert (True, "") == (hit.is_given, hit.text)
+    assert "attempts" in full.text
 
 
 def _known_to_one_and_two(agent: Agent) -> list[bool]:
@@ -98,7 +93,7 @@ def test_what_a_tool_gave_a_hook_leaves_out(agent: Agent) -> None:
     agent.prompt("thanks, go on please")  # The service has heard of the session.
     arguments = {"query": PROMPT, "limit": 5, "detail": "full"}
     with tools_of(agent.shop) as tools:
-        tools.call("search", **arguments)
+        tools.text("search", **arguments)
         _used(agent, arguments)
 
     assert SHOWN not in agent.prompt(PROMPT).text
@@ -108,7 +103,7 @@ def test_a_use_that_nobody_told_of_counts_at_the_next_prompt(agent: Agent) -> No
     """A client without a hook after tools has its uses counted when the session goes on."""
     agent.prompt("thanks, go on please")
     with tools_of(agent.shop) as tools:
-        tools.call("search", query=PROMPT, limit=5, detail="full")
+        tools.text("search", query=PROMPT, limit=5, detail="full")
 
     assert SHOWN not in agent.prompt(PROMPT).text
 
@@ -118,7 +113,7 @@ def test_the_use_of_a_subagent_counts_for_it_alone(agent: Agent) -> None:
     agent.prompt("thanks, go on please")
     arguments = {"query": PROMPT, "limit": 5, "detail": "full"}
     with tools_of(agent.shop) as tools:
-        tools.call("search", **arguments)
+        tools.text("search", **arguments)
         _used(agent, arguments, agent_id="sub-1", agent_type="explorer")
 
     _shown(agent)
@@ -128,7 +123,7 @@ def test_without_hooks_a_connection_is_a_session(agent: Agent) -> None:
     """After it was given the whole, the same connection is told that it has it; another one is not."""
     with tools_of(agent.shop) as tools:
         first = _first(tools)
-        tools.call("search", query=PROMPT, limit=5, detail="full")
+        tools.text("search", query=PROMPT, limit=5, detail="full")
         second = _first(tools)
     with tools_of(agent.shop) as tools:
         other = _first(tools)
@@ -158,7 +153,7 @@ def test_after_a_compaction_everything_is_given_again(agent: Agent) -> None:
 def test_given_rows_of_the_memory_are_marked(shared: Shop) -> None:
     """`recall` marks rows that the session was given in full."""
     with tools_of(shared) as tools:
-        first = tools.call("recall", query="retry attempts", detail="full")["records"][0]
-        second = tools.call("recall", query="retry attempts")["records"][0]
+        first = tools.text("recall", query="retry attempts", detail="full").split("\n")[0]
+        second = tools.text("recall", query="retry attempts").split("\n")[0]
 
-    assert (False, True) == (first.get("given", False), second.get("given", False))
+    assert (False, True) == tuple(line.endswith("  (given earlier in this session)") for line in (first, second))

@@ -63,11 +63,11 @@ def _greeted(shop: Shop) -> RawClient:
 def test_the_session_survives_its_worker(shared: Shop) -> None:
     """A worker that is killed while nobody asks is replaced, and the client notices nothing."""
     with tools_of(shared) as tools:
-        assert tools.call("read", ref="README.md")["text"].startswith("# Shop")
+        assert tools.file("README.md").startswith("# Shop")
         first = worker_pid(shared.home)
         kill(first)
         until(lambda: worker_pid(shared.home) not in (0, first))  # The relay has noticed.
-        assert tools.call("read", ref="README.md")["text"].startswith("# Shop")
+        assert tools.file("README.md").startswith("# Shop")
         assert worker_pid(shared.home) not in (0, first)
 
 
@@ -108,7 +108,7 @@ def test_two_relays_share_one_worker(fresh: Shop) -> None:
     for thread in threads:
         thread.join(120)
 
-    assert ["README.md,", "README.md,"] == found
+    assert ["README.md:", "README.md:"] == found
     assert worker_pid(fresh.home)
     until(lambda: 1 == len(worker_pids(fresh.home)))
 
@@ -134,12 +134,12 @@ def test_a_worker_that_nobody_needs_ends(fresh: Shop) -> None:
 def test_a_stopped_service_takes_an_idle_worker_with_it(fresh: Shop) -> None:
     """`hybrid daemon stop` ends a worker without a session; one that serves a session goes on."""
     with tools_of(fresh) as tools:
-        tools.call("read", ref="README.md")
+        tools.text("read", ref="README.md")
         first = worker_pid(fresh.home)
         fresh.out("daemon", "stop", "--quiet")
 
         assert first == worker_pid(fresh.home)
-        assert tools.call("read", ref="README.md")["text"].startswith("# Shop")
+        assert tools.file("README.md").startswith("# Shop")
 
     def stopped() -> bool:
         fresh.out("daemon", "stop", "--quiet")

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 from mcp.shared.exceptions import MCPError
 
+from hybrid.records.memory.store import MemoryStore
+from hybrid.records.memory.types import Summarised
 from tests.mcp_server.projects import OUTSIDE, SECRET
 from tests.support.builders import write_files
 from tests.support.cases import read
-from tests.support.memories import BLOG
-from tests.support.records import DECISION, RECORD_FILES, write_records
+from tests.support.memories import BLOG, FIRST_MS, shop_owner
+from tests.support.records import DECISION, HANDOFF, RECORD_FILES, write_records
 from tests.support.tool_client import tools_of
+from tests.support.tool_texts import cursor_of, hits_of, numbered_of, rows_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +29,7 @@ NAMES = ["search", "read", "context", "related", "lessons", "recall", "decide", 
 
 
 def test_lists_every_tool_with_valid_schemas(tools: Tools) -> None:
-    """Eight tools come in a fixed order, with valid schemas; two say that they write."""
+    """Eight tools come in a fixed order, with valid schemas of what they take; two say that they write."""
     from jsonschema import Draft202012Validator  # As in `tool_client`.
 
     listed = tools.ask("list_tools").tools
@@ -35,29 +38,39 @@ def test_lists_every_tool_with_valid_schemas(tools: Tools) -> None:
     assert ["decide", "remember"] == [tool.name for tool in listed if not tool.annotations.read_only_hint]
     for tool in listed:
         Draft202012Validator.check_schema(tool.input_schema)
-        Draft202012Validator.check_schema(tool.output_schema)
+        assert tool.output_schema is None
         assert ("object", False) == (tool.input_schema["type"], tool.input_schema["additionalProperties"])
         assert {name for name, field in tool.input_schema["properties"].items() if "type" not in field} == set()
 
 
 def test_descriptions_are_short(tools: Tools) -> None:
-    """All that an agent has in its context of the tools before it uses one stays below 10,000 characters."""
+    """All that an agent has in its context of the tools before it uses one stays below 8,000 characters."""
     listed = tools.ask("list_tools").tools
 
     assert all(len(tool.description) < 400 for tool in listed)
-    assert sum(len(tool.model_dump_json(exclude={"output_schema"})) for tool in listed) < 10_000
+    assert sum(len(tool.model_dump_json(by_alias=True, exclude_none=True)) for tool in listed) < 8_000
 
 
 def test_search_finds_code_and_records(tools: Tools) -> None:
     """A question gives hits with refs, lines that tell, and the kinds that were asked for."""
-    found = tools.call("search", query="How does the payment client retry after a timeout?")["hits"]
-    lesson = tools.call("search", query="may I edit an applied migration", kinds=["lesson"])["hits"]
-    decided = tools.call("search", query="format of the audit journal", kinds=["decision"])["hits"]
+    found = tools.hits(query="How does the payment client retry after a timeout?")
+    lesson = tools.refs(query="may I edit an applied migration", kinds=["lesson"])
+    decided = tools.refs(query="format of the audit journal", kinds=["decision"])
 
-    assert found[0]["ref"].startswith("src/payments/client.py:")
-    assert "retry" in found[0]["text"]
-    assert ["L002"] == [hit["ref"] for hit in lesson][:1]
-    assert DECISION in [hit["ref"] for hit in decided]
+    assert found[0].ref.startswith("src/payments/client.py:")
+    assert "retry" in found[0].text
+    assert ["L002"] == lesson[:1]
+    assert DECISION in decided
+
+
+def test_every_hit_can_be_read(tools: Tools) -> None:
+    """A header names its hit by what `read` takes, whatever its kind: a pattern, whose title has no id, too."""
+    kinds = ["code", "doc", "lesson", "pattern", "anti-pattern", "decision", "handoff", "observation", "summary"]
+    for kind in kinds:
+        hits = tools.hits(query="payment retry migration journal path login", kinds=[kind], limit=3)
+
+        assert hits, kind
+        assert all(tools.text("read", ref=hit.ref) for hit in hits)
 
 
 def test_detail_says_how_much_comes(shared: Shop) -> None:
@@ -65,8 +78,8 @@ def test_detail_says_how_much_comes(shared: Shop) -> None:
     has_text: list[bool] = []
     for detail in ("places", "lines", "full"):
         with tools_of(shared) as tools:
-            [hit] = tools.call("search", query="how does the payment client retry", limit=1, detail=detail)["hits"]
-        has_text.append(bool(hit.get("text")))
+            [hit] = tools.hits(query="how does the payment client retry", limit=1, detail=detail)
+        has_text.append(bool(hit.text))
 
     assert [False, True, True] == has_text
 
@@ -80,15 +93,15 @@ def test_path_narrows_a_search(tools: Tools) -> None:
 
 
 def test_pages_cover_all_hits_once(tools: Tools) -> None:
-    """Following `next_cursor` gives what one large page gives, in the same order, each hit once."""
+    """Following the cursor that a page ends with gives what one large page gives, in the same order, each hit once."""
     asked = {"query": "part of the ledger report", "detail": "places"}
     whole = tools.refs(**asked, limit=50)
     paged: list[str] = []
     cursor = ""
     for _ in range(50):
-        page = tools.call("search", **asked, limit=3, cursor=cursor)
-        paged += [hit["ref"] for hit in page["hits"]]
-        cursor = page.get("next_cursor", "")
+        page = tools.text("search", **asked, limit=3, cursor=cursor)
+        paged += [hit.ref for hit in hits_of(page)]
+        cursor = cursor_of(page)
         if not cursor:
             break
 
@@ -99,72 +112,108 @@ def test_pages_cover_all_hits_once(tools: Tools) -> None:
 
 def test_read_gives_lines_neighbours_and_records(tools: Tools) -> None:
     """A ref of a hit is read in full, a file whole or in part, a record by its id in any case."""
-    hit = tools.call("search", query="wait twice as long after each failed attempt", limit=1)["hits"][0]
-    alone = tools.call("read", ref=hit["ref"], neighbours=0)
-    wider = tools.call("read", ref=hit["ref"], neighbours=2)
-    whole = tools.call("read", ref="docs/deploy.md")
+    [ref] = tools.refs(query="wait twice as long after each failed attempt", limit=1)
+    alone, wider = (numbered_of(tools.text("read", ref=ref, neighbours=n)) for n in (0, 2))
+    whole = tools.text("read", ref="docs/deploy.md")
+    lines = numbered_of(whole)
 
-    assert alone["ref"] == hit["ref"]
-    assert wider["start_line"] <= alone["start_line"]
-    assert len(wider["text"]) > len(alone["text"])
-    assert ("# Deployment", 1, whole["total_lines"]) == (
-        whole["text"].split("\n")[0],
-        whole["start_line"],
-        whole["end_line"],
+    assert tools.text("read", ref=ref, neighbours=0).startswith(f"{ref} of ")
+    assert alone.items() < wider.items()
+    assert ("# Deployment", list(range(1, len(lines) + 1))) == (lines[1], list(lines))
+    assert whole.startswith(f"docs/deploy.md:1-{len(lines)} of {len(lines)} lines\n")
+    assert "the old one has run on every customer's database" in tools.text("read", ref="l002")
+    assert "append-only" in tools.text("read", ref=DECISION)
+
+
+def test_a_record_is_read_by_every_form_of_its_id(tools: Tools) -> None:
+    """As it is printed, as it was printed before, in any case, and by the beginning that handoffs had in injections."""
+    forms = (
+        ("o1", "1", "#1", "O1", "`o1`"),
+        ("s1", "#s1", "S1"),
+        ("L002", "l002", "[L002]"),
+        (DECISION, DECISION.upper(), DECISION[:8]),
+        (HANDOFF, "session-20260214"),
     )
-    assert "the old one has run on every customer's database" in tools.call("read", ref="l002")["text"]
-    assert "append-only" in tools.call("read", ref=DECISION)["text"]
-    assert "Cap retry attempts" in tools.call("read", ref="1")["title"]
+    for names in forms:
+        assert 1 == len({tools.text("read", ref=name) for name in names}), names
+    assert tools.text("recall", around="o1") == tools.text("recall", around="#1")
+    assert tools.text("lessons", id="[l002]") == tools.text("read", ref="L002")
+
+
+def test_a_beginning_that_several_records_have_names_none(small: Shop) -> None:
+    """The error says so; a text that is no beginning of an id is taken as a file."""
+    lines = [{"id": f"dec-{n}", "decision": f"Ferry {n} sails", "rationale": "tide", "project": "shop"} for n in "ab"]
+    files = {".hybrid/lore/journal/data/decisions.jsonl": "".join(json.dumps(line) + "\n" for line in lines)}
+    write_records(small.root, small.home, files)
+    with tools_of(small) as tools:
+        assert "2 records begin with 'dec-'" in tools.error("read", ref="dec-")
+        assert "no file or record" in tools.error("read", ref="d")
+
+
+def test_a_summary_and_a_lesson_of_one_number_are_told_apart(small: Shop) -> None:
+    """Each is read as it is printed; where there is but one, letter case does not matter."""
+    small.out("lessons", "add", "--system", "Look at the tide", "Ferries wait for it.")
+    lessons = small.home / "LESSONS.md"
+    lessons.write_text(lessons.read_text(encoding="utf-8").replace("S001", "S101"), encoding="utf-8")
+    store = MemoryStore(small.home / "memory.db")
+    for number in range(1, 103):
+        assert store.add_summary(shop_owner(small, f"s-{number}"), Summarised(request=f"Tide {number}"), FIRST_MS)
+    store.close()
+    with tools_of(small) as tools:
+        texts = [tools.text("read", ref=ref).split("\n")[0] for ref in ("S101", "s101", "S102", "s102")]
+
+    assert ["S101 Look at the tide", "Tide 101", "Tide 102", "Tide 102"] == [
+        "".join(re.findall(r"S101 Look at the tide|Tide \d+", text)) for text in texts
+    ]
 
 
 def test_read_takes_absolute_paths_of_the_project(tools: Tools, shared: Shop) -> None:
     """An agent names files by their full path too."""
-    assert tools.call("read", ref="README.md")["text"] == tools.call("read", ref=str(shared.root / "README.md"))["text"]
+    assert tools.text("read", ref="README.md") == tools.text("read", ref=str(shared.root / "README.md"))
 
 
 def test_context_gives_what_a_prompt_gets_or_why_it_gets_nothing(shared: Shop) -> None:
     """A task that code answers is answered; small talk is not, with the reason."""
     with tools_of(shared) as tools:  # A session that was given nothing yet.
-        found = tools.call("context", prompt="Make the payment client retry a request once more after a timeout")
-        nothing = tools.call("context", prompt="thanks, that was all for today")
+        found = tools.text("context", prompt="Make the payment client retry a request once more after a timeout")
+        nothing = tools.text("context", prompt="thanks, that was all for today")
 
-    assert (True, "injected") == (found["injected"], found["reason"])
-    assert any(ref.startswith("src/payments/client.py") for ref in found["refs"])
-    assert (False, [], "") == (nothing["injected"], nothing.get("refs", []), nothing.get("text", ""))
-    assert nothing["reason"] != "injected"
+    assert found.startswith("--- hybrid context (auto-injected")
+    assert "\n[code] src/payments/client.py:" in found
+    assert re.fullmatch(r"Nothing is close enough \(\w+\)\. `search` looks all the same\.", nothing)
 
 
 def test_related_names_the_tests_of_a_file(tools: Tools) -> None:
     """A file without commits has no companions; its test is found by its name."""
-    found = tools.call("related", path="src/payments/client.py")
+    found = tools.text("related", path="src/payments/client.py").split("\n")
 
-    assert ("src/payments/client.py", []) == (found["path"], found["changes_with"])
-    assert ["tests/test_client.py"] == found["tests"]
+    assert ["src/payments/client.py: in 0 commits", "Changes with:", "  nothing known"] == found[:3]
+    assert ["Tested by:", "  tests/test_client.py"] == found[3:]
 
 
 def test_lessons_by_query_by_id_and_the_most_used(tools: Tools) -> None:
     """A query gives what fits with its relevance, an id that one, neither all."""
-    by_query = tools.call("lessons", query="commit message format")["lessons"]
-    by_id = tools.call("lessons", id="l001")["lessons"]
-    every = tools.call("lessons")["lessons"]
+    by_query = tools.text("lessons", query="commit message format").split("\n")[0]
+    by_id = tools.text("lessons", id="l001")
+    every = rows_of(tools.text("lessons"))
 
-    assert ("L001", True) == (by_query[0]["id"], by_query[0]["relevance"] > 0)
-    assert ["Git commit format"] == [one["title"] for one in by_id]
-    assert {"L001", "L002"} == {one["id"] for one in every}
+    assert re.match(r"L001 .*\(relevance [1-9]\d?/10\)$", by_query)
+    assert ("L001", True) == (*rows_of(by_id), "Git commit format" in by_id)
+    assert ["L001", "L002"] == sorted(every)
 
 
 def test_recall_by_query_file_place_and_time(tools: Tools) -> None:
     """Rows of the memory come by a question, by a file, around a row, or the newest first."""
-    asked = tools.call("recall", query="retry attempts")["records"]
-    of_file = tools.call("recall", files=["src/payments/client.py"])["records"]
-    around = tools.call("recall", around="1")["records"]
-    newest = tools.call("recall", types=["bugfix"], detail="full")["records"]
+    asked = tools.text("recall", query="retry attempts").split("\n")[0]
+    of_file = tools.text("recall", files=["src/payments/client.py"])
+    around = tools.text("recall", around="o1")
+    newest = tools.text("recall", types=["bugfix"], detail="full")
 
-    assert "Cap retry attempts at 5 in PaymentClient" == asked[0]["title"]
-    assert "1" in [one["ref"].lstrip("#o") for one in of_file]
-    assert len(around) > 1
-    assert ["bugfix"] == [one["type"] for one in newest]
-    assert "never ended" in newest[0]["text"]
+    assert re.match(r"o1 .* bugfix Cap retry attempts at 5 in PaymentClient ", asked)
+    assert "o1" in rows_of(of_file)
+    assert len(rows_of(around)) > 1
+    assert ["o1"] == rows_of(newest)
+    assert "never ended" in newest
 
 
 def test_recall_pages(tools: Tools) -> None:
@@ -172,13 +221,13 @@ def test_recall_pages(tools: Tools) -> None:
     refs: list[str] = []
     cursor = ""
     while True:
-        page = tools.call("recall", limit=1, cursor=cursor)
-        refs += [one["ref"] for one in page["records"]]
-        cursor = page.get("next_cursor", "")
+        page = tools.text("recall", limit=1, cursor=cursor)
+        refs += rows_of(page)
+        cursor = cursor_of(page)
         if not cursor:
             break
 
-    assert refs == [one["ref"] for one in tools.call("recall", limit=50)["records"]]
+    assert refs == rows_of(tools.text("recall", limit=50))
     assert len(refs) == len(set(refs)) > 2
 
 
@@ -251,7 +300,7 @@ def test_outside_of_a_project_a_tool_says_that_there_is_none(shared: Shop, tmp_p
 def test_another_folder_is_named_with_project(shared: Shop, tmp_path: Path) -> None:
     """`--project` names the project when the client starts elsewhere."""
     with tools_of(shared, cwd=tmp_path, options=("--project", str(shared.root))) as tools:
-        assert tools.call("read", ref="README.md")["text"].startswith("# Shop")
+        assert tools.file("README.md").startswith("# Shop")
 
 
 # --- what may be read ---------------------------------------------------------------------------------------
@@ -276,7 +325,7 @@ def test_a_file_that_becomes_a_link_is_not_followed(small: Shop) -> None:
     """What was indexed as a file and leads outside by now is not read."""
     write_files(small.root.parent, {"neighbour/salaries.md": OUTSIDE})
     with tools_of(small) as tools:
-        assert tools.call("read", ref="README.md")["text"].startswith("# Shop")
+        assert tools.file("README.md").startswith("# Shop")
         (small.root / "README.md").unlink()
         (small.root / "README.md").symlink_to(small.root.parent / "neighbour" / "salaries.md")
         result = tools.result("read", ref="README.md")
@@ -291,18 +340,18 @@ def test_a_record_longer_than_an_answer_is_shortened(small: Shop) -> None:
     files = {".hybrid/lore/journal/data/decisions.jsonl": json.dumps(ferry) + "\n"}
     write_records(small.root, small.home, files)
     with tools_of(small) as tools:
-        [hit] = tools.call("search", query="ferry timetable", kinds=["decision"], limit=1, detail="full")["hits"]
-        again = tools.call("search", query="ferry timetable", kinds=["decision"], limit=1)["hits"][0]
-        whole = tools.call("read", ref=hit["ref"])["text"]
+        [hit] = tools.hits(query="ferry timetable", kinds=["decision"], limit=1, detail="full")
+        [again] = tools.hits(query="ferry timetable", kinds=["decision"], limit=1)
+        whole = tools.text("read", ref=hit.ref)
 
-    assert 20_000 < len(hit["text"]) <= 24_000
-    assert hit["text"].endswith("of the ferry timetable. … (shortened)")
-    assert not again.get("given", False)
+    assert 20_000 < len(hit.text) <= 24_000
+    assert hit.text.endswith("of the ferry timetable. … (shortened)")
+    assert not again.is_given
     assert "Rule 1199 of the ferry timetable." in whole
 
 
 def test_secrets_are_masked_everywhere(tools: Tools) -> None:
-    """A token in an indexed file reaches neither text nor structured content, of no tool."""
+    """A token in an indexed file reaches the text of no tool."""
     for name, arguments in (
         ("read", {"ref": "src/settings.py"}),
         ("search", {"query": "FORGE_TOKEN settings of the forge", "detail": "full"}),
@@ -312,7 +361,7 @@ def test_secrets_are_masked_everywhere(tools: Tools) -> None:
         result = tools.result(name, **arguments)
         assert not result.is_error
         assert SECRET not in result.model_dump_json()
-    assert "FORGE_TOKEN" in tools.call("read", ref="src/settings.py")["text"]
+    assert "FORGE_TOKEN" in tools.text("read", ref="src/settings.py")
 
 
 def test_rows_of_other_projects_are_kept_apart(tools: Tools, shared: Shop) -> None:
@@ -329,10 +378,10 @@ def test_rows_of_other_projects_are_kept_apart(tools: Tools, shared: Shop) -> No
         tools.result("recall", files=["src/users/store.py"], detail="full"),
     ]
     shared.out("config", "set", "memory.cross_project", "true", "--user")
-    seen = [one.get("project", "") for one in tools.call("recall", query="cookie key")["records"]]
+    seen = tools.text("recall", query="cookie key")
     shared.out("config", "set", "memory.cross_project", "false", "--user")
 
-    assert ["blog"] == seen
+    assert ["[from: blog]"] == re.findall(r"\[from: \w+\]", seen)
     assert not [result for result in found if "Sign the cookie" in result.model_dump_json()]
 
 
@@ -340,8 +389,8 @@ def test_records_of_a_tree_that_nobody_accepted_are_not_given(unindexed: Shop) -
     """Lessons and decisions that came with a cloned tree stay silent until its owner accepts them."""
     write_files(unindexed.root, RECORD_FILES)
     with tools_of(unindexed) as tools:
-        assert [] == tools.call("lessons")["lessons"]
-        assert [] == tools.call("lessons", query="commit format")["lessons"]
+        assert "No lesson fits." == tools.text("lessons")
+        assert "No lesson fits." == tools.text("lessons", query="commit format")
         assert "no active lesson" in tools.error("lessons", id="L001")
         assert "no file or record" in tools.error("read", ref="L001")
         assert "no file or record" in tools.error("read", ref=DECISION)

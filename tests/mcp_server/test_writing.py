@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from typing import TYPE_CHECKING
 
 from hybrid.records.lessons.types import AI_MARK
 from tests.mcp_server.projects import SECRET
 from tests.support.tool_client import tools_of
+from tests.support.tool_texts import rows_of, written
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -28,8 +28,8 @@ REFUSED = {"decision": "Move the ledger to another bank", "why": "Nobody says"}
 def test_a_decision_names_its_client(shared: Shop) -> None:
     """`hybrid lore show` and an injection show what was decided, and that the client wrote it."""
     with tools_of(shared, client="codex") as tools:
-        ref = tools.call("decide", **DECISION)["ref"]
-        read = tools.call("read", ref=ref)["text"]
+        ref = written(tools.text("decide", **DECISION))
+        read = tools.text("read", ref=ref)
         again = tools.error("decide", **DECISION)
 
     shown = shared.out("lore", "show", ref)
@@ -41,23 +41,23 @@ def test_a_decision_names_its_client(shared: Shop) -> None:
 
 
 def test_a_lesson_has_the_mark_of_agents(shared: Shop) -> None:
-    """`hybrid lessons show` has the mark, the tool says `by_agent`, and so has an injection."""
+    """`hybrid lessons show`, the tool and an injection have the mark; the same is not written twice."""
     with tools_of(shared) as tools:
         title, rule = "Freeze the ledger clock in tests", "Tests of the ledger read a clock of their own."
-        written = tools.call("remember", kind="lesson", title=title, text=rule, triggers=["clock"])
-        [shown] = tools.call("lessons", id=written["ref"])["lessons"]
-        again = tools.call("remember", kind="lesson", title=title, text=rule)
+        ref = written(tools.text("remember", kind="lesson", title=title, text=rule, triggers=["clock"]))
+        shown = tools.text("lessons", id=ref)
+        again = tools.text("remember", kind="lesson", title=title, text=rule)
 
-    assert (True, title) == (shown["by_agent"], shown["title"])
-    assert (False, written["ref"]) == (again["written"], again["ref"])
-    assert f"{title} {AI_MARK}" in shared.out("lessons", "show", written["ref"])
+    assert f"{ref} {title} {AI_MARK} (" in shown
+    assert f"Not written: {ref} says nearly the same." == again
+    assert f"{title} {AI_MARK}" in shared.out("lessons", "show", ref)
     assert f"{title} {AI_MARK}" in shared.hook("how do tests of the ledger freeze the clock?")
 
 
 def test_an_observation_says_who_noted_it(shared: Shop) -> None:
     """`hybrid memory show` gives it with the client; secrets are masked before they are stored."""
     with tools_of(shared) as tools:
-        written = tools.call(
+        said = tools.text(
             "remember",
             title="The forge answers 503 on Sundays",
             text=f"Seen with {SECRET} in hand",
@@ -65,16 +65,16 @@ def test_an_observation_says_who_noted_it(shared: Shop) -> None:
             facts=["retry on Monday"],
             files=["src/settings.py"],
         )
-        again = tools.call("remember", title="The forge answers 503 on Sundays", files=["src/settings.py"])
-        found = tools.call("recall", query="forge answers on Sundays", detail="full")["records"]
+        again = tools.text("remember", title="The forge answers 503 on Sundays", files=["src/settings.py"])
+        found = tools.text("recall", query="forge answers on Sundays", detail="full")
 
-    shown = shared.out("memory", "show", written["ref"])
+    shown = shared.out("memory", "show", written(said))
     assert "noted by claude" in shown
     assert "retry on Monday" in shown
     assert "src/settings.py" in shown
-    assert SECRET not in shown + json.dumps(found)
-    assert written["ref"] == found[0]["ref"]
-    assert again["written"] is False or again["ref"]
+    assert SECRET not in shown + found
+    assert written(said) == rows_of(found)[0]
+    assert "Not written again: the same was stored within the last hour, and counted there." == again
 
 
 @contextlib.contextmanager
@@ -121,6 +121,6 @@ def test_nothing_is_written_down_where_it_would_not_be_read(shared: Shop) -> Non
 def test_any_text_can_be_searched_for(tools: Tools) -> None:
     """Whatever an agent asks, it gets an answer."""
     for query in ("\u202e", "\x00", "a\x00b", "\ufeff", "🦭" * 100, "x" * 5000, "\\", '"', "%s{}[0]"):
-        tools.call("search", query=query)
-        tools.call("recall", query=query)
-        tools.call("lessons", query=query)
+        tools.text("search", query=query)
+        tools.text("recall", query=query)
+        tools.text("lessons", query=query)

@@ -100,6 +100,6 @@ def test_the_page_searches_other_projects_too(tmp_path: Path) -> None:
     for owner in (Owner("s", talk.workspace().require_project().key, "shop"), BLOG):
         assert store.add_observation(owner, Extracted("change", f"Sign the cookie of the {owner.project}"), FIRST_MS)
     asking = Asking(talk.workspace(), talk.kinds, {}, "manual", "", FIRST_MS)
-    found = memory(asking, PageMemoryArguments(query="sign the cookie", project=ALL)).value
+    found = memory(asking, PageMemoryArguments(query="sign the cookie", project=ALL))
 
     assert {"shop", "blog"} == {row.project for row in found.rows}

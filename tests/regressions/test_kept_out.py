@@ -118,7 +118,7 @@ def test_cancelled_questions_keep_their_places(tmp_path: Path, monkeypatch: pyte
     def exchange(home: str, *_: object, **__: object) -> dict[str, str]:
         n_asked[home == "other"] += 1
         is_over.wait(WAIT_S if home != "other" else 0)
-        return {"result": "", "text": home}
+        return {"text": home}
 
     monkeypatch.setattr(mcp, "exchange", exchange)
     hasty, other = mcp.Session("hasty", str(tmp_path)), mcp.Session("other", str(tmp_path))
@@ -130,7 +130,7 @@ def test_cancelled_questions_keep_their_places(tmp_path: Path, monkeypatch: pyte
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        return str((await other.ask("search", {}))["text"])
+        return await other.ask("search", {})
 
     try:
         assert "other" == asyncio.run(ask_and_cancel())

@@ -19,6 +19,7 @@ from tests.support.agent import Agent, until
 from tests.support.hostile import CONTROL, FILE, NAME, PROMPT, TEXT, hostile_shop, marks_in, texts_in
 from tests.support.records import DECISION, HANDOFF
 from tests.support.tool_client import end_workers, tools_of
+from tests.support.tool_texts import file_text, numbered_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -79,7 +80,7 @@ def _marks(value: Any, *, controls: bool = True) -> list[str]:
 
 
 def test_no_tool_gives_a_mark(shop: Shop) -> None:
-    """Neither in the text nor in the structured answer nor in an error, whatever it is asked (#35)."""
+    """Neither in an answer nor in an error, whatever it is asked (#35)."""
     found: dict[str, list[str]] = {}
     n_answered = 0
     with tools_of(shop) as tools:
@@ -143,16 +144,14 @@ def test_a_file_is_read_as_it_is_but_for_what_is_said(shop: Shop) -> None:
     """All other lines are exact, so that edits fit; an answer names the lines that are not (#35)."""
     whole = (shop.root / "docs" / "retry.md").read_text(encoding="utf-8").split("\n")
     with tools_of(shop) as tools:
-        found = tools.call("read", ref="docs/retry.md")
         text = tools.text("read", ref="docs/retry.md")
-        plain = tools.call("read", ref="src/payments/client.py")
-    lines = found["text"].split("\n")
+        plain = tools.text("read", ref="src/payments/client.py")
+    lines = numbered_of(text).values()
     altered = [number for number, (line, shown) in enumerate(zip(whole, lines, strict=True), 1) if line != shown]
 
-    assert altered == found["altered"]
     assert f"(lines {', '.join(map(str, altered))} are altered here" in text.split("\n")[1]
-    assert r"\x1b[2J\x1b]0;owned\x07\u202edesrever" in found["text"]
-    assert (shop.root / "src/payments/client.py").read_text(encoding="utf-8").startswith(plain["text"])
+    assert r"\x1b[2J\x1b]0;owned\x07\u202edesrever" in text
+    assert (shop.root / "src/payments/client.py").read_text(encoding="utf-8").startswith(file_text(plain))
     assert "altered" not in plain
 
 
@@ -161,12 +160,12 @@ def test_what_a_search_names_can_be_read(shop: Shop) -> None:
     with tools_of(shop) as tools:
         refs = tools.refs(query="retry_payment", kinds=["code"], limit=20)
         altered = [ref for ref in refs if "‹" in ref]
-        texts = [tools.call("read", ref=ref)["text"] for ref in refs]
+        texts = [tools.text("read", ref=ref) for ref in refs]
         name = altered[0].rpartition(":")[0]
-        related = tools.call("related", path=name)
+        related = tools.text("related", path=name)
 
     assert any("retry_payment" in text for text in texts)
-    assert name == related["path"]
+    assert related.startswith(f"{name}: ")
 
 
 def test_no_route_gives_a_mark(shop: Shop) -> None:

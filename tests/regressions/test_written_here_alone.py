@@ -9,6 +9,7 @@ import pytest
 from tests.support.agent import Agent
 from tests.support.builders import Shop, git_project, new_shop
 from tests.support.tool_client import end_workers, tools_of
+from tests.support.tool_texts import written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,7 +90,7 @@ def test_a_clone_with_the_name_of_a_project_writes_for_itself(shop: Shop, tmp_pa
     """A decision from a stranger's repository of the same name was given in the user's own project."""
     clone = Shop(git_project(tmp_path / "clones" / shop.root.name), shop.home)
     with tools_of(clone) as tools:
-        ref = tools.call("decide", decision=RULE, why="The walrus said so")["ref"]
+        ref = written(tools.text("decide", decision=RULE, why="The walrus said so"))
 
     assert ref in clone.out("lore", "list")
     assert RULE not in shop.out("lore", "list", code=1)

@@ -67,6 +67,6 @@ def test_a_lesson_is_added_and_given(built: Shop) -> None:
 def test_a_call_of_a_tool(built: Shop) -> None:
     """A client of MCP finds the same file by the tool `search`."""
     with tools_of(built) as tools:
-        hits = tools.call("search", query=RETRY)["hits"]
+        refs = tools.refs(query=RETRY)
 
-    assert "src/payments/client.py" in hits[0]["ref"]
+    assert "src/payments/client.py" in refs[0]

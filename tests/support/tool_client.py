@@ -22,6 +22,7 @@ from hybrid.ipc.wire import read_endpoint
 from hybrid.mcp_server.relay import NAME
 from tests.support.agent import is_alive, kill, until
 from tests.support.builders import command_environment
+from tests.support.tool_texts import file_text, hits_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Generator, Iterator
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from mcp_types import CallToolResult
 
     from tests.support.builders import Shop
+    from tests.support.tool_texts import Hit
 
 WAIT_S = 60.0
 
@@ -45,7 +47,7 @@ def server_command(client: str = "claude", *more: str) -> list[str]:
 
 
 class Tools:
-    """A session of a client, used from a thread without an event loop; `call` checks each answer.
+    """A session of a client, used from a thread without an event loop.
 
     Args:
         portal: Runs the client library.
@@ -55,7 +57,6 @@ class Tools:
     def __init__(self, portal: BlockingPortal, session: ClientSession) -> None:
         self._portal = portal
         self.session = session
-        self._schemas: dict[str, Any] = {}
 
     def ask(self, method: str, *args: Any, **options: Any) -> Any:
         """What a method of the client session gives."""
@@ -69,18 +70,6 @@ class Tools:
         """What a call of a tool gives, an error or not."""
         return self.begin(name, progress, **arguments).result(WAIT_S)
 
-    def call(self, name: str, **arguments: Any) -> dict[str, Any]:
-        """The structured answer of a call that works; it is as the tool says that it is."""
-        result = self.result(name, **arguments)
-        assert not result.is_error, text_of(result)
-        found = result.structured_content
-        assert isinstance(found, dict)
-        from jsonschema import validate  # Its check of formats takes a second to load, in every worker.
-
-        validate(found, self.schema(name))
-        assert text_of(result)
-        return found
-
     def text(self, name: str, **arguments: Any) -> str:
         """What a call that works says to a reader."""
         result = self.result(name, **arguments)
@@ -91,24 +80,25 @@ class Tools:
         """What a call that cannot be done says."""
         result = self.result(name, **arguments)
         assert result.is_error, text_of(result)
-        assert result.structured_content is None
         return text_of(result)
 
-    def schema(self, name: str) -> dict[str, Any]:
-        """The schema that a tool gives of its answers."""
-        if not self._schemas:
-            self._schemas = {tool.name: tool.output_schema for tool in self.ask("list_tools").tools}
-        return self._schemas[name]
+    def hits(self, **arguments: Any) -> list[Hit]:
+        """The hits of a search."""
+        return hits_of(self.text("search", **arguments))
 
     def refs(self, **arguments: Any) -> list[str]:
         """The refs of a search's hits."""
-        return [hit["ref"] for hit in self.call("search", **arguments)["hits"]]
+        return [hit.ref for hit in self.hits(**arguments)]
+
+    def file(self, ref: str, **arguments: Any) -> str:
+        """The lines of a file, or a part of one, as `read` shows them, without their numbers."""
+        return file_text(self.text("read", ref=ref, **arguments))
 
 
 def text_of(result: CallToolResult) -> str:
     """The text of an answer, which is its only content."""
     [content] = result.content
-    assert "text" == content.type
+    assert ("text", None) == (content.type, result.structured_content)
     return content.text
 
 

@@ -24,8 +24,9 @@ from msgspec import Struct
 
 from hybrid.base.text import cut, one_line
 from hybrid.records.scoring import LessonScorer, Scorable
-from hybrid.records.types import Record, superseding, well_formed
+from hybrid.records.types import LoreError, Record, superseding, well_formed
 from hybrid.redact import redact
+from hybrid.render.frame import Entry, render_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -388,18 +389,12 @@ def handoff_record(handoff: Handoff, project: str, hide: Callable[[str], str] = 
         id=handoff.id,
         name="",
         text=_text([message, *(text for texts in shown.values() for text in texts), summary]),
-        shown=f"{_dated(_short_id(handoff.id), handoff.created_at)}{'' if project else UNATTRIBUTED_MARK}",
+        shown=f"{_dated(handoff.id, handoff.created_at)}{'' if project else UNATTRIBUTED_MARK}",
         lines=_with_further(_lines(message), shown),
         created_at=handoff.created_at,
         project=well_formed(project),
         is_attributed=bool(project),
     )
-
-
-def _short_id(identity: str) -> str:
-    """Return the id of a session without time and digits, `session-20260214`; an id of another form as it is."""
-    found = re.match(r"session-\d{8}(?=-|$)", identity)
-    return found.group() if found else identity
 
 
 def _with_further(message: tuple[str, ...], further: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
@@ -714,6 +709,39 @@ def listed(lores: Sequence[Lore], project: ProjectNames, *, is_all: bool = False
     for value in _values(lores):
         values.setdefault(f"{value.kind}:{value.id}", value)
     return [Listed(record, values[record.key], "active") for record in RecordMaker(project).records(lores)]
+
+
+def called(every: Sequence[Listed], beginning: str) -> Listed | None:
+    """Return the record whose id begins so, in any case; a whole id counts before a beginning. None without one.
+
+    Raises:
+        LoreError: Several ids begin so.
+    """
+    wanted = beginning.lower()
+    found: dict[str, Listed] = {}
+    for one in every:
+        if one.record.id.lower() == wanted:
+            return one
+        if wanted and one.record.id.lower().startswith(wanted):
+            found.setdefault(one.record.key, one)
+    if len(found) > 1:
+        raise LoreError(
+            f"{len(found)} records begin with {beginning!r}; give more of the ID, `hybrid lore list` shows it"
+        )
+    return next(iter(found.values()), None)
+
+
+def entry_text(one: Listed) -> str:
+    """Return a record as it stands in the frame."""
+    return render_entry(Entry(one.record.kind, one.record.shown, one.record.lines))
+
+
+def full_text(one: Listed) -> str:
+    """Return everything that is known of a record: `entry_text`, its status, and its keys that say more."""
+    known = {key: value for key, value in one.value.fields.items() if (value or value == 0) and key != "status"}
+    if one.record.id in one.record.shown:
+        known.pop("id", None)
+    return "\n".join([entry_text(one), *(f"  {line}" for line in field_lines({"status": one.status, **known}))])
 
 
 def best_matches(query: str, records: Sequence[Listed], *, top_k: int) -> list[Listed]:

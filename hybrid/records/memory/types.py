@@ -527,23 +527,18 @@ def record_of(row: Row, *, here: str = "") -> Record:
         row: A row of the memory.
         here: Key of the present project; a row of another one is marked with its project. Empty to mark nothing.
     """
-    created = moment_text(row.created_ms)
+    identity, created = name_of(row), moment_text(row.created_ms)
     foreign = f" [from: {row.owner.project}]" if here and row.owner.key != here else ""
     return Record(
         kind=kind_of(row),
-        id=name_of(row),
+        id=identity,
         name=title_of(row),
         text="\n".join(searched_lines(row)),
-        shown=f"#{shown_number(row)} {created[:10]} {type_of(row)} {title_of(row)}{foreign}".rstrip(),
+        shown=f"{identity} {created[:10]} {type_of(row)} {title_of(row)}{foreign}".rstrip(),
         lines=body_lines(row),
         created_at=created,
         project=row.owner.project,
     )
-
-
-def shown_number(row: Row) -> str:
-    """Return the number of a row for `hybrid memory show`: `42` for an observation, `s7` for a summary."""
-    return str(row.id) if isinstance(row, Observation) else name_of(row)
 
 
 def searched_lines(row: Row) -> list[str]:
@@ -583,7 +578,7 @@ def _shortened(text: str, most: int = _MOST_BODY_CHARS) -> str:
 
 
 def index_line(row: Row, *, here: str | None = None) -> str:
-    """Return a line `#42 2026-02-14 10:31 bugfix Fix auth timeout [from: other] (~120 tokens)`, in local time.
+    """Return a line `o42 2026-02-14 10:31 bugfix Fix auth timeout [from: other] (~120 tokens)`, in local time.
 
     Args:
         row: A row of the memory.
@@ -594,7 +589,7 @@ def index_line(row: Row, *, here: str | None = None) -> str:
     foreign = f" [{label}: {row.owner.project}]" if here is not None and row.owner.key != here else ""
     size = amount(max(sum(map(len, full_lines(row))) // _CHARS_OF_TOKEN, 1), "token")
     title = title_of(row) or "(no title)"
-    return f"#{shown_number(row)} {moment_text(row.created_ms)} {type_of(row)} {title}{foreign} (~{size})"
+    return f"{name_of(row)} {moment_text(row.created_ms)} {type_of(row)} {title}{foreign} (~{size})"
 
 
 def full_lines(row: Row) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from hybrid.evaluation.timing import Runner
 
 _CLIENTS = (1, 4)
+_PLACE = re.compile(r"\[(?:code|doc)\] (.+?:\d+-\d+)(?= |$)", re.MULTILINE)
+"""The place of a hit in the text of `search`."""
 _END_S = 20.0
 _LOOK_S = 0.02
 _GREETING = {
@@ -113,10 +116,11 @@ class ToolMeasurement:
         """What a first question reads: the best hit of the first query."""
         if not self._ref:
             with self._session() as client:
-                hits = client.call("search", query=self._queries[0], limit=1)["hits"]
-            if not hits:
+                found = client.call("search", query=self._queries[0], kinds=["code", "doc"], limit=1)
+            hit = _PLACE.match(found)
+            if hit is None:
                 raise HybridError(f"nothing is found for {self._queries[0]!r}")
-            self._ref = str(hits[0]["ref"])
+            self._ref = hit[1]
         return self._ref
 
     # --- memory -------------------------------------------------------------------------------------------
@@ -228,11 +232,12 @@ class _Client:
         self._ask("initialize", _GREETING)
         self._say({"method": "notifications/initialized"})
 
-    def call(self, name: str, **arguments: Any) -> dict[str, Any]:
+    def call(self, name: str, **arguments: Any) -> str:
         found = self._ask("tools/call", {"name": name, "arguments": arguments})
+        text = found["content"][0]["text"]
         if found.get("isError"):
-            raise HybridError(f"{name}: {found['content'][0]['text'][:300]}")
-        return found["structuredContent"]
+            raise HybridError(f"{name}: {text[:300]}")
+        return text
 
     def end(self) -> None:
         stdin, self._process.stdin = self._process.stdin, None

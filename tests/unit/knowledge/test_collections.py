@@ -121,7 +121,7 @@ def test_header_lines(talk: Talk) -> None:
     assert "[lesson] L001 Git commit format (relevance 4/10)" == header(lessons, found[0])
     assert "[lesson] L002 Never edit an applied migration (cosine 0.50)" == header(lessons, found[1])
     assert "[decision] dec-a1b2c3d4 (2026-02-10)" == header(lore, _hit(lore, DECISION))
-    assert "[handoff] session-20260214 (2026-02-14)" == header(lore, _hit(lore, HANDOFF))
+    assert f"[handoff] {HANDOFF} (2026-02-14)" == header(lore, _hit(lore, HANDOFF))
 
 
 def test_the_latest_handoff(talk: Talk) -> None:

@@ -64,7 +64,7 @@ def test_lines_of_decisions_and_handoffs(lore: Given) -> None:
     )
     assert ("Use JSONL for storage", "Store\nappend-only, grep-friendly\nSQLite\nstorage") == (first.name, first.text)
     assert ("dec-2", ("Use JSONL for storage",)) == (second.shown, second.lines)
-    assert ("session-20260214 (2026-02-14)", ("Auth 80% complete",)) == (handoff.shown, handoff.lines)
+    assert ("session-20260214-100000-aaaaaaaa (2026-02-14)", ("Auth 80% complete",)) == (handoff.shown, handoff.lines)
     assert ("session-20260214-100000-aaaaaaaa", "shop", True) == (handoff.id, handoff.project, handoff.is_attributed)
 
 
@@ -145,7 +145,7 @@ def test_a_handoff_without_message_shows_what_comes_next(lore: Given) -> None:
     lore.session("session-20260214-1.json", {"handoff": handoff, "project": "shop"})
     (record,) = lore.shelf.records(SHOP)
 
-    assert ("session-20260214", ("Next: Register", "Blocker: No key")) == (record.shown, record.lines)
+    assert ("session-20260214-1", ("Next: Register", "Blocker: No key")) == (record.shown, record.lines)
 
 
 def test_secrets_are_taken_out_of_what_is_given(lore: Given) -> None:

@@ -50,7 +50,7 @@ def summary(told: Summarised) -> SessionSummary:
 
 def test_index_line_tells_number_time_type_title_and_size() -> None:
     """One line: number, local time, type, title, and about how many tokens the whole has."""
-    assert "#42 2026-02-14 10:31 bugfix Fix auth timeout (~31 tokens)" == index_line(observation())
+    assert "o42 2026-02-14 10:31 bugfix Fix auth timeout (~31 tokens)" == index_line(observation())
 
 
 def test_another_projects_row_is_marked() -> None:
@@ -78,7 +78,7 @@ def test_a_summary_is_told_by_its_parts() -> None:
 
     assert "Fix the login" == title_of(row)
     assert ("Completed: Waits longer.", "Next steps: Test it.") == body_lines(row)
-    assert "#s7 2026-02-14 10:31 summary Fix the login (~" in index_line(row)
+    assert "s7 2026-02-14 10:31 summary Fix the login (~" in index_line(row)
 
 
 def test_what_is_searched_holds_everything_that_was_told() -> None:
