@@ -146,10 +146,10 @@ def _hot_topics(args: argparse.Namespace) -> int:
 
 
 def _status(args: argparse.Namespace) -> int:
-    from hybrid.cli.installing import installed_here
     from hybrid.health.status import hooks_status
+    from hybrid.operations.doctor import installed
 
-    figures = hooks_status(workspace_of(args, is_strict=False), installed=installed_here(args.project))
+    figures = hooks_status(workspace := workspace_of(args, is_strict=False), installed=installed(workspace))
     if args.json or not sys.stdout.isatty():
         print_json(figures)
     else:

@@ -35,7 +35,7 @@ from hybrid.hooks.install.clients import (
     Part,
     parts_of,
 )
-from hybrid.hooks.install.found import doubled, find_foreign, find_installs, ignored, installed_part, switch_off
+from hybrid.hooks.install.found import doubled, find_foreign, find_installs, ignored, switch_off
 from hybrid.hooks.install.merge import HookPart, may_hold_ours
 from hybrid.hooks.install.parts import PORTABLE, SCOPES, SettingsRoots, Wanted, absolute_launcher
 
@@ -61,11 +61,6 @@ def settings_roots_of(project: str | None, environ: Mapping[str, str]) -> Settin
 
     project_here = find_project(directory_of(project), _home(), Path.home())
     return SettingsRoots(Path.home(), project_here.root if project_here else None, environ)
-
-
-def installed_here(project: str | None) -> dict[str, Any]:
-    """Return the `installed` part of the status: client → the places where its settings call us for a directory."""
-    return installed_part(find_installs(settings_roots_of(project, os.environ)))
 
 
 def run(args: argparse.Namespace) -> int:

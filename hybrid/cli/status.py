@@ -9,7 +9,8 @@ from typing import Any
 
 from hybrid.cli.common import add_common, print_json, print_table, workspace_of
 from hybrid.health.explaining import typeset
-from hybrid.health.status import indexed_in_words, left_out_in_words, refusals, status
+from hybrid.health.status import indexed_in_words, left_out_in_words, refusals
+from hybrid.operations.doctor import status_of
 from hybrid.render.numbers import amount, build_in_words, local_time, number
 
 
@@ -21,10 +22,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the state of the project, as JSON or as a table; returns 0."""
-    from hybrid.cli.installing import installed_here
-
     # A mistake in a settings file is part of the status, not a reason to give none.
-    figures = status(workspace_of(args, is_strict=False), installed=installed_here(args.project))
+    figures = status_of(workspace_of(args, is_strict=False))
     if args.json or not (sys.stdout.isatty() or args.table):
         print_json(figures)
     else:

@@ -22,7 +22,7 @@ from hybrid.base.errors import HybridError
 from hybrid.dashboard.desk import NO_PROJECT, Asked, PageError
 from hybrid.dashboard.guard import Guard, Sessions
 from hybrid.dashboard.rendering import FOLDER
-from hybrid.dashboard.views import finding, logged, memory, records
+from hybrid.dashboard.views import finding, logged, records
 from hybrid.ipc.loopback import BACKLOG, HOST, LOOK_S, MOST_HEAD, bounded, cutting_off, listening
 from hybrid.ipc.wire import run_folder
 
@@ -52,9 +52,9 @@ _SHOWN: dict[str, View] = {
     "lore": records.lore,
     "lore/add": records.new_lore,
     "lore/record": records.lore_record,
-    "memory": memory.timeline,
-    "memory/row": memory.row,
-    "memory/forget": memory.confirm_forget,
+    "memory": records.timeline,
+    "memory/row": records.memory_row,
+    "memory/forget": records.confirm_forget,
     "health": finding.health,
 }
 """Path below a project → the view that a GET shows."""
@@ -71,7 +71,7 @@ _DONE: dict[str, View] = {
     "lore/add": records.do_add_lore,
     "lore/retract": records.do_retract,
     "lore/supersede": records.do_supersede_lore,
-    "memory/forget": memory.do_forget,
+    "memory/forget": records.do_forget,
 }
 """Path below a project → the change that a POST makes."""
 

@@ -1,14 +1,13 @@
 """The parts that every view has: the projects, the log, the service, templates; and one request as a view sees it.
 
 The page opens no index and no store of its own, so that it stays small and nothing is loaded twice: the service, which
-is started when it is not there, answers its operations. What `hybrid status` and `hybrid doctor` tell is asked of them:
-they look at the service from outside, as a person would.
+is started when it is not there, answers its operations. Status and findings look at the service from outside, as a
+person would, so they are made in this process.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
 import threading
 import time
 from pathlib import Path
@@ -23,7 +22,7 @@ from hybrid.dashboard.rendering import environment, link
 from hybrid.feedback.events import log_folder
 from hybrid.feedback.log_index import LogFilter, LogIndex, lies_in
 from hybrid.hooks.service import MARKS
-from hybrid.ipc.start import ask, start_command, start_service
+from hybrid.ipc.start import ask, start_service
 from hybrid.ipc.wire import read_endpoint
 from hybrid.operations.asking import PAGES
 from hybrid.project.registry import load_registry
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
 
 
 _Result = TypeVar("_Result", bound=Struct)
+_Report = TypeVar("_Report")
 
 _WAIT_S = 10.0
 """Seconds to wait for a service to start."""
@@ -51,9 +51,8 @@ _ASK_S = 60.0
 _BUSY_S = 5.0
 """Seconds for which a question is asked again while the service is busy with what it needs."""
 _AGAIN_S = 0.2
-_REPORT_S = 120.0
 _FRESH_S = 5.0
-"""Seconds for which a report is shown again without asking."""
+"""Seconds for which a report is shown again without another look."""
 
 
 class PageError(HybridError):
@@ -83,7 +82,7 @@ class Service:
         self._home = str(home)
         self._environ = dict(environ)
         self._sent = {name: value for name, value in environ.items() if name.startswith("HYBRID_") or name in MARKS}
-        self._reports: dict[tuple[str, ...], tuple[float, dict[str, Any]]] = {}
+        self._reports: dict[tuple[object, str], tuple[float, object]] = {}
         self._reporting = threading.Lock()
 
     @property
@@ -143,28 +142,25 @@ class Service:
             time.sleep(_LOOK_S)
         return True
 
-    def report(self, root: str, *words: str) -> dict[str, Any]:
-        """Return the JSON that a command of this installation prints about a project, at most five seconds old.
+    def report(self, make: Callable[[Workspace], _Report], root: str) -> _Report:
+        """Return a report on a project, at most five seconds old: made here, since it looks at the service too.
+
+        Args:
+            make: Makes it.
+            root: Root of the project.
 
         Raises:
-            PageError: The command cannot be run, or prints no JSON.
+            PageError: It cannot be made.
         """
-        key = (root, *words)
         with self._reporting:
-            made_s, known = self._reports.get(key, (float("-inf"), {}))
-            if time.monotonic() - made_s < _FRESH_S:
-                return known
-            command = start_command(*words, "--json", "--project", root)
-            try:
-                done = subprocess.run(command, capture_output=True, env=self._environ, timeout=_REPORT_S, check=False)
-                found: object = json.loads(done.stdout)
-            except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-                raise PageError(f"`hybrid {' '.join(words)}` failed: {error}") from error
-            if not isinstance(found, dict):
-                raise PageError(f"`hybrid {' '.join(words)}` printed no object")
-            report = cast("dict[str, Any]", found)
-            self._reports[key] = (time.monotonic(), report)
-            return report
+            made_s, known = self._reports.get((make, root), (float("-inf"), None))
+            if time.monotonic() - made_s >= _FRESH_S:
+                try:
+                    known = make(open_workspace(Path(root), environ=self._environ))
+                except (HybridError, OSError) as error:
+                    raise PageError(str(error)) from error
+                self._reports[make, root] = (time.monotonic(), known)
+            return cast("_Report", known)
 
     def forget_reports(self) -> None:
         """Have the next reports made anew."""

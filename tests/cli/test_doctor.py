@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid import __version__
-from hybrid.cli.doctor import Ran, build_findings, judge
+from hybrid.operations.doctor import Ran, build_findings, judge
 from hybrid.project.trust import accept
 from hybrid.workspace import open_workspace
 from tests.support.builders import command_environment, python_process, write_files

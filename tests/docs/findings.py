@@ -17,7 +17,7 @@ from tests.support.builders import CHECKOUT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-MODULES = ("hybrid/health/doctor.py", "hybrid/cli/doctor.py")
+MODULES = ("hybrid/health/doctor.py", "hybrid/operations/doctor.py")
 AREAS = {
     "python": "The interpreter",
     "install": "The installation",

@@ -9,11 +9,14 @@ from starlette.responses import JSONResponse
 from hybrid.dashboard.desk import PageError
 from hybrid.dashboard.rendering import in_seconds
 from hybrid.operations import types
+from hybrid.operations.doctor import findings_of, status_of
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
     from hybrid.dashboard.desk import Asked
+    from hybrid.health.doctor import Finding
+    from hybrid.workspace import Workspace
 
 
 KINDS = {
@@ -92,7 +95,7 @@ def index(asked: Asked) -> Response:
     show = asked.query.get("show", "all")
     show = show if show in ("all", "indexed", "skipped") else "all"
     contains, after = asked.query.get("contains", "").strip(), asked.query.get("after", "")
-    state = asked.desk.service.report(asked.project.root, "status") if asked.project.root else {}
+    state = asked.desk.service.report(status_of, asked.project.root) if asked.project.root else {}
     arguments = types.PageFilesArguments(show=show, contains=contains, after=after)  # pyright: ignore[reportArgumentType]
     problem = ""
     files = types.PageFiles(files=[], next_after="")
@@ -143,28 +146,29 @@ def _in_words(told: types.PageProgress) -> str:
 _ORDER = ("problem", "warning", "ok")
 
 
+def _findings(workspace: Workspace) -> list[Finding]:
+    return list(findings_of(workspace, has_trial=False))
+
+
 def health(asked: Asked) -> Response:
     """Show the findings, the gravest first, and the state of service, hooks and settings."""
     service = asked.desk.service
     if asked.query.get("again"):
         service.forget_reports()
     root = asked.project.root or str(asked.desk.home)
-    findings: list[dict[str, Any]] = []
+    findings: list[Finding] = []
     state: dict[str, Any] = {}
     problems: list[str] = []
     try:
-        findings = service.report(root, "doctor", "--no-trial").get("findings", [])
+        findings = service.report(_findings, root)
+        state = service.report(status_of, root) if asked.project.root else {}
     except PageError as error:
         problems.append(str(error))
-    try:
-        state = service.report(root, "status") if asked.project.root else {}
-    except PageError as error:
-        problems.append(str(error))
-    findings = sorted(findings, key=lambda one: _ORDER.index(one["level"]) if one.get("level") in _ORDER else 0)
+    findings = sorted(findings, key=lambda one: _ORDER.index(one.level))
     return asked.page(
         "health.html",
         findings=findings,
-        counts={level: sum(one.get("level") == level for one in findings) for level in _ORDER},
+        counts={level: sum(one.level == level for one in findings) for level in _ORDER},
         state=state,
         daemon=state.get("daemon") or {},
         hooks=state.get("hooks") or {},

@@ -21,6 +21,7 @@ from hybrid.feedback.marks import MEANINGS, add_mark, read_marks, remove_marks
 from hybrid.feedback.reasons import REASONS, STARTS, reason_of
 from hybrid.health.explaining import advice, gate_rows, item_place, kind_rows, learned_ids
 from hybrid.operations import types
+from hybrid.operations.doctor import status_of
 from hybrid.records.memory.types import parse_name
 from hybrid.render.numbers import LOWEST_BAR, local_time
 
@@ -381,7 +382,7 @@ def gate(asked: Asked) -> Response:
     bars: Event = {}
     if asked.project.root:
         with contextlib.suppress(PageError):
-            bars = _dict(asked.desk.service.report(asked.project.root, "status").get("gate"))
+            bars = _dict(asked.desk.service.report(status_of, asked.project.root).get("gate"))
     return asked.page(
         "gate.html",
         points=points,

@@ -1,13 +1,15 @@
-"""Views of lessons and lore: look through, add, edit, promote, replace and take away; what takes away asks first."""
+"""Views of lessons, lore and memory: look through, add, edit, replace and take away; what takes away asks first."""
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from hybrid.dashboard.desk import PageError
 from hybrid.dashboard.rendering import link
 from hybrid.operations import types
 from hybrid.records.lore.patterns import CATEGORIES, DEFAULT_CONFIDENCE, SEVERITIES
+from hybrid.render.numbers import amount, local_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -374,3 +376,92 @@ def do_supersede_lore(asked: Asked) -> Response:
 
 def _record(asked: Asked) -> str:
     return link(asked.path("lore", "record"), id=asked.field("id")).unescape()
+
+
+# --- memory -----------------------------------------------------------------------------------------------
+
+
+_TYPES = ("decision", "bugfix", "feature", "refactor", "discovery", "change", "summary")
+_SHOWN = 20
+"""Rows that are named before they are forgotten."""
+
+
+def timeline(asked: Asked) -> Response:
+    """Show rows of the memory by day, newest first, or what fits a text."""
+    query = asked.query
+    wanted = [name for name in query.getlist("type") if name in _TYPES]
+    filters = {name: query.get(name, "").strip() for name in ("owner", "file", "since", "session", "q", "before")}
+    arguments = types.PageMemoryArguments(
+        project=filters["owner"],
+        types=wanted,
+        file=filters["file"],
+        since=filters["since"],
+        session=filters["session"],
+        query=filters["q"],
+        before=filters["before"],
+    )
+    error: PageError | None = None
+    found = types.PageMemory(rows=[], next_before="", projects=[], types={}, is_enabled=True)
+    try:
+        found = asked.ask("page_memory", arguments, types.PageMemory)
+    except PageError as failed:
+        error = failed
+    days = [(day, list(rows)) for day, rows in groupby(found.rows, key=lambda row: local_time(row.when)[:10])]
+    return asked.page(
+        "memory.html",
+        status=200 if error is None else 409,
+        found=found,
+        days=[("Best first", found.rows)] if filters["q"] and found.rows else days,
+        error=error,
+        filters=filters,
+        wanted=wanted,
+        types=_TYPES,
+        is_filtered=bool(wanted or any(value for name, value in filters.items() if name not in ("owner", "before"))),
+        told_rows=_told(found),
+    )
+
+
+def _told(found: types.PageMemory) -> str:
+    """Return how many rows are shown, and of how many."""
+    n, more = len(found.rows), " and older ones" if found.next_before else ""
+    if found.total is None or found.total == n:
+        return f"{amount(n, 'row')}{more}"
+    return f"{n} of {amount(found.total, 'row')}"
+
+
+def memory_row(asked: Asked) -> Response:
+    """Show one row in full."""
+    found = asked.ask("page_memory_row", types.PageIdArguments(id=asked.query.get("id", "")), types.PageRowResult)
+    return asked.page("memory_row.html", found=found, row=found.row)
+
+
+def confirm_forget(asked: Asked) -> Response:
+    """Show what would be forgotten, and ask.
+
+    Raises:
+        PageError: Nothing is named, or nothing of it is there.
+    """
+    ids, session = asked.query.getlist("ids")[:500], asked.query.get("session", "")
+    if not ids and not session:
+        raise PageError("choose the rows to forget first", "usage")
+    rows: list[types.PageRow] = []
+    n_session = 0
+    for name in ids[:_SHOWN]:
+        try:
+            found = asked.ask("page_memory_row", types.PageIdArguments(id=name), types.PageRowResult)
+        except PageError as error:
+            if error.kind != "usage":
+                raise
+        else:
+            rows.append(found.row)
+            n_session = found.n_session
+    return asked.page(
+        "memory_forget.html", rows=rows, ids=ids, session=session, n_session=n_session, n_more=len(ids) - len(rows)
+    )
+
+
+def do_forget(asked: Asked) -> Response:
+    """Forget rows or a session for good."""
+    arguments = types.PageForgetArguments(ids=asked.field("ids").split(), session=asked.field("session"))
+    done = asked.ask("page_memory_forget", arguments, types.PageDone)
+    return asked.done(done.message, asked.back("memory"), is_well=done.is_done)

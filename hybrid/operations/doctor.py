@@ -1,0 +1,357 @@
+"""The reports on a project: its status, and doctor's checks of all that must be right for an agent to be answered.
+
+They look at the service from outside, as a person would, so they run where they are asked for: in the process of a
+command or of the page. `hybrid.health` checks what is below the program; here are the checks of the service, of the
+hooks of every client, and of the command that they call.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import Struct
+
+from hybrid import __version__
+from hybrid.base.lasting import how_to_add
+from hybrid.health.doctor import (
+    Finding,
+    check_all,
+    check_memory,
+    check_own_texts,
+    check_records,
+    check_waiting,
+    guarded,
+)
+from hybrid.health.status import status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from hybrid.hooks.install.found import Foreign, Install
+    from hybrid.hooks.install.parts import SettingsRoots
+    from hybrid.workspace import Workspace
+
+
+def status_of(workspace: Workspace) -> dict[str, Any]:
+    """Return the state of a project, with the places where settings of clients call us."""
+    return status(workspace, installed=installed(workspace))
+
+
+def installed(workspace: Workspace) -> dict[str, Any]:
+    """Return client → the places where its settings call us, as a part of the status."""
+    from hybrid.hooks.install.found import find_installs, installed_part
+
+    return installed_part(find_installs(settings_roots(workspace)))
+
+
+def findings_of(workspace: Workspace, client: str | None = None, *, has_trial: bool) -> Iterator[Finding]:
+    """Yield every finding on a project, in the order in which doctor looks.
+
+    Args:
+        workspace: The workspace of the project.
+        client: Look at the hooks of this client alone; None for those of all.
+        has_trial: Run the hook's command on a sample prompt.
+    """
+    yield from check_all(workspace, os.environ)
+    yield from guarded("records", lambda: check_records(workspace, os.environ))
+    yield from guarded("memory", lambda: check_memory(workspace))
+    yield from guarded("memory", lambda: check_waiting(workspace))
+    yield from guarded("secrets", lambda: check_own_texts(workspace, os.environ))
+    yield from guarded("service", lambda: check_service(workspace))
+    yield from guarded("hooks", lambda: check_hooks(workspace, client))
+    if has_trial:
+        yield from guarded("trial", lambda: check_command(installs_of(workspace, client)))
+
+
+# --- a trial of the hook's command ------------------------------------------------------------------------
+
+
+_TIMEOUT_S = 30
+_SLOW_MS = 2_000
+_PROMPT = "How does the payment client retry a request after a timeout?"
+_SAMPLE = """\
+# Payment client
+
+The payment client sends charges to the provider.
+
+## Retry after a timeout
+
+The payment client sends a request again after a timeout, at most five times. It waits twice as long before each retry.
+"""
+_KEPT = "HYBRID_HOOKS_DEADLINE_MS"
+_CLIENT_VARIABLES = ("COPILOT_CLI", "CLAUDECODE", "GEMINI_SESSION_ID", "QWEN_CODE_SESSION_ID")
+"""Environment variables by which a hook recognises its client; the trial drops them and names the client itself."""
+
+
+class Ran(Struct, frozen=True):
+    """The outcome of a command.
+
+    Attributes:
+        code: Exit code; None when it did not end in time.
+        out: Standard output.
+        err: Standard error.
+        took_ms: Milliseconds from start to end of the process.
+    """
+
+    code: int | None
+    out: bytes
+    err: bytes
+    took_ms: float
+
+
+def try_commands(commands: Sequence[Sequence[str]], environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Run each command on the sample event and judge it.
+
+    Args:
+        commands: Argument lists, without `--client` and `--event`: those of Claude Code's prompt event are added.
+        environ: Environment variables; those of hybrid and of the calling client are left out.
+
+    Raises:
+        HybridError: The sample project cannot be indexed.
+        OSError: No temporary files can be made.
+    """
+    with tempfile.TemporaryDirectory(prefix="hybrid-doctor-", ignore_cleanup_errors=True) as name:
+        project = _sample_project(Path(name))
+        settings = _environment(environ, Path(name) / "home")
+        event = {"session_id": "hybrid-doctor", "cwd": str(project), "hook_event_name": "UserPromptSubmit"}
+        for command in commands:
+            full = [*command, "--client", "claude", "--event", "UserPromptSubmit"]
+            ran = _run(full, json.dumps(event | {"prompt": _PROMPT}).encode(), settings, project)
+            yield judge(" ".join(command), ran)
+
+
+def judge(command: str, ran: Ran) -> Finding:
+    """Judge a run: a problem unless it ends with 0, says nothing on standard error and gives one JSON answer.
+
+    Silence, and an answer after more than two seconds, are warnings.
+    """
+    what = f"`{command}` on a sample prompt"
+    remedy = "hybrid hook install --client NAME again; or report it with the output of `hybrid doctor --json`"
+    if ran.code is None:
+        return Finding("problem", "trial", f"{what} did not end within {_TIMEOUT_S} s", remedy)
+    if ran.code != 0:
+        return Finding("problem", "trial", f"{what} ended with code {ran.code}: {_last_line(ran.err)}", remedy)
+    if ran.err.strip():
+        return Finding("problem", "trial", f"{what} wrote to standard error: {_last_line(ran.err)}", remedy)
+    if not ran.out.strip():
+        slow = "hybrid config set hooks.deadline_ms 3000 gives it more time; the service answers faster"
+        return Finding("warning", "trial", f"{what} stayed silent after {ran.took_ms:.0f} ms", slow)
+    if not _is_answer(ran.out):
+        return Finding("problem", "trial", f"{what} printed something else than one JSON answer", remedy)
+    if ran.took_ms > _SLOW_MS:
+        return Finding("warning", "trial", f"{what} took {ran.took_ms:.0f} ms", "hybrid daemon start")
+    return Finding("ok", "trial", f"{what} answered in {ran.took_ms:.0f} ms, without the service")
+
+
+def _is_answer(out: bytes) -> bool:
+    try:
+        value: object = json.loads(out)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(value, dict):
+        return False
+    answer = cast("dict[str, Any]", value).get("hookSpecificOutput")
+    return isinstance(answer, dict) and bool(cast("dict[str, Any]", answer).get("additionalContext"))
+
+
+def _last_line(text: bytes) -> str:
+    return text.decode("utf-8", "replace").strip().rsplit("\n", 1)[-1][:200]
+
+
+def _sample_project(folder: Path) -> Path:
+    from hybrid.upkeep.indexing import reindex
+    from hybrid.workspace import open_workspace
+
+    project = folder / "sample"
+    (project / ".hybrid").mkdir(parents=True)
+    (project / "payments.md").write_text(_SAMPLE, encoding="utf-8")
+    environ = {"HYBRID_HOME": str(folder / "home")}
+    reindex(open_workspace(project, environ=environ, user_home=folder / "user"))
+    return project
+
+
+def _environment(environ: Mapping[str, str], home: Path) -> dict[str, str]:
+    kept = {
+        name: value
+        for name, value in environ.items()
+        if (not name.startswith("HYBRID_") or name == _KEPT) and name not in _CLIENT_VARIABLES
+    }
+    return kept | {"HYBRID_HOME": str(home), "HYBRID_DAEMON_ENABLED": "false", "HYBRID_INDEX_AUTO": "false"}
+
+
+def _run(command: Sequence[str], stdin: bytes, environ: Mapping[str, str], cwd: Path) -> Ran:
+    started_s = time.perf_counter()
+    try:
+        done = subprocess.run(
+            command, input=stdin, capture_output=True, env=environ, cwd=cwd, timeout=_TIMEOUT_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return Ran(None, b"", b"", _TIMEOUT_S * 1000.0)
+    except OSError as error:
+        return Ran(127, b"", os.fsencode(str(error)), 0.0)
+    return Ran(done.returncode, done.stdout, done.stderr, (time.perf_counter() - started_s) * 1000)
+
+
+# --- service and hooks ------------------------------------------------------------------------------------
+
+
+_PING_S = 1.0
+_SLOW_PING_MS = 250
+_LOG_BYTES = 2_000_000
+_ENABLE = "hybrid config set daemon.enabled true"
+
+
+def settings_roots(workspace: Workspace) -> SettingsRoots:
+    """Return the folders below which settings of clients lie."""
+    from hybrid.hooks.install.parts import SettingsRoots
+
+    return SettingsRoots(Path.home(), workspace.project.root if workspace.project else None, os.environ)
+
+
+def installs_of(workspace: Workspace, client: str | None) -> list[Install]:
+    """Return the places in which hybrid is registered, for one client, or for all when the client is None."""
+    from hybrid.hooks.install.found import find_installs
+
+    installs = find_installs(settings_roots(workspace))
+    return [install for install in installs if client in (None, install.client)]
+
+
+def foreign_of(workspace: Workspace, client: str | None) -> list[Foreign]:
+    """Return the hooks of systems that hybrid replaces, for one client, or for all when the client is None."""
+    from hybrid.hooks.install.found import find_foreign
+
+    return [hook for hook in find_foreign(settings_roots(workspace)) if client in (None, hook.client)]
+
+
+def check_service(workspace: Workspace) -> Iterator[Finding]:
+    """Report whether the service answers. That none runs is normal: the next prompt starts it."""
+    from hybrid.ipc.start import ask
+    from hybrid.ipc.wire import endpoint_path, read_endpoint
+
+    home = str(workspace.home)
+    if not workspace.config.daemon.enabled:
+        yield Finding("warning", "service", "switched off: each prompt opens the index anew", _ENABLE)
+        return
+    endpoint = read_endpoint(home)
+    if endpoint is None:
+        yield Finding("ok", "service", "not running; the next prompt starts it")
+        return
+    started_s = time.perf_counter()
+    answer = ask(home, "status", timeout_s=_PING_S)
+    if answer is None:
+        what = f"{endpoint_path(home)} names process {endpoint.get('pid')}, which does not answer"
+        yield Finding("warning", "service", what, "hybrid daemon start replaces it, as the next prompt does")
+        return
+    yield _service_answered(answer.get("version"), answer.get("pid"), (time.perf_counter() - started_s) * 1000)
+    yield from build_findings(answer.get("projects"))
+    yield from _socket_rights(endpoint.get("socket"))
+
+
+def check_hooks(workspace: Workspace, client: str | None) -> Iterator[Finding]:
+    """Report hooks of ours and of the systems we replace, and what stands in their way."""
+    from hybrid.hooks.install.found import doubled, switched_off, unreadable
+
+    installs = installs_of(workspace, client)
+    callers = _callers(workspace)
+    for install in installs:
+        yield _installed(install, install.client in callers)
+    if not installs:
+        which = client or "claude"
+        yield Finding("warning", "hooks", "no client calls hybrid", f"hybrid hook install --client {which}")
+    if any(install.kind == "mcp" for install in installs) and find_spec("mcp") is None:
+        what = "the MCP server is registered, and the package that it needs is not installed: it does not start"
+        command = how_to_add("mcp")
+        yield Finding(
+            "problem", "hooks", what, f"install the extra `mcp` with `{command}`, or `hybrid hook uninstall --mcp`"
+        )
+    for double in doubled(installs):
+        yield Finding("problem", "hooks", double.what, double.remedy)
+    if any(install.client == "claude" for install in installs):
+        for path, member in switched_off(settings_roots(workspace)):
+            what = f"`{member}` in {path} switches off the hooks of Claude Code"
+            yield Finding("problem", "hooks", what, f"take `{member}` out of that file")
+    for what in unreadable(settings_roots(workspace)):
+        yield Finding("warning", "hooks", what, "mend the file: its client reads no hook of it either")
+    for hook in foreign_of(workspace, client):
+        yield Finding("warning", "hooks", f"also adds to prompts: {hook}", "hybrid doctor --fix-foreign")
+
+
+def check_command(installs: Sequence[Install]) -> Iterator[Finding]:
+    """Run what the hooks run: this installation's own command, and `hybrid` on the PATH where a hook calls that."""
+    from hybrid.ipc.start import start_command
+
+    commands = [start_command("hook", "run")]
+    on_path = shutil.which("hybrid")
+    if on_path is not None and any(each.program == "hybrid" and each.kind == "hooks" for each in installs):
+        commands.append([on_path, "hook", "run"])
+    yield from try_commands(commands, os.environ)
+
+
+def _service_answered(version: object, pid: object, took_ms: float) -> Finding:
+    what = f"version {version}, process {pid}, answers in {took_ms:.0f} ms"
+    if version != __version__:
+        return Finding("warning", "service", f"{what}; this is version {__version__}", "hybrid daemon stop")
+    if took_ms > _SLOW_PING_MS:
+        return Finding("warning", "service", what, "is the machine busy? otherwise: hybrid daemon stop")
+    return Finding("ok", "service", what)
+
+
+def build_findings(projects: object) -> Iterator[Finding]:
+    """Yield the projects whose last build in the background failed, and those that are not watched."""
+    for project in cast("list[dict[str, Any]]", projects if isinstance(projects, list) else []):
+        build = cast("dict[str, Any]", project.get("last_build") or {})
+        if build.get("state") == "failed":
+            what = f"the last build of {project.get('root')} in the background failed: {build.get('reason')}"
+            yield Finding("problem", "service", what, f"hybrid reindex --project '{project.get('root')}' shows why")
+        if project.get("watch_problem"):
+            what = f"{project.get('root')} is not watched: {project['watch_problem']}"
+            yield Finding("warning", "service", what, "until then changes are looked for at prompts, every 30 s")
+
+
+def _socket_rights(socket: object) -> Iterator[Finding]:
+    if not isinstance(socket, str) or sys.platform == "win32":
+        return
+    folder = Path(socket).parent
+    status = folder.stat()
+    if status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o077:
+        yield Finding("problem", "service", f"others may reach the socket in {folder}", f"chmod 700 '{folder}'")
+
+
+def _callers(workspace: Workspace) -> set[object]:
+    """Return the names of the clients that called, by the events at the end of the log."""
+    from hybrid.feedback.events import log_folder, newest_events
+
+    return {event.get("client") for event in newest_events(log_folder(workspace.home), max_bytes=_LOG_BYTES)}
+
+
+def _installed(install: Install, has_called: bool) -> Finding:
+    """Judge one registration: its program exists, is this installation and up to date, and the client has called it."""
+    what = f"{install.client} ({install.scope}) in {install.path}: {install.part}"
+    again = f"hybrid hook install --client {install.client} --scope {install.scope}"
+    if install.kind != "hooks" or install.scope in ("config", "managed"):
+        again = install.renewal
+    if not install.is_runnable and install.program == "hybrid":
+        # The form that colleagues share; it is silent where hybrid is missing, so nothing breaks.
+        remedy = "uv tool install, or pipx install, hybrid"
+        return Finding("warning", "hooks", f"{what}; hybrid is not on the PATH", remedy)
+    if not install.is_runnable:
+        return Finding("problem", "hooks", f"{what}; {install.missing} is not there", again)
+    if install.program not in ("", "hybrid", sys.executable):
+        return Finding("warning", "hooks", f"{what}; calls another installation, {install.program}", again)
+    if install.outdated:
+        return Finding("warning", "hooks", f"{what}; {install.outdated}", install.renewal)
+    if has_called or install.kind != "hooks":
+        return Finding("ok", "hooks", what)
+    if install.client == "codex":
+        return Finding("warning", "hooks", f"{what}; never called yet", "approve the hooks in Codex: type /hooks")
+    return Finding("ok", "hooks", f"{what}; never called yet")
