@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePosixPath
+from posixpath import normpath
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -13,6 +15,7 @@ from msgspec.structs import replace
 from hybrid.base.digest import chunk_digest
 from hybrid.base.text import cut
 from hybrid.prompting.project_questions import said_beside
+from hybrid.search.parts import OF_FOLDERS, is_word
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,7 +35,19 @@ _LINE_CHARS = 80
 _HEAD_LINES = 6
 _USERS = 5
 _SHORTEST_STEM = 3
-_IMPORT = re.compile(r"\W*(?:import|from|use|using|require|include|export)\b|.{0,200}\brequire\(")
+_IMPORT = re.compile(r"\W*(?:import|from|use|using|(?:require|include)(?:_\w+)?|export)\b|.{0,200}\brequire\(")
+_IMPORT_LINES = 30
+_IMPORT_CHARS = 1_000
+_FROM = re.compile(r"\W*from\s+([\w.]+)\s+import\b")
+_QUOTED = re.compile(r"[\"'<](?:\w+:|[@~#]/)?([\w@./-]+)[\"'>]")
+"""What an import names as a string, without `package:` and `@/`, which stand for a folder of the project."""
+_STEPS_BACK = re.compile(r"(?:(?:::|[.\\])\w*)*")
+"""Steps of a path from its end: backwards, no text is looked at twice."""
+_STEP = re.compile(r"::|[./\\]")
+_NO_FOLDERS = OF_FOLDERS | frozenset("crate self super java kotlin scala python include packages".split())
+"""Parts of a path, or of a module, that the other one mostly lacks."""
+_PYTHON = frozenset((".py", ".pyi"))
+_SCRIPTS = frozenset(".js .jsx .mjs .cjs .ts .tsx .mts .cts .vue .svelte".split())
 _COMMENTS = ("//", "/*", "* ", "--", "# ", "#:", "##")
 _LISTED = re.compile(r"(?:\w+(?: as \w+)?(?:, ?|$))+")
 """A line of names alone: mostly one within the brackets of an import."""
@@ -125,18 +140,132 @@ def _used_by(collection: Collection, parts: FileParts, hit: Hit, listed: Sequenc
     names = [one.name for one in listed if not one.depth and not one.name.startswith("_")]
     found: list[str] = []
     for user in parts.users_of(hit.row, names) if hit.kind == "code" else ():
-        other = replace(hit, path=user.path)
-        lines = collection.lines(other)
+        lines = collection.lines(replace(hit, path=user.path))
+        at_imports = importing(lines, user.module.rpartition(" ")[2], hit.path, user.path)
+        known, module = user.names, user.module
+        if at_imports and not any(
+            at_imports.values()
+        ):  # It imports another one of that name, whose words these may be.
+            known, module = tuple(name for name in known if not is_word(name)), ""
         within = [n for start, end in user.spans for n in range(start, min(end, len(lines)) + 1)]
-        every, calls = _pattern((*user.names, user.module)), _pattern(user.names)
+        every, calls = _pattern((*known, module)), _pattern(known)
         naming = [n for n in within if every.search(lines[n - 1]) and not _is_comment(lines[n - 1], user.path)]
-        imports = [n for n in naming if _IMPORT.match(lines[n - 1]) or _LISTED.fullmatch(lines[n - 1].strip())]
-        places = [n for n in naming if n not in imports and calls.search(lines[n - 1])] or imports
+        is_import = [_IMPORT.match(lines[n - 1]) or _LISTED.fullmatch(lines[n - 1].strip()) for n in naming]
+        imports = [n for n, is_one in zip(naming, is_import, strict=True) if is_one or n in at_imports]
+        places = [n for n in naming if n not in imports and calls.search(lines[n - 1])]
+        places = places or [n for n in imports if at_imports.get(n) or calls.search(lines[n - 1])]
         if places:
-            found.append(f"{collection.shown(other).path}:{places[0]}")
+            found.append(f"{collection.shown(replace(hit, path=user.path)).path}:{places[0]}")
         if len(found) == _USERS:
             break
     return [f"used by: {', '.join(found)}"] if found else []
+
+
+def importing(lines: Sequence[str], name: str, path: str, user: str) -> dict[int, bool]:
+    """Return the numbers of the lines of imports that have the name of a file, each with whether it can mean the file.
+
+    Args:
+        lines: The lines of the file with the imports.
+        name: The name by which the other file is imported; empty for none.
+        path: Path of the other file.
+        user: Path of the file with the imports.
+    """
+    found, whole = dict[int, bool](), _pattern([name])
+    for n, line in enumerate(lines if name else ()):
+        if not _IMPORT.match(line):
+            continue
+        end, said = n + 1, line[:_IMPORT_CHARS]
+        while end < min(n + _IMPORT_LINES, len(lines)) and sum(map(said.count, "({")) > sum(map(said.count, ")}")):
+            said, end = f"{said} {lines[end][:_IMPORT_CHARS]}", end + 1
+        if whole.search(said):
+            can_be = any(_can_be(module, path, user) for module in _modules(said, whole, path))
+            found.update(dict.fromkeys(range(n + 1, end + 1), can_be))
+    return found
+
+
+def _modules(said: str, name: re.Pattern[str], path: str) -> list[str]:
+    """Return the modules that an import names: its strings, else what ends with the name by which a file is imported.
+
+    What stands before brackets belongs to each of the names in them, and what a Python import is from to all.
+    """
+    suffix = PurePosixPath(path).suffix
+    quoted: list[str] = _QUOTED.findall(said) if suffix not in _PYTHON else []
+    if quoted or suffix in _SCRIPTS:
+        return quoted
+    found: list[str] = []
+    for match in name.finditer(said):
+        at, module = match.start(), match[0]
+        if said[:at].endswith(" as "):
+            continue
+        while at >= 0:
+            left = said[:at].rstrip() if said[at] in "({" else said[:at]
+            steps = _STEPS_BACK.match(left[::-1])
+            module = (steps[0][::-1] if steps else "") + module
+            at = _opening(left)
+        if origin := _FROM.match(said[: match.start()]):
+            module = f"{origin[1]}{'' if origin[1].endswith('.') else '.'}{module}"
+        found.append(module)
+    return found
+
+
+def _opening(left: str) -> int:
+    """Return where the brackets open in which a text ends; -1 for none."""
+    depth = 0
+    for at in range(len(left) - 1, -1, -1):
+        depth += (left[at] in ")}") - (left[at] in "({")
+        if depth < 0:
+            return at
+    return -1
+
+
+def _can_be(module: str, path: str, user: str) -> bool:
+    """Return whether a module in an import can mean a file: as far as both go, the parts of their paths are the same.
+
+    In Python and JavaScript a relative one is that file or none, a single word is no file of another folder, and in
+    Python the project holds the whole path.
+
+    Args:
+        module: The module as the import names it.
+        path: Path of the file.
+        user: Path of the file with the import.
+    """
+    suffix, folder = PurePosixPath(path).suffix, PurePosixPath(user).parent
+    own = _without_index(PurePosixPath(path).with_suffix("").parts)
+    is_exact = suffix in _PYTHON or suffix in _SCRIPTS
+    if is_exact and module.startswith("."):
+        name = module.lstrip(".") if suffix in _PYTHON else ""
+        steps = f"{'../' * (len(module) - len(name) - 1)}{name.replace('.', '/')}" if suffix in _PYTHON else module
+        target = PurePosixPath(normpath(folder / steps))
+        return own in (_without_index(target.parts), _without_index(target.with_suffix("").parts))
+    words = [word for word in _STEP.split(module) if word and not word.startswith("@")]
+    if is_exact and len(words) == 1 and own[:-1] and own[:-1] != list(folder.parts):
+        is_package = suffix in _SCRIPTS and PurePosixPath(path).stem in OF_FOLDERS
+        return own[-1] == words[0] and (is_package or not _telling(own)[:-1])
+    readings = [words, words[:-1]] if "." in module and suffix not in _PYTHON else [words]
+    own = own[:-1] if suffix == ".go" else own  # Go imports folders.
+    return any(_fit(_telling(_without_index(said)), _telling(own), suffix) for said in readings)
+
+
+def _fit(said: Sequence[str], own: Sequence[str], suffix: str) -> bool:
+    """Return whether one path of words ends with the other; in Python, that of the file with that of the module."""
+    if not said or not own or (suffix in _PYTHON and len(said) > len(own)):
+        return False
+    pairs = zip(said[::-1], own[::-1], strict=False)
+    return all(a == b or (suffix == ".rs" and a.endswith(f"_{b}")) for a, b in pairs)
+
+
+def _without_index(parts: Sequence[str]) -> list[str]:
+    """Return the parts of a path by which a file is imported: an `__init__` or `index` by its folder."""
+    kept = list(parts)
+    while kept and kept[-1] in OF_FOLDERS:
+        kept.pop()
+    return kept
+
+
+def _telling(parts: Sequence[str]) -> list[str]:
+    """Return the parts of a path that are part of modules too, in one spelling."""
+    kept = [part for part in parts[:-1] if part not in _NO_FOLDERS]
+    return [part.casefold().replace("-", "_") for part in (*kept, *parts[-1:])]
 
 
 def _is_comment(line: str, path: str) -> bool:

@@ -50,12 +50,12 @@ _WORD_ALONE = 0.3
 """What a name of one plain word counts as, beside one of several: it stands in other senses too."""
 _IMPORTS = ("import", "requir", "includ", "use", "mod")
 """Terms of lines that import another file."""
-_OF_FOLDERS = frozenset("__init__ index mod main lib src".split())
+OF_FOLDERS = frozenset("__init__ index mod main lib src".split())
 """Names of files that are imported by the names of their folders, and of folders that say as little."""
 _MOST_HOLDING = 5_000
 """Chunks with the name of a file, at most: among more, who imports it is not looked for."""
-_CANDIDATES = 8
-"""Files that may use a file, at most."""
+_CANDIDATES = 16
+"""Files that may use a file, at most: of some, their text says that they import another one of that name."""
 _CHUNKS = 2
 """Chunks of each of these that are looked at: the first ones."""
 
@@ -230,7 +230,7 @@ class FileParts:
         plain = (name for name in dict.fromkeys(names) if len(name) >= _SHORTEST and name.strip("$").isidentifier())
         told = (name for name in islice(plain, _NAMES_ASKED) if self.home_of(name) == own)
         for name in ["", *islice(told, _MOST_NAMES)]:  # First the name of the file itself.
-            is_plain = len(tokens_of_word(name.strip("$"))) == 1
+            is_plain = is_word(name)
             rows = self._rows_of(_whole(name), _MOST_ROWS if is_plain else _MOST_HOLDING) if name else importing
             rows = rows[backend.allows(EVERYTHING, rows)][:_MOST_ROWS]
             files: list[int] = fields.of_rows("file", rows).tolist()
@@ -312,6 +312,11 @@ class FileParts:
         return (cosines + words) / 2
 
 
+def is_word(name: str) -> bool:
+    """Return whether a name is one plain word, which others mean something else by."""
+    return len(tokens_of_word(name.strip("$"))) == 1
+
+
 def _whole(name: str) -> list[str]:
     """Return the index term that is all of a name; none for a name in a script without spaces."""
     name = name.strip("$")
@@ -322,7 +327,7 @@ def _whole(name: str) -> list[str]:
 def _module(path: str) -> tuple[str, str]:
     """Return the name by which files import a file, and before it the folder around it; empty ones for none."""
     *folders, name = PurePosixPath(path).with_suffix("").parts
-    while name in _OF_FOLDERS:
+    while name in OF_FOLDERS:
         *folders, name = folders or [""]
     return folders[-1] if folders else "", name
 

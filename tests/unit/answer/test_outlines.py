@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hybrid.answer.outline import importing
 from hybrid.models.registry import HashingEmbedder
 from hybrid.prompting.query import make_query
 from hybrid.search.searcher import Searcher
@@ -292,6 +293,12 @@ def test_who_only_has_a_word_of_it_does_not_use_a_file(
             "from a.run import (\n    close_all,\n)\n\nclose_all(1)\n",
             5,
         ),
+        (
+            "a/till.go",
+            "package a\n\nfunc Count(n int) int {\n\treturn n\n}\n",
+            "package a\n\n// It uses the till.\nfunc Close(till int) int {\n\treturn Count(till)\n}\n",
+            5,
+        ),
         ("a/maße.py", "def größe_max(a):\n    return a\n", "def x():\n    return größe_max(1)\n", 2),
         ("a/run.h", "int run_all(int a) {\n  return a;\n}\n", '#include "run.h"\n', 1),
     ],
@@ -301,6 +308,94 @@ def test_who_uses_a_file(tmp_path: Path, path: str, source: str, user: str, line
     using = f"b/other{path[path.rindex('.') :]}"
 
     assert f"{using}:{line}" == _used_by(tmp_path, f"refactor {path}", {path: source, using: user})
+
+
+def test_a_module_of_the_same_name_is_no_user(tmp_path: Path) -> None:
+    """Who imports `other.bills` and calls its `total` uses nothing of `shop/bills.py`; who calls `print_bill` does."""
+    files = {
+        "a/x.py": "from other.bills import total\n\n\ndef x(a):\n    return total(a)\n",
+        "a/y.py": "import other.bills\n\n\ndef y(a):\n    return print_bill(a)\n",
+        "b/z.py": "from shop import (\n    bills,\n)\n\nBILLS = [bills]\n",
+    }
+    used = _used_by(tmp_path, "refactor shop/bills.py", files)
+
+    assert "a/x.py" not in used
+    assert "a/y.py:5" in used
+    assert "b/z.py:2" in used
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "path", "user", "is_meant"),
+    [
+        ("import other.client", "client", "shop/client.py", "x/a.py", False),
+        ("from other.client import A", "client", "shop/client.py", "x/a.py", False),
+        ("from shop.client import A", "client", "shop/client.py", "x/a.py", True),
+        ("from shop import client", "client", "shop/client.py", "x/a.py", True),
+        ("from other import client", "client", "shop/client.py", "x/a.py", False),
+        ("from shop import (\n    a,\n    client,\n)", "client", "shop/client.py", "x/a.py", True),
+        ("from other import (\n    a,\n    client,\n)", "client", "shop/client.py", "x/a.py", False),
+        ("import os, shop.client as c", "client", "src/shop/client.py", "x/a.py", True),
+        ("import os, other.client as c", "client", "src/shop/client.py", "x/a.py", False),
+        ("from .client import A", "client", "shop/client.py", "shop/a.py", True),
+        ("from .client import A", "client", "shop/client.py", "other/a.py", False),
+        ("from . import client", "client", "shop/client.py", "shop/a.py", True),
+        ("from . import client", "client", "shop/client.py", "x/a.py", False),
+        ("from ..client import A", "client", "shop/client.py", "shop/b/a.py", True),
+        ("from ..shop.client import A", "client", "shop/client.py", "b/a.py", True),
+        ("from django.client import A", "client", "client.py", "a.py", False),
+        ("import client", "client", "client.py", "x/a.py", True),
+        ("import client", "client", "shop/client.py", "x/a.py", False),
+        ("import client", "client", "shop/client.py", "shop/a.py", True),
+        ("import shop as client", "client", "client.py", "a.py", False),
+        ("import a from './client'", "client", "shop/client.js", "shop/a.js", True),
+        ("import a from './client.js'", "client", "shop/client.ts", "shop/a.js", True),
+        ("import a from '../shop/client'", "client", "shop/client.ts", "x/a.js", True),
+        ("import a from './client'", "client", "shop/client.js", "x/a.js", False),
+        ("import a from 'client'", "client", "shop/client.js", "x/a.js", False),
+        ("import a from '@/shop/client'", "client", "src/shop/client.vue", "x/a.js", True),
+        ("import a from '@acme/client'", "client", "shop/client.js", "x/a.js", False),
+        ("import a from '@acme/client'", "client", "packages/client/src/index.ts", "x/a.js", True),
+        ("import { client } from './api'", "client", "shop/client.js", "shop/a.js", False),
+        ("const c = require('./client')", "client", "shop/client.js", "shop/a.js", True),
+        ("export const client = 1", "client", "shop/client.js", "shop/a.js", False),
+        ("use crate::client::A;", "client", "src/client.rs", "src/a.rs", True),
+        ("use reqwest::client::A;", "client", "shop/src/client.rs", "src/a.rs", False),
+        ("use shop_core::client::A;", "client", "crates/core/src/client.rs", "x/a.rs", True),
+        ("use crate::{a, net::client::{A, B}};", "client", "src/net/client.rs", "src/a.rs", True),
+        ("use crate::{\n  a,\n other::{client::A},\n};", "client", "src/net/client.rs", "src/a.rs", False),
+        ("use super::client;", "client", "src/net/client.rs", "src/net/a.rs", True),
+        ('#include "client.h"', "client", "net/client.h", "a/x.c", True),
+        ('#include "other/client.h"', "client", "net/client.h", "a/x.c", False),
+        ("#include <net/client.hpp>", "client", "include/net/client.hpp", "a/x.c", True),
+        ('#include "../net/client.h"', "client", "net/client.h", "a/x.c", True),
+        (
+            'import (\n\t"fmt"\n\t"github.com/o/shop/internal/client"\n)',
+            "client",
+            "internal/client/client.go",
+            "a/x.go",
+            True,
+        ),
+        ('import (\n\t"fmt"\n\t"golang.org/x/client"\n)', "client", "internal/client/client.go", "a/x.go", False),
+        ('import (\n\t"context"\n)', "context", "context.go", "a/x.go", False),
+        ("import com.acme.shop.Client;", "Client", "src/main/java/com/acme/shop/Client.java", "a/X.java", True),
+        ("import org.other.Client;", "Client", "src/main/java/com/acme/shop/Client.java", "a/X.java", False),
+        ("import com.acme.shop.{A, Client}", "Client", "src/main/scala/com/acme/shop/Client.scala", "a/X.scala", True),
+        ("use GuzzleHttp\\Client;", "Client", "src/Http/Client.php", "a/X.php", False),
+        ("use Acme\\Shop\\Http\\Client;", "Client", "src/Http/Client.php", "a/X.php", True),
+        ("require 'shop/client'", "client", "lib/shop/client.rb", "a/x.rb", True),
+        ("require 'other/client'", "client", "lib/shop/client.rb", "a/x.rb", False),
+        ("require_relative 'client'", "client", "lib/shop/client.rb", "lib/shop/x.rb", True),
+        ("import 'package:shop/client.dart';", "client", "lib/client.dart", "lib/x.dart", True),
+        ("import 'package:other/client.dart';", "client", "shop/lib/client.dart", "lib/x.dart", False),
+        ("from a.util import helper", "util", "a/util/__init__.py", "c/x.py", True),
+        ("from b.util import helper", "util", "a/util/__init__.py", "c/x.py", False),
+        ("use cash::count;", "cash", "cash/src/lib.rs", "x/a.rs", True),
+        ("Use the client to do it. import it", "client", "shop/client.py", "README.md", False),
+    ],
+)
+def test_what_an_import_means(said: str, name: str, path: str, user: str, *, is_meant: bool) -> None:
+    """A module means a file when the ends of their paths are the same; a relative one is found from where it stands."""
+    assert is_meant == any(importing(said.split("\n"), name, path, user).values())
 
 
 def test_a_word_with_another_in_it_uses_nothing(tmp_path: Path) -> None:
