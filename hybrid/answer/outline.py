@@ -1,4 +1,4 @@
-"""Says what is in a file and which files use it, where a prompt is about the file as a whole: "refactor client.py".
+"""Says what is in a file and which files go with it, where a prompt is about the file as a whole: "refactor client.py".
 
 `parts` begins the item of such a file with this. All but the text of the lines comes from the index.
 """
@@ -16,6 +16,7 @@ from hybrid.base.digest import chunk_digest
 from hybrid.base.text import cut
 from hybrid.prompting.project_questions import said_beside
 from hybrid.search.parts import OF_FOLDERS, is_word
+from hybrid.search.ranking.asked import is_wish
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,6 +35,7 @@ _CHARS = 1_200
 _LINE_CHARS = 80
 _HEAD_LINES = 6
 _USERS = 5
+_COMPANIONS = 3
 _SHORTEST_STEM = 3
 _IMPORT = re.compile(r"\W*(?:import|from|use|using|(?:require|include)(?:_\w+)?|export)\b|.{0,200}\brequire\(")
 _IMPORT_LINES = 30
@@ -72,6 +74,7 @@ def outlines(collection: Collection, searched: Searched, best: Sequence[Hit]) ->
         return {}
     named = [hit for hit in best if hit.row >= 0 and hit.evidence.get("path", 0.0) >= _SURELY]
     named = [hit for hit in named if hit.path in query.paths] or named
+    is_change = is_wish(query.english or query.title or query.focus)
     beside = said_beside(query.english or query.text, query.paths)
     if not 1 <= len(named) <= _MOST_FILES or len(beside) > 1:
         return {}
@@ -82,7 +85,8 @@ def outlines(collection: Collection, searched: Searched, best: Sequence[Hit]) ->
         if any(_beginning(term).search("\n".join(lines)) for term in beside):
             continue  # Its own words say which part is meant.
         listed = parts.outline_of(hit.row, collection.lines(hit))
-        body = "\n".join([*_outline(lines, listed, len(named)), *_used_by(collection, parts, hit, listed)])
+        said = [*_outline(lines, listed, len(named)), *_used_by(collection, parts, hit, listed)]
+        body = "\n".join([*said, *(_changes_with(collection, hit) if said and is_change else ())])
         if body:
             found[hit.path] = replace(
                 collection.shown(hit),
@@ -159,6 +163,15 @@ def _used_by(collection: Collection, parts: FileParts, hit: Hit, listed: Sequenc
         if len(found) == _USERS:
             break
     return [f"used by: {', '.join(found)}"] if found else []
+
+
+def _changes_with(collection: Collection, hit: Hit) -> list[str]:
+    """Return the line that says which files changed with a file in many of its commits; nothing without one."""
+    n_commits, others = collection.searcher.companions(hit.path)
+    of_all = (f" of {n_commits} commits", *[""] * (_COMPANIONS - 1))
+    paths = (collection.shown(replace(hit, path=one.path)).path for one in others)
+    found = [f"{path} ({one.commits}{of})" for path, one, of in zip(paths, others, of_all, strict=False)]
+    return [f"changes with: {', '.join(found)}"] if found else []
 
 
 def importing(lines: Sequence[str], name: str, path: str, user: str) -> dict[int, bool]:

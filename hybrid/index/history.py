@@ -37,6 +37,11 @@ _B = 0.5
 """Okapi's saturation and length normalisation: a file that changed often has long texts because it matters, so that
 length counts half. Chosen on halves of the data; neither is sensitive."""
 
+_COMMON_COMMITS = 3
+_COMMON_SHARE = 1 / 3
+_LEAST_SHARE = 0.1
+"""What two files of `History.companions` have in common at least: commits, as a share of all, and as in `Together`."""
+
 
 class Together(NamedTuple):
     """A file that changed together with another one.
@@ -154,6 +159,20 @@ class History:
             for other in np.flatnonzero(share).tolist()
         ]
         return sorted(found, key=lambda one: (-round(one.share, 9), one.path))[:limit]
+
+    def companions(self, path: str) -> list[Together]:
+        """Return the files of which it is clear that they change with a file, as `changed_with`; mostly few or none.
+
+        They changed in at least three of its commits and in a third of them, and not by commits of many files alone.
+        """
+        number = self.numbers.get(path)
+        if number is None:
+            return []
+        share, n_commits = self._with(number)
+        is_often = n_commits >= max(_COMMON_COMMITS, len(self._commits(number)) * _COMMON_SHARE)
+        others = np.flatnonzero(is_often & (share >= _LEAST_SHARE))
+        best = others[np.argsort(-share[others], kind="stable")]
+        return [Together(self.paths[other], int(n_commits[other]), float(share[other])) for other in best.tolist()]
 
     def n_commits_of(self, path: str) -> int:
         """Return the number of commits that touched a file."""

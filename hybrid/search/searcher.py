@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from hybrid.config import Config
     from hybrid.constants import GateConfig, RankingConfig, SearchConfig
     from hybrid.index.backend import DenseLeg, Leg, SearchBackend
-    from hybrid.index.history import History
+    from hybrid.index.history import History, Together
     from hybrid.index.manifest import Place
     from hybrid.prompting.query import Query
     from hybrid.search.gate.background import RecordReader
@@ -164,6 +164,22 @@ class Searcher:
         other = copy(self)
         other.gate = self.gate.with_reader(reader)
         return other
+
+    def companions(self, path: str) -> tuple[int, list[Together]]:
+        """Return the number of a file's commits and what changes with it, as `History.companions`; 0 untold.
+
+        Files that are not searched are left out.
+        """
+        if self.history is None:
+            return 0, []
+        path, names = f"{self._within}{path}", self.backend.names
+        found = [
+            one._replace(path=one.path.removeprefix(self._within))
+            for one in self.history.companions(path)
+            if one.path.startswith(self._within)
+            and any(known == one.path for _, known in names.files_called(one.path.split("/")))
+        ]
+        return self.history.n_commits_of(path), found
 
     def search(
         self,

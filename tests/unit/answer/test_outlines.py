@@ -11,7 +11,9 @@ from hybrid.answer.outline import importing
 from hybrid.models.registry import HashingEmbedder
 from hybrid.prompting.query import make_query
 from hybrid.search.searcher import Searcher
+from hybrid.upkeep.indexing import reindex
 from tests.support.builders import ListSource, build_index, default_config, open_index, place_in
+from tests.support.repositories import Repository
 from tests.unit.answer.sessions import new_session
 
 if TYPE_CHECKING:
@@ -186,6 +188,39 @@ def test_other_words_about_a_file_bring_nothing_again(tmp_path: Path, prompt: st
 
     for again in (prompt, f"please {prompt}", prompt.replace("bills.py", "shop/bills.py"), f"{prompt} once more"):
         assert not session.decided(again, hooks_threshold=0.0).text
+
+
+@pytest.mark.parametrize(
+    ("prompt", "line"),
+    [
+        ("refactor shop/bills.py", "changes with: docs/bills.md (4 of 5 commits), tests/test_bills.py (3)"),
+        (
+            "Please rename everything in bills.py",
+            "changes with: docs/bills.md (4 of 5 commits), tests/test_bills.py (3)",
+        ),
+        ("explain shop/bills.py", ""),
+        ("what is in shop/bills.py?", ""),
+        ("refactor shop/desk.py", ""),
+    ],
+)
+def test_a_change_is_told_what_changes_with_the_file(tmp_path: Path, prompt: str, line: str) -> None:
+    """By the commits, where these are clear, and files that are there and indexed; a question has no use for it."""
+    session = new_session(tmp_path, FILES)
+    repository = Repository(session.root)
+    repository.commit("Begin", {".hybridignore": "private/\n", "private/bills.py": "A = 1\n"})
+    for n in range(4):
+        paths = ["shop/bills.py", "docs/bills.md", *(["tests/test_bills.py"] if n else [])]
+        more = {"private/bills.py": f"A = {n + 2}\n", "gone.py": f"B = {n}\n"}
+        changed = {path: f"{FILES[path]}\n{'#' * (n + 1)} {n}\n" for path in paths}
+        repository.commit(f"Change {n}", {**changed, **more})
+    repository.commit("Tidy", {"shop/bills.py": BILLS})
+    (session.root / "gone.py").unlink()
+    repository.commit("Drop it")
+    reindex(session.workspace())
+    decision = session.decide(prompt, hooks_threshold=0.0)
+
+    assert "(outline" in decision.text
+    assert [line][: bool(line)] == [one for one in decision.items[0].body.split("\n") if one.startswith("changes with")]
 
 
 def _used_by(tmp_path: Path, prompt: str, files: dict[str, str]) -> str:

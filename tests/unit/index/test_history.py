@@ -75,6 +75,23 @@ def subjects(repository: Repository) -> list[str]:
     return [commit.subject for commit in read_commits(str(repository.root), "HEAD").commits]
 
 
+def test_companions_are_the_clear_ones(repository: Repository, folder: Path) -> None:
+    """Three commits in common and a third of all, of which those with many files count little."""
+    many = [f"many/{n}.py" for n in range(15)]
+    for n in range(4):
+        repository.touch(f"Retry {n}", "a.py", "often.py", *(["twice.py"] if n < 2 else []))
+        repository.touch(f"Sweep {n}", "a.py", "sweep.py", *many)
+    repository.touch("Wait", "a.py", "often.py")
+    found = read(repository, folder).companions("a.py")
+
+    assert [("often.py", 5)] == [(one.path, one.commits) for one in found]
+    assert [] == read(repository, folder).companions("x.py")
+
+    for n in range(7):
+        repository.touch(f"Alone {n}", "a.py")
+    assert [] == read(repository, folder).companions("a.py")
+
+
 def test_files_that_changed_together_have_their_share(repository: Repository, folder: Path) -> None:
     """A commit of k paths counts 1/k, and one change more than there were is the whole."""
     repository.touch("Retry what failed", "a.py", "b.py")
