@@ -589,7 +589,7 @@ def _chunk(unit: _Unit, contents: Contents) -> Chunk:
     )
 
 
-CHUNKER_VERSION = "6"
+CHUNKER_VERSION = "7"
 """Version of our own rules, raised whenever the same text would give other chunks or literals."""
 
 _WITHOUT_DEFINITIONS = frozenset(

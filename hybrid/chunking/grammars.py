@@ -68,12 +68,14 @@ _MAX_CONDITIONS = 16
 _TAIL_BYTES = 400
 """Bytes before a condition or its end, or behind it, that are searched for code."""
 _NOT_CODE = re.compile(
-    rb"\bR\"([^\s()\\]{0,16})\(.*?(?:\)\1\"|\Z)|" + _TEXTS + rb"|'(?:\\[^\n]{1,9}?|[^'\\\n])'"
+    rb"\b(?:u8|[LUu])?R\"(?P<end>[^\s()\\]{0,16})\(.*?(?:\)(?P=end)\"|\Z)|" + _TEXTS + rb"|'(?:\\[^\n]{1,9}?|[^'\\\n])'"
     rb"|#(?![ \t]*(?:if|el|endif))(?:" + _TEXTS + rb"|\\\n|[^\n])*",
     re.DOTALL,
 )
 """Comments, strings, characters, and directives that are no conditions."""
-_NOT_CODE_OF_CSHARP = re.compile(rb'@\$?"(?:[^"]|"")*"?|' + _NOT_CODE.pattern, re.DOTALL)
+_NOT_CODE_OF_CSHARP = re.compile(
+    rb'(?P<quotes>"{3,}).*?(?:(?P=quotes)|\Z)|@\$?"(?:[^"]|"")*"?|' + _NOT_CODE.pattern, re.DOTALL
+)
 _OPEN_END = re.compile(rb"(?:[=+\-*/%&|^?(\[]|\b(?:else|return))\Z")
 """Ends of a line that the next one goes on with."""
 _GOES_ON = re.compile(rb"[{,)\].?=]|&&|\|\||:(?!:)|else\b")
