@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from hybrid.base.digest import chunk_digest
 from hybrid.base.text import cut
+from hybrid.base.tokens import is_plain_word
+from hybrid.index.roles import OF_FOLDERS
 from hybrid.prompting.project_questions import said_beside
-from hybrid.search.parts import OF_FOLDERS, is_word
-from hybrid.search.ranking.asked import is_wish
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -73,6 +73,10 @@ def outlines(collection: Collection, searched: Searched, best: Sequence[Hit]) ->
         searched: The search for the prompt.
         best: The best hit of each file.
     """
+    from hybrid.search.ranking.asked import (
+        is_wish,
+    )  # Slow to load, and a prompt that is not searched has no need of it.
+
     query, parts = searched.query, searched.parts
     if not query.paths or parts is None or any(place.line for place in query.places):
         return {}
@@ -154,7 +158,7 @@ def _used_by(collection: Collection, parts: FileParts, hit: Hit, listed: Sequenc
         if at_imports and not any(
             at_imports.values()
         ):  # It imports another one of that name, whose words these may be.
-            known, module = tuple(name for name in known if not is_word(name)), ""
+            known, module = tuple(name for name in known if not is_plain_word(name)), ""
         within = [n for start, end in user.spans for n in range(start, min(end, len(lines)) + 1)]
         every, calls = _pattern((*known, module)), _pattern(known)
         naming = [n for n in within if every.search(lines[n - 1]) and not _is_comment(lines[n - 1], user.path)]

@@ -78,6 +78,11 @@ def tokens_of_word(word: str) -> tuple[str, ...]:
     return _tokens_beyond_ascii(word)
 
 
+def is_plain_word(name: str) -> bool:
+    """Return whether a name is one word, by which others mean something else."""
+    return len(tokens_of_word(name.strip("$"))) == 1
+
+
 def _tokens_beyond_ascii(word: str) -> tuple[str, ...]:
     parts = [part for part in word.split("_") if part]
     found = [stem(part.lower()) for part in parts]

@@ -26,6 +26,9 @@ defined elsewhere, as headers and type stubs do. versioned: in a folder named af
 and not of it: changelogs, release notes, licences, authors, translations, lock files.
 """
 
+OF_FOLDERS = frozenset("__init__ index mod main lib src".split())
+"""Names of files that are imported by the names of their folders, and of folders that say as little."""
+
 _TOP = r"^(?:(?!(?:src|lib|include)/)[^/]+/)*"
 """Folders above any that holds sources: a `dist/`, `sample/` or `benchmark/` below those is a part of the product."""
 _TEST = (

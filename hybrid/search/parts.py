@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from msgspec import Struct
 
-from hybrid.base.tokens import folded, tokens_of_word
+from hybrid.base.tokens import folded, is_plain_word, tokens_of_word
 from hybrid.index.analysis import lines_digest
 from hybrid.index.backend import EVERYTHING
-from hybrid.index.roles import bit
+from hybrid.index.roles import OF_FOLDERS, bit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,8 +50,6 @@ _WORD_ALONE = 0.3
 """What a name of one plain word counts as, beside one of several: it stands in other senses too."""
 _IMPORTS = ("import", "requir", "includ", "use", "mod")
 """Terms of lines that import another file."""
-OF_FOLDERS = frozenset("__init__ index mod main lib src".split())
-"""Names of files that are imported by the names of their folders, and of folders that say as little."""
 _MOST_HOLDING = 5_000
 """Chunks with the name of a file, at most: among more, who imports it is not looked for."""
 _CANDIDATES = 16
@@ -230,7 +228,7 @@ class FileParts:
         plain = (name for name in dict.fromkeys(names) if len(name) >= _SHORTEST and name.strip("$").isidentifier())
         told = (name for name in islice(plain, _NAMES_ASKED) if self.home_of(name) == own)
         for name in ["", *islice(told, _MOST_NAMES)]:  # First the name of the file itself.
-            is_plain = is_word(name)
+            is_plain = is_plain_word(name)
             rows = self._rows_of(_whole(name), _MOST_ROWS if is_plain else _MOST_HOLDING) if name else importing
             rows = rows[backend.allows(EVERYTHING, rows)][:_MOST_ROWS]
             files: list[int] = fields.of_rows("file", rows).tolist()
@@ -310,11 +308,6 @@ class FileParts:
         cosines = (self._dense.cosines(rows) - figures.mean) / max(figures.largest - figures.mean, 1e-6)
         words = self._lexical.raws(outline.first_row, outline.first_row + len(rows)) / max(self._lexical.best, 1e-6)
         return (cosines + words) / 2
-
-
-def is_word(name: str) -> bool:
-    """Return whether a name is one plain word, which others mean something else by."""
-    return len(tokens_of_word(name.strip("$"))) == 1
 
 
 def _whole(name: str) -> list[str]:
