@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import time
 from dataclasses import replace
@@ -100,7 +101,7 @@ def test_what_was_done_in_one_session_is_known_in_the_next(talk: Talk) -> None:
 
     reply = later.ask(LATER)
     assert reply.decision.is_injected
-    assert all(line.startswith("[memory] #") for line in reply.text.split("\n") if line.startswith("["))
+    assert all(re.match(r"\[memory\] [os]\d+ ", line) for line in reply.text.split("\n") if line.startswith("["))
     assert "MAX_ATTEMPTS" in reply.text
     assert "" == next_session(talk, "s3").ask(WINE).text
 
