@@ -18,13 +18,7 @@ from hybrid.answer.decide import Decision, decide
 from hybrid.base.errors import BusyError, HybridError
 from hybrid.ipc.spool import new_key
 from hybrid.ipc.turns import OPT_OUT, is_private_turn, note_turn
-from hybrid.knowledge.lessons_intake import (
-    is_capturing,
-    learn_from_prompt,
-    learn_from_turn,
-    let_fade,
-    pass_over_past,
-)
+from hybrid.knowledge.lessons_intake import is_capturing, learn_from_prompt, learn_from_turn, let_fade, pass_over_past
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:

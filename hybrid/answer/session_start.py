@@ -21,15 +21,7 @@ from hybrid.index.catalog import Catalog
 from hybrid.index.manifest import read_manifest
 from hybrid.knowledge.collections import record_body, record_entry, record_hit, record_of
 from hybrid.records.lore.types import seconds_of
-from hybrid.records.memory.types import (
-    Observation,
-    RowFilter,
-    body_lines,
-    index_line,
-    moment_text,
-    name_of,
-    title_of,
-)
+from hybrid.records.memory.types import Observation, RowFilter, body_lines, index_line, moment_text, name_of, title_of
 from hybrid.redact import redact
 from hybrid.render.frame import MORE_BY_TOOL, Entry, Footer, file_entry, render_frame
 from hybrid.render.marks import neutralise_line

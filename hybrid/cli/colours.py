@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, Any, TextIO
 
 from hybrid.cli.common import say_lines, say_raw
@@ -177,3 +178,68 @@ class PlaceLinks:
 def _write_lines(lines: Sequence[str]) -> None:
     for line in lines:
         say_raw(line)
+
+
+# --- code ---------------------------------------------------------------------------------------------------
+
+
+_SORTS = {
+    "Comment.Preproc": "keyword",
+    "Comment": "comment",
+    "Literal.String": "string",
+    "Literal.Number": "number",
+    "Keyword.Constant": "number",
+    "Keyword": "keyword",
+    "Operator.Word": "keyword",
+    "Name.Tag": "keyword",
+    "Generic.Heading": "bold",
+    "Generic.Subheading": "bold",
+}
+"""Sort of token, as Pygments names it → style; the first that fits."""
+_ALIKE = {"jsonc": "json", "svelte": "html", "astro": "html", "heex": "html", "gotmpl": "html", "jinja2": "html+jinja"}
+"""Language → the one by whose rules it is read."""
+
+
+def spans_of_lines(text: str, language: str) -> list[list[Span]]:
+    """Return the parts of each line of a text that have a style; none in a language that is not known.
+
+    Args:
+        text: A part of a file. One that begins within a string or a comment may be read wrongly.
+        language: As `hybrid.chunking.languages` names it.
+    """
+    starts = [0]
+    for line in text.split("\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    found: list[list[Span]] = [[] for _ in starts[:-1]]
+    lexer = _lexer(language)
+    if lexer is None:
+        return found
+    number = 0
+    for at, sort, value in lexer.get_tokens_unprocessed(text):
+        while starts[number + 1] <= at:
+            number += 1
+        style = _style(sort)
+        for offset, part in enumerate(value.split("\n") if style else ()):
+            start = at - starts[number] if offset == 0 else 0
+            if part:
+                found[number + offset].append((start, start + len(part), style))
+    return found
+
+
+@cache
+def _style(sort: object) -> str:
+    name = f"{sort}.".removeprefix("Token.")
+    return next((style for of_sort, style in _SORTS.items() if name.startswith(f"{of_sort}.")), "")
+
+
+@cache
+def _lexer(language: str) -> Any:
+    from pygments.lexers import (  # Only a terminal gets colours, so only then it is loaded.
+        get_all_lexers,
+        get_lexer_by_name,  # pyright: ignore[reportUnknownVariableType]
+    )
+
+    name = _ALIKE.get(language, language)
+    # Looked up here first: a name that it lacks has Pygments load what other packages registered.
+    is_known = any(name in aliases for _, aliases, _, _ in get_all_lexers(plugins=False))
+    return get_lexer_by_name(name, stripnl=False, ensurenl=False) if is_known else None

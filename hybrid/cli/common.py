@@ -62,12 +62,14 @@ class Action(NamedTuple):
         example: The arguments of an example, which stands at the end of its help.
         run: Runs it with the arguments of the command line; returns the exit code.
         options: The common options that it has; others may be added under the same names.
+        arguments: Adds its own arguments; None when the caller does.
     """
 
     about: str
     example: str
     run: Callable[[argparse.Namespace], int]
     options: Iterable[str] = _COMMON
+    arguments: Callable[[argparse.ArgumentParser], None] | None = None
 
 
 def add_actions(parser: argparse.ArgumentParser, actions: Mapping[str, Action]) -> dict[str, argparse.ArgumentParser]:
@@ -80,10 +82,12 @@ def add_actions(parser: argparse.ArgumentParser, actions: Mapping[str, Action]) 
     """
     every = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     parsers: dict[str, argparse.ArgumentParser] = {}
-    for name, (about, example, run, options) in actions.items():
+    for name, (about, example, run, options, arguments) in actions.items():
         parsers[name] = part = every.add_parser(name, help=about, description=about)
         part.formatter_class = argparse.RawDescriptionHelpFormatter
         add_common(part, example=f"{part.prog} {example}".rstrip(), options=options)
+        if arguments is not None:
+            arguments(part)
         part.set_defaults(run_action=run)
     return parsers
 
@@ -301,13 +305,20 @@ _MAX_NUMBER = 1_000_000_000
 _SHOWN_CHARS = 50
 
 
-def positive(text: str) -> int:
-    """Return an argument as a whole number from 1; other texts and numbers too large to be meant are usage errors."""
-    is_number = text.isascii() and text.isdigit() and len(text) <= len(str(_MAX_NUMBER))
-    if not is_number or not 1 <= int(text) <= _MAX_NUMBER:
-        shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
-        raise argparse.ArgumentTypeError(f"{shown!r} must be a whole number from 1 to {_MAX_NUMBER:,}")
-    return int(text)
+def whole_in(low: int, high: int) -> Callable[[str], int]:
+    """Return a type of arguments: a whole number from `low` to `high`, both allowed; other texts are usage errors."""
+
+    def parse(text: str) -> int:
+        is_number = text.isascii() and text.isdigit() and len(text) <= len(str(high))
+        if not is_number or not low <= int(text) <= high:
+            shown = text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
+            raise argparse.ArgumentTypeError(f"{shown!r} must be a whole number from {low:,} to {high:,}")
+        return int(text)
+
+    return parse
+
+
+positive = whole_in(1, _MAX_NUMBER)
 
 
 class VisibleStream:

@@ -25,7 +25,6 @@ from hybrid.ask.memory_lookup import (
     OpenMemory,
     RankedRow,
     around,
-    checked_limit,
     id_of,
     list_text,
     newest_first,
@@ -56,6 +55,7 @@ from hybrid.cli.common import (
     say,
     unread_lines,
     warn,
+    whole_in,
     workspace_of,
 )
 from hybrid.knowledge.stores import RecordStores, figures_form, rows_in_words
@@ -653,7 +653,7 @@ def _configure_timeline(parser: argparse.ArgumentParser) -> None:
     _add_filters(parser)
     for name in ("before", "after"):
         about = f"records {name} it, 0 to {MAX_LIMIT} (default: half of --limit)"
-        parser.add_argument(f"--{name}", type=_count, metavar="N", help=about)
+        parser.add_argument(f"--{name}", type=whole_in(0, MAX_LIMIT), metavar="N", help=about)
 
 
 def _configure_changing(
@@ -690,7 +690,7 @@ def _configure_moving(export: argparse.ArgumentParser, importing: argparse.Argum
 
 def _add_filters(parser: argparse.ArgumentParser, *, has_files: bool = True) -> None:
     about = f"records to show, 1 to {MAX_LIMIT} (default: %(default)s)"
-    parser.add_argument("-n", "--limit", type=_limit_of, default=DEFAULT_LIMIT, metavar="N", help=about)
+    parser.add_argument("-n", "--limit", type=whole_in(1, MAX_LIMIT), default=DEFAULT_LIMIT, metavar="N", help=about)
     _add_since(parser)
     add_repeated(parser, "--type", "TYPE", f"only this type, may be repeated: {', '.join(TYPES)}", choices=TYPES)
     if has_files:
@@ -709,14 +709,3 @@ def _add_scope(parser: argparse.ArgumentParser, *, default: str = "as `memory.cr
     scope.add_argument("--in", dest="named", metavar="NAME", default="", help="only of this project, by name or key")
     scope.add_argument("--here", action="store_true", help="only of the present project")
     scope.add_argument("--all-projects", action="store_true", help=f"of every project (default: {default})")
-
-
-def _limit_of(text: str) -> int:
-    try:
-        return checked_limit(text)
-    except HybridError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _count(text: str) -> int:
-    return 0 if text == "0" else _limit_of(text)

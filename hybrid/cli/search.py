@@ -238,7 +238,7 @@ class _Printer:
             for line in lines:
                 say_raw(f"      {painted(line, (), term_spans(line, self._terms))}".rstrip())
             return
-        from hybrid.cli.syntax import spans_of_lines
+        from hybrid.cli.colours import spans_of_lines
 
         spans = spans_of_lines(text, found.hit.language)
         for number, line in zip(numbers, lines, strict=True):

@@ -24,7 +24,7 @@ from hybrid.base.errors import BusyError, HybridError, IndexMissingError, IndexU
 from hybrid.feedback.events import newest_events
 from hybrid.hooks.service import SESSION_VARIABLES
 from hybrid.index.holder import is_held, read_holder
-from hybrid.operations.asking import CONNECTION, OPERATIONS, PAGES, Asking, OperationError, Outcome, perform
+from hybrid.operations.asking import CONNECTION, OPERATIONS, Asking, OperationError, Outcome, operation_named, perform
 from hybrid.operations.tools import BY_NAME
 from hybrid.operations.types import PageSearchResult
 from hybrid.records.types import MemoryBusyError
@@ -123,10 +123,10 @@ class Performer:
             asking = Asking(workspace, self._kinds_of(environ), environ, question.client, session, now_ms, ledger)
             with self._place():
                 found = _with_problem(perform(name, asking, question.arguments), problem)
-            if not isinstance(
-                found, Outcome
-            ):  # The page escapes the texts that it prints, and writes some of them back.
+            if not isinstance(found, Outcome):
                 return msgspec.json.encode({"result": found})
+            if name not in OPERATIONS:  # The page escapes the texts that it prints, and writes some of them back.
+                return msgspec.json.encode({"data": found.data, "text": found.text, "is_found": found.is_found})
             if key is not None and found.shown:
                 self.sessions.answered(workspace, key, name, question.arguments, found)
             return msgspec.json.encode({"text": found.for_agent()})
@@ -139,8 +139,7 @@ class Performer:
 
     def _problem(self, name: str, workspace: Workspace, environ: Mapping[str, str]) -> str:
         """Have the index brought up to date for a question to it, and return why it may not be; else empty."""
-        operation = OPERATIONS.get(name) or PAGES.get(name)
-        if workspace.project is None or operation is None or not operation.is_of_files:
+        if workspace.project is None or not operation_named(name).is_of_files:
             return ""
         return self._freshness.asked(workspace, environ)
 

@@ -24,7 +24,6 @@ from hybrid.feedback.log_index import LogFilter, LogIndex, lies_in
 from hybrid.hooks.service import MARKS
 from hybrid.ipc.start import ask, start_service
 from hybrid.ipc.wire import read_endpoint
-from hybrid.operations.asking import PAGES
 from hybrid.project.registry import load_registry
 from hybrid.workspace import open_workspace
 
@@ -70,6 +69,14 @@ class PageError(HybridError):
         self.progress = progress
 
 
+class Done(Struct, frozen=True):
+    """The result of an operation that the command line has too; see `hybrid.operations.asking.Outcome`."""
+
+    data: dict[str, Any]
+    text: str
+    is_found: bool
+
+
 class Service:
     """The service of a `$HYBRID_HOME`.
 
@@ -102,9 +109,23 @@ class Service:
         Raises:
             PageError: It cannot be done, or no service answers.
         """
-        assert PAGES[name].result is result, name
-        question = {"cwd": root, "environ": self._sent, "arguments": msgspec.to_builtins(arguments)}
-        data = json.dumps(question).encode()
+        return msgspec.convert(self._asked(name, root, msgspec.to_builtins(arguments))["result"], result)
+
+    def command(self, name: str, root: str, arguments: Mapping[str, Any]) -> Done:
+        """Return the result of an operation that the command line has too.
+
+        Args:
+            name: As on the command line: `lessons add`.
+            root: Root of the project; empty for none.
+            arguments: Its arguments.
+
+        Raises:
+            PageError: It cannot be done, or no service answers.
+        """
+        return msgspec.convert(self._asked(name, root, arguments), Done)
+
+    def _asked(self, name: str, root: str, arguments: object) -> dict[str, Any]:
+        data = json.dumps({"cwd": root, "environ": self._sent, "arguments": arguments}).encode()
         until_s = time.monotonic() + _BUSY_S
         while True:
             answer = self._answer(name, data)
@@ -114,12 +135,12 @@ class Service:
             time.sleep(_AGAIN_S)
         if error:
             raise PageError(str(error.get("message")), str(error.get("kind")), error.get("progress"))
-        if "result" not in answer:
+        if not answer.keys() & {"result", "data"}:
             message = (
                 f"the service is of version {answer.get('version')}, which knows no page: `hybrid daemon stop` ends it"
             )
             raise PageError(message, "no_service")
-        return msgspec.convert(answer["result"], result)
+        return answer
 
     def _answer(self, name: str, data: bytes) -> dict[str, Any]:
         answer = ask(self._home, "perform", name.encode(), data, timeout_s=_ASK_S)
@@ -224,7 +245,7 @@ class Desk:
 
     def workspace(self, project: KnownProject) -> Workspace:
         """Return the workspace of a project, with the settings in force there now."""
-        return open_workspace(Path(project.root or self.home), environ=self.environ)
+        return open_workspace(Path(project.root or "/"), environ=self.environ)
 
 
 class Asked:
@@ -260,6 +281,19 @@ class Asked:
             PageError: It cannot be done, or no service answers.
         """
         return self.desk.service.ask(name, self.project.root, arguments, result)
+
+    def command(self, name: str, **arguments: Any) -> Done:
+        """Return the result of an operation that the command line has too, in this project.
+
+        Raises:
+            PageError: It cannot be done, or no service answers.
+        """
+        return self.desk.service.command(name, self.project.root, arguments)
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace of the project, with the settings in force there now."""
+        return self.desk.workspace(self.project)
 
     @property
     def is_every_project(self) -> bool:

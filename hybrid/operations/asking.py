@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct, field
@@ -75,17 +75,23 @@ class Shown(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """A text for an agent, and what of it counts in the ledger.
+    """The result of an operation: as a text, as data, and what of it counts in the ledger.
 
     Attributes:
-        text: All that the agent sees.
+        text: All that an agent or a person sees.
         shown: What of the project stands in the text.
         frame: Our own frame, with which the text begins, and which stays as it is; empty for none.
+        data: The same for programs and for the page: an object of JSON without secrets. Agents get the text alone.
+        is_found: False when nothing was found or changed.
+        warning: Something that a person should know besides; empty for nothing.
     """
 
     text: str
     shown: tuple[Shown, ...] = ()
     frame: str = ""
+    data: dict[str, Any] = {}
+    is_found: bool = True
+    warning: str = ""
 
     def for_agent(self) -> str:
         """Return the text as an agent may get it: nothing in it is a mark of a frame or of a client."""
@@ -97,15 +103,19 @@ class Operation(Struct, frozen=True):
 
     Attributes:
         arguments: Type of its arguments.
-        result: Type of its result, for the page; agents get an `Outcome`.
+        result: Type of its result.
         is_writing: It changes lessons, lore, memory, marks or settings.
         is_of_files: It asks the index of the files, which is brought up to date before.
+        about: Help for people: what it does.
+        example: The arguments of an example, as the command line takes them.
     """
 
     arguments: type[Struct]
     result: type[Struct] = Outcome
     is_writing: bool = False
     is_of_files: bool = False
+    about: str = ""
+    example: str = ""
 
 
 OPERATIONS: Mapping[str, Operation] = {
@@ -128,12 +138,6 @@ PAGES: Mapping[str, Operation] = {
     "page_search": Operation(types.PageSearchArguments, types.PageSearchResult, is_of_files=True),
     "page_files": Operation(types.PageFilesArguments, types.PageFiles),
     "page_progress": Operation(types.Nothing, types.PageProgress),
-    "page_lessons": Operation(types.PageLessonsArguments, types.PageLessons),
-    "page_lesson_add": Operation(types.PageLessonAddArguments, types.PageDone),
-    "page_lesson_edit": Operation(types.PageLessonEditArguments, types.PageDone),
-    "page_lesson_supersede": Operation(types.PageReplaceArguments, types.PageDone),
-    "page_lesson_promote": Operation(types.PageIdArguments, types.PageDone),
-    "page_lesson_delete": Operation(types.PageIdArguments, types.PageDone),
     "page_lore": Operation(types.PageLoreArguments, types.PageLore),
     "page_lore_add": Operation(types.PageLoreAddArguments, types.PageDone),
     "page_lore_retract": Operation(types.PageRetractArguments, types.PageDone),
@@ -146,11 +150,61 @@ PAGES: Mapping[str, Operation] = {
 """Name → operation of the page, which no agent is offered; `pages` has it without the beginning of its name."""
 
 
+_SCORED = '"how should I format git commits?" --top 3'
+_ADDED = '"Git commit format" "Use type(scope): description" --category pattern'
+_EDITED = 'L001 --content "Use type(scope): description, in the imperative"'
+
+
+def _changing(arguments: type[Struct], about: str, example: str) -> Operation:
+    return Operation(arguments, is_writing=True, about=about, example=example)
+
+
+COMMANDS: Mapping[str, Operation] = {
+    "lessons list": Operation(
+        types.ListLessons, about="the lessons of this project and those for all projects", example="--search commit"
+    ),
+    "lessons show": Operation(types.OneLesson, about="one lesson, whole", example="L001"),
+    "lessons score": Operation(
+        types.ScoreLessons, about="how well lessons fit a query, by their words", example=_SCORED
+    ),
+    "lessons stats": Operation(
+        types.LessonStats, about="how often lessons were given, cited and used", example="--weekly"
+    ),
+    "lessons validate": Operation(types.Nothing, about="which lessons name paths or symbols that are not there"),
+    "lessons add": _changing(types.AddLesson, "write a new lesson", _ADDED),
+    "lessons edit": _changing(types.EditLesson, "change a lesson, by options or in $EDITOR", _EDITED),
+    "lessons cite": _changing(types.CiteLessons, "count a use of lessons", "L001 L004"),
+    "lessons supersede": _changing(types.Replace, "replace a lesson by another", "L001 L007"),
+    "lessons delete": _changing(types.OneLesson, "take a lesson out of use; its id is never used again", "L001"),
+    "lessons renumber": _changing(
+        types.OneLesson, "give the newer of two lessons with one id an id of its own", "L003"
+    ),
+    "lessons promote": _changing(types.OneLesson, "make a lesson of this project one for all projects", "L001"),
+    "lessons decay": _changing(types.DecayLessons, "let what is not used fade, at most once a week", "--force"),
+}
+"""Name → operation of the command line and of the page, which no agent is offered.
+
+A name is a command and its action; the module `hybrid.operations.COMMAND` has the function of the action.
+"""
+
+
+def operation_named(name: str) -> Operation:
+    """Return an operation.
+
+    Raises:
+        OperationError: There is none of this name.
+    """
+    found = OPERATIONS.get(name) or COMMANDS.get(name) or PAGES.get(name)
+    if found is None:
+        raise OperationError(f"there is no operation {name!r}; there are {', '.join(sorted(OPERATIONS))}")
+    return found
+
+
 def perform(name: str, asking: Asking, arguments: Mapping[str, object]) -> Struct:
     """Do an operation, and return its result.
 
     Args:
-        name: A name of `OPERATIONS`, or of `PAGES`.
+        name: A name of `OPERATIONS`, `COMMANDS` or `PAGES`.
         asking: Who asks, and where.
         arguments: The arguments as JSON has them.
 
@@ -158,16 +212,16 @@ def perform(name: str, asking: Asking, arguments: Mapping[str, object]) -> Struc
         OperationError: There is no such operation, or an argument is wrong.
         HybridError: It cannot be done; the message says why.
     """
-    operation = OPERATIONS.get(name) or PAGES.get(name)
-    if operation is None:
-        raise OperationError(f"there is no operation {name!r}; there are {', '.join(sorted(OPERATIONS))}")
+    operation = operation_named(name)
     try:
         wanted = msgspec.convert(dict(arguments), operation.arguments)
     except msgspec.ValidationError as error:
         raise OperationError(f"{name}: {_in_words(str(error), operation.arguments)}") from error
     # What does the work is imported when it is asked for.
-    module = import_module(f"hybrid.operations.{'agents' if name in OPERATIONS else 'pages'}")
-    return getattr(module, name.removeprefix("page_"))(asking, wanted)
+    command, _, action = name.rpartition(" ")
+    module = import_module(f"hybrid.operations.{command or ('agents' if name in OPERATIONS else 'pages')}")
+    function = getattr(module, action.removeprefix("page_"), None) or getattr(module, f"{action}_")
+    return function(asking, wanted)
 
 
 _MISSING = re.compile(r"Object missing required field `([^`]*)`")

@@ -33,11 +33,10 @@ from hybrid.index.catalog import Catalog
 from hybrid.index.holder import is_held, read_holder
 from hybrid.knowledge.collections import KINDS_OF
 from hybrid.knowledge.memory_intake import flush
-from hybrid.knowledge.stores import names_of, open_stores
+from hybrid.knowledge.stores import names_of
 from hybrid.operations import types
 from hybrid.operations.asking import OperationError
 from hybrid.prompting.query import make_query
-from hybrid.records.lessons.types import AI, CATEGORIES, TYPES, Draft, LessonEdit, id_form, index_line, shown
 from hybrid.records.lore.json_records import DecisionDraft, HandoffDraft
 from hybrid.records.lore.patterns import AntiPatternDraft, PatternDraft
 from hybrid.records.lore.types import best_matches, listed, shown_fields
@@ -54,8 +53,7 @@ from hybrid.records.memory.types import (
     title_of,
     type_of,
 )
-from hybrid.records.scoring import LessonScorer
-from hybrid.records.types import DuplicateError, LessonsError
+from hybrid.records.types import DuplicateError
 from hybrid.redact import redact
 from hybrid.render.numbers import amount
 from hybrid.render.telling import GAP
@@ -66,9 +64,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from hybrid.ask.search import ResultHit, ResultList
-    from hybrid.knowledge.stores import Stores
     from hybrid.operations.asking import Asking
-    from hybrid.records.lessons.types import Lesson
     from hybrid.records.lore.types import Listed
     from hybrid.records.lore.writing import LoreDraft, LoreWriter
     from hybrid.records.memory.store import MemoryStore, RowCounts
@@ -212,178 +208,6 @@ NOT_THERE = "the folder of this project is gone or is no project any more, so no
 """Says why nothing is written down for a project: without it, what is meant for one would reach the others."""
 
 
-# --- lessons ----------------------------------------------------------------------------------------------
-
-
-def lessons(asking: Asking, wanted: types.PageLessonsArguments) -> types.PageLessons:
-    """Return the lessons of the project and those for all projects, most used first, or as a query ranks them.
-
-    Raises:
-        LessonsError: A file cannot be read, or the id is none.
-    """
-    stores = open_stores(asking.workspace)
-    read = [store.read() for store in stores.all]
-    every = [lesson for one in read for lesson in one.lessons]
-    if wanted.id:
-        chosen = [lesson for lesson in every if lesson.id == id_form(wanted.id)]
-    else:
-        chosen = [lesson for lesson in every if wanted.is_all or lesson.is_active]
-        chosen = _fitting(wanted.query, chosen) if wanted.query.strip() else sorted(chosen, key=_by_use)
-    return types.PageLessons(
-        lessons=[_lesson(lesson) for lesson in chosen],
-        categories=list(dict.fromkeys([*CATEGORIES, *(shown(lesson).category for lesson in every if lesson.category)])),
-        types=list(TYPES),
-        files=[str(store.file) for store in stores.all],
-        unread=[str(path) for path in stores.foreign],
-        problems=[redact(str(problem)) for one in read for problem in one.problems],
-        is_enabled=asking.workspace.config.lessons.enabled,
-    )
-
-
-def _by_use(lesson: Lesson) -> tuple[bool, int, float, str]:
-    return not lesson.is_active, -lesson.uses, -lesson.velocity, lesson.id
-
-
-def _fitting(query: str, lessons: Sequence[Lesson]) -> list[Lesson]:
-    """Return the lessons that share a word with a query, best first; then those that hold it as a part."""
-    hits = [scored.lesson for scored in LessonScorer(lessons).score(query) if scored.relevance]
-    part, taken = query.strip().lower(), {id(lesson) for lesson in hits}
-    rest = [lesson for lesson in lessons if id(lesson) not in taken]
-    return [*hits, *(one for one in rest if part in f"{one.id}\n{one.title}\n{one.content}".lower())]
-
-
-def _lesson(lesson: Lesson) -> types.PageLesson:
-    one = shown(lesson)
-    return types.PageLesson(
-        id=one.id,
-        title=one.title,
-        content=one.content,
-        category=one.category,
-        type=one.type,
-        by_agent=one.source == AI,
-        triggers=list(one.triggers),
-        superseded=one.superseded,
-        is_promotable=one.is_promotable,
-        stars=one.stars,
-        uses=one.uses,
-        velocity=one.velocity,
-        trust=one.trust,
-        learned=one.learned,
-        last=one.last,
-        injections=one.injections,
-        citations=one.citations,
-    )
-
-
-def lesson_add(asking: Asking, wanted: types.PageLessonAddArguments) -> types.PageDone:
-    """Write a lesson; one that says nearly the same as another is written only when that is wanted.
-
-    Raises:
-        HybridError: Lessons are off, the project is not there, or the file cannot be written.
-    """
-    _require_enabled(asking)
-    stores = open_stores(asking.workspace)
-    store = stores.system if wanted.is_system else stores.project
-    if store is None:
-        raise OperationError(NOT_THERE)
-    _require(wanted.content)
-    draft = Draft(wanted.title, wanted.content, wanted.category, type=wanted.type, triggers=tuple(wanted.triggers))
-    added = store.add(draft, today=asking.today, is_forced=wanted.is_forced)
-    if added.lesson is not None:
-        return _done(f"Added {index_line(added.lesson)}", added.lesson.id)
-    twin = index_line(added.duplicate_of) if added.duplicate_of else "another lesson"
-    return types.PageDone(message=f"Not added: it resembles {twin}", is_done=False)
-
-
-def lesson_edit(asking: Asking, wanted: types.PageLessonEditArguments) -> types.PageDone:
-    """Change what differs in a lesson; a text that a secret was masked in stays as it is in the file, unless changed.
-
-    Raises:
-        HybridError: Lessons are off, there is no such lesson, or a value cannot stand in one.
-    """
-    _require_enabled(asking)
-    name, store = _stores(asking, wanted.id).named(wanted.id)
-    _require(wanted.content)
-    before = shown(store.find(name))
-    triggers = tuple(wanted.triggers)
-    # What a person was shown is compared: a line that was masked there is not written over its original.
-    edit = LessonEdit(
-        title=wanted.title if wanted.title.strip() != before.title else None,
-        content=wanted.content if _plain(wanted.content) != _plain(before.content) else None,
-        category=wanted.category if wanted.category != before.category else None,
-        type=wanted.type if wanted.type != before.type else None,
-        triggers=triggers if triggers != before.triggers else None,
-    )
-    if edit == LessonEdit():
-        return types.PageDone(message=f"{name} is as it was", ref=name, is_done=False)
-    return _done(f"Changed {index_line(store.edit(name, edit))}", name)
-
-
-def _plain(text: str) -> str:
-    """Return a text as a form of the page sends it back, but for the line ends."""
-    return "\n".join(line.rstrip() for line in text.strip().splitlines())
-
-
-def lesson_supersede(asking: Asking, wanted: types.PageReplaceArguments) -> types.PageDone:
-    """Mark a lesson as replaced by another one.
-
-    Raises:
-        HybridError: One of them is not there, or the other one is superseded itself.
-    """
-    stores = _stores(asking, wanted.old, wanted.new)
-    old, new = stores.supersede(wanted.old, wanted.new).id, id_form(wanted.new)
-    return _done(f"{old} is superseded by {new}", old)
-
-
-def lesson_promote(asking: Asking, wanted: types.PageIdArguments) -> types.PageDone:
-    """Make a lesson of the project one for all projects.
-
-    Raises:
-        HybridError: Lessons are off, there is no such lesson, it is for all projects already, or it must not be
-            promoted.
-    """
-    _require_enabled(asking)
-    copy = _stores(asking, wanted.id).promote(wanted.id, asking.today)
-    return _done(f"{id_form(wanted.id)} is now {copy.id}, for all projects", copy.id)
-
-
-def lesson_delete(asking: Asking, wanted: types.PageIdArguments) -> types.PageDone:
-    """Mark a lesson as deleted.
-
-    Raises:
-        HybridError: There is no such lesson.
-    """
-    name, store = _stores(asking, wanted.id).named(wanted.id)
-    return _done(f"Deleted {index_line(store.delete(name))}", name)
-
-
-def _require_enabled(asking: Asking) -> None:
-    if not asking.workspace.config.lessons.enabled:
-        raise OperationError("lessons are switched off here (`lessons.enabled`)")
-
-
-def _stores(asking: Asking, *ids: str) -> Stores:
-    """Return the stores of lessons.
-
-    Raises:
-        LessonsError: A text is no id.
-        OperationError: An id is of a lesson of the project, and the project is not there.
-    """
-    stores = open_stores(asking.workspace)
-    if any(stores.of(id_form(one)) is None for one in ids):
-        raise OperationError(NOT_THERE)
-    return stores
-
-
-def _require(content: str) -> None:
-    if not content.strip():
-        raise LessonsError("a lesson needs a content: what to do, or what to leave")
-
-
-def _done(message: str, ref: str) -> types.PageDone:
-    return types.PageDone(message=message, ref=ref)
-
-
 # --- lore -------------------------------------------------------------------------------------------------
 
 
@@ -442,7 +266,7 @@ def lore_add(asking: Asking, wanted: types.PageLoreAddArguments) -> types.PageDo
     except DuplicateError as error:
         message = str(error).partition("; --force")[0]
         return types.PageDone(message=redact(message), is_done=False)
-    return _done(f"Wrote down {wanted.kind} {ref}", ref)
+    return types.PageDone(message=f"Wrote down {wanted.kind} {ref}", ref=ref)
 
 
 NEEDED: Mapping[types.LoreKind, tuple[str, ...]] = {

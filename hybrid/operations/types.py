@@ -7,9 +7,12 @@ None.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
+
+from hybrid.records.lessons.types import CATEGORIES, TYPES
 
 Kind = Literal["code", "doc", "lesson", "pattern", "anti-pattern", "decision", "handoff", "observation", "summary"]
 Detail = Literal["places", "lines", "full"]
@@ -22,6 +25,34 @@ Paths = Annotated[list[str], Meta(description="Files or folders, relative to the
 
 class Arguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The arguments of an operation; unknown ones are refused."""
+
+
+def option(
+    about: str, metavar: str = "", *, choices: Sequence[str] = (), ge: int | None = None, le: int | None = None
+) -> Meta:
+    """Return what is said of an argument that the command line takes as an option.
+
+    Args:
+        about: For its help, and for schemas.
+        metavar: Stands for its value in the help.
+        choices: The values that the command line offers; other values are for the operation to judge.
+        ge: The least number.
+        le: The greatest number.
+    """
+    return Meta(description=about, ge=ge, le=le, extra={"metavar": metavar, "choices": tuple(choices)})
+
+
+def word(about: str, metavar: str, *, min_length: int | None = None, is_sentence: bool = False) -> Meta:
+    """Return what is said of an argument that the command line takes by its place.
+
+    Args:
+        about: For its help, and for schemas.
+        metavar: Its name in the help.
+        min_length: Values of a list, at least.
+        is_sentence: All words of the command line make one text, which must say something.
+    """
+    extra = {"metavar": metavar, "is_word": True, "is_sentence": is_sentence}
+    return Meta(description=about, min_length=min_length, extra=extra)
 
 
 # --- code and documents -----------------------------------------------------------------------------------
@@ -132,6 +163,82 @@ class RecallArguments(Arguments, frozen=True):
 
 class Nothing(Arguments, frozen=True):
     """No arguments."""
+
+
+# --- lessons, as people ask for them ------------------------------------------------------------------------
+
+
+class ListLessons(Arguments, frozen=True):
+    """A choice of lessons; `verbose` shows each whole."""
+
+    search: Annotated[str, option("only lessons that hold these words, the best first", "TEXT")] = ""
+    category: Annotated[str, option("only of this category", choices=CATEGORIES)] = ""
+    all: Annotated[bool, option("superseded and deleted ones too")] = False
+    verbose: bool = False
+
+
+class OneLesson(Arguments, frozen=True):
+    """A lesson."""
+
+    id: Annotated[str, word("of the lesson, in any case: L001", "ID")]
+
+
+class ScoreLessons(Arguments, frozen=True):
+    """A query, and how well a lesson must fit it."""
+
+    query: Annotated[str, word("a prompt, or words", "QUERY", is_sentence=True)]
+    top: Annotated[int, option("lessons to show (default: 5)", "N", ge=1)] = 5
+    min_score: Annotated[int, option("least relevance, 0 to 10 (default: 1)", "N", ge=0, le=10)] = 1
+
+
+class LessonStats(Arguments, frozen=True):
+    """The lessons that are counted: all, or one."""
+
+    id: Annotated[str, word("only of this lesson", "ID")] = ""
+    weekly: Annotated[bool, option("given and cited per week, from the event log")] = False
+
+
+class AddLesson(Arguments, frozen=True):
+    """A new lesson."""
+
+    title: Annotated[str, word("what it is about, in a few words", "TITLE")]
+    content: Annotated[str, word("the rule", "CONTENT")]
+    system: Annotated[bool, option("for all projects")] = False
+    category: Annotated[str, option("default: correction", choices=CATEGORIES)] = "correction"
+    type: Annotated[str, option("of rule", choices=TYPES)] = ""
+    trigger: Annotated[list[str], option("a word that should find it; may be repeated", "WORD")] = []
+    force: Annotated[bool, option("although it resembles another lesson")] = False
+
+
+class EditLesson(Arguments, frozen=True):
+    """A lesson, and the parts of it that change; one that is None stays as it is."""
+
+    id: Annotated[str, word("of the lesson, in any case: L001", "ID")]
+    title: Annotated[str | None, option("another title", "TEXT")] = None
+    content: Annotated[str | None, option("another rule", "TEXT")] = None
+    category: Annotated[str | None, option("another category", choices=CATEGORIES)] = None
+    type: Annotated[str | None, option("another type; '' takes it away", choices=(*TYPES, ""))] = None
+    trigger: Annotated[list[str] | None, option("triggers in place of the old ones; '' takes them away", "WORD")] = None
+    promotable: Annotated[str | None, option("whether it is offered to all projects", choices=("yes", "no"))] = None
+
+
+class CiteLessons(Arguments, frozen=True):
+    """The lessons that were used."""
+
+    ids: Annotated[list[str], word("of a lesson", "ID", min_length=1)]
+
+
+class Replace(Arguments, frozen=True):
+    """Two records: `new` takes the place of `old`."""
+
+    old: Annotated[str, word("id of the lesson that is replaced", "OLD")]
+    new: Annotated[str, word("id of the one that replaces it", "NEW")]
+
+
+class DecayLessons(Arguments, frozen=True):
+    """A way around the wait of a week."""
+
+    force: Annotated[bool, option("although a week has not gone by")] = False
 
 
 # --- the page --------------------------------------------------------------------------------------------
@@ -286,82 +393,7 @@ class PageProgress(Struct, frozen=True, kw_only=True):
     seconds_left: float | None = None
 
 
-# --- the page: lessons ----------------------------------------------------------------------------------
-
-
-class PageLessonsArguments(Arguments, frozen=True):
-    """A choice of lessons: the active ones, or all with `is_all`; with words those that fit, best first."""
-
-    query: Words = ""
-    id: Words = ""
-    is_all: bool = False
-
-
-class PageLesson(Struct, frozen=True, kw_only=True):
-    """A lesson, as of `hybrid.records.lessons.types.Lesson`; `trust` is 0.2 to 1, `stars` 0 to 5."""
-
-    id: str
-    title: str
-    content: str
-    category: str
-    type: str
-    by_agent: bool
-    triggers: list[str]
-    superseded: str
-    is_promotable: bool
-    stars: int
-    uses: int
-    velocity: float
-    trust: float
-    learned: str
-    last: str
-    injections: int
-    citations: int
-
-
-class PageLessons(Struct, frozen=True, kw_only=True):
-    """Lessons.
-
-    Attributes:
-        lessons: The active ones by uses, or the best first.
-        categories: Words that a category may be.
-        types: Words that a type may be.
-        files: The files that they stand in.
-        unread: Files in the tree that are not read, since nobody accepted the tree.
-        problems: What is wrong in the files, a sentence each.
-        is_enabled: The setting `lessons.enabled`.
-    """
-
-    lessons: list[PageLesson]
-    categories: list[str]
-    types: list[str]
-    files: list[str]
-    unread: list[str]
-    problems: list[str]
-    is_enabled: bool
-
-
-class PageLessonAddArguments(Arguments, frozen=True):
-    """A new lesson; `is_system` puts it among those for all projects, `is_forced` writes it beside a like one."""
-
-    title: Annotated[str, Meta(min_length=1, max_length=400)]
-    content: Annotated[str, Meta(min_length=1, max_length=20_000)]
-    category: Words = "correction"
-    type: Words = ""
-    triggers: list[str] = []
-    is_system: bool = False
-    is_forced: bool = False
-
-
-class PageLessonEditArguments(Arguments, frozen=True):
-    """A lesson with all of its parts as they shall be."""
-
-    id: Words
-    title: Annotated[str, Meta(min_length=1, max_length=400)]
-    content: Annotated[str, Meta(min_length=1, max_length=20_000)]
-    category: Words = ""
-    type: Words = ""
-    triggers: list[str] = []
+# --- the page: lore -------------------------------------------------------------------------------------
 
 
 class PageReplaceArguments(Arguments, frozen=True):
@@ -375,9 +407,6 @@ class PageIdArguments(Arguments, frozen=True):
     """One record."""
 
     id: Words
-
-
-# --- the page: lore -------------------------------------------------------------------------------------
 
 
 class PageLoreArguments(Arguments, frozen=True):

@@ -33,15 +33,7 @@ from hybrid.redact.sentences import (
     value_before,
     value_later,
 )
-from hybrid.redact.values import (
-    REGION,
-    Position,
-    TellingName,
-    has_both,
-    is_generated,
-    is_marked,
-    is_secret,
-)
+from hybrid.redact.values import REGION, Position, TellingName, has_both, is_generated, is_marked, is_secret
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,13 +11,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from hybrid.base.errors import (
-    HybridError,
-    IndexMismatchError,
-    IndexMissingError,
-    IndexUnavailableError,
-    ModelError,
-)
+from hybrid.base.errors import HybridError, IndexMismatchError, IndexMissingError, IndexUnavailableError, ModelError
 from hybrid.base.tokens import query_tokens
 from hybrid.index.backend import EVERYTHING, Filter
 from hybrid.index.history import open_history

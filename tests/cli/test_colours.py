@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.cli.colours import address, look_of, painted
-from hybrid.cli.syntax import spans_of_lines
+from hybrid.cli.colours import address, look_of, painted, spans_of_lines
 from tests.support.builders import command_environment, new_shop
 from tests.support.cases import Case, cases
 from tests.support.terminals import Terminal

@@ -39,7 +39,7 @@ UNREAD = {
     "hybrid.chunking.names: re.split(separators, text)",
     "hybrid.chunking.chunker: re.compile(block, re.IGNORECASE)",
     "hybrid.cli.colours: re.sub(place, lambda found, to=target: linked(found.group(), to), line, count=1)",
-    "hybrid.cli.lessons: re.compile('|'.join(forms), re.MULTILINE)",
+    "hybrid.operations.lessons: re.compile('|'.join(forms), re.MULTILINE)",
     "hybrid.prompting.clean: compiled(value)",
     # Of a table that is shipped; they read texts of at most 200 characters, and paths.
     "hybrid.prompting.project_questions: re.compile(written_out(pattern), re.IGNORECASE)",

@@ -20,8 +20,8 @@ from tests.support.builders import CHECKOUT
 
 BOUNDS = {
     "files": 301,
-    "net lines": 54_385,
-    "statements": 45_240,
+    "net lines": 54_325,
+    "statements": 45_230,
     "imports per 1,000 net lines": 91,
     "public class names used twice": 14,
     "settings": 93,

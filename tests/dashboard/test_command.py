@@ -75,7 +75,7 @@ def test_a_port_can_be_chosen_and_may_be_taken(small: Shop) -> None:
 
     assert f"port {port} cannot be listened on" in error
     assert port == chosen
-    assert "is no port" in small.error("dashboard", "--port", "x")
+    assert "must be a whole number from 0 to 65,535" in small.error("dashboard", "--port", "x")
 
 
 def test_without_the_extra_the_command_names_it(small: Shop, tmp_path: Path) -> None:

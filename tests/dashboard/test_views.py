@@ -355,7 +355,7 @@ def test_lessons_are_added_edited_superseded_and_deleted(served: Served, browser
 
     assert ["diff", "review"] == added["triggers"]
     assert 409 == twin.status
-    assert "Not added: it resembles" in twin.words
+    assert "not added: it resembles" in twin.words
     assert "Read a diff before it lands</textarea>" in twin.text
     assert ("Look thrice", "Read a diff", "pattern") == (edited["title"], edited["content"], edited["category"])
     assert "L001" == superseded["superseded"]

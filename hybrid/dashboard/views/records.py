@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hybrid.dashboard.desk import PageError
+from hybrid.dashboard.desk import Done, PageError
 from hybrid.dashboard.rendering import link
+from hybrid.knowledge.stores import open_stores
 from hybrid.operations import types
-from hybrid.records.lore.patterns import CATEGORIES, DEFAULT_CONFIDENCE, SEVERITIES
+from hybrid.records.lessons.types import CATEGORIES, TYPES
+from hybrid.records.lore import patterns
+from hybrid.redact import redact
 from hybrid.render.numbers import amount, local_time
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from msgspec import Struct
     from starlette.responses import Response
 
     from hybrid.dashboard.desk import Asked
+
+    Row = Mapping[str, Any]
 
 _PAGE = 50
 _KINDS = {
@@ -49,7 +54,7 @@ class Form(NamedTuple):
     parts: tuple[Part, ...]
 
 
-_CATEGORY = Part("category", "Category", choices=CATEGORIES, usual="general")
+_CATEGORY = Part("category", "Category", choices=patterns.CATEGORIES, usual="general")
 _A_LINE_EACH = "One a line."
 
 FORMS: dict[types.LoreKind, Form] = {
@@ -72,7 +77,7 @@ FORMS: dict[types.LoreKind, Form] = {
             Part("solution", "Solution", "What to do.", is_needed=True, is_long=True),
             Part("context", "When it applies"),
             _CATEGORY,
-            Part("confidence", "Confidence", "Above 0, up to 1.", usual=f"{DEFAULT_CONFIDENCE:g}"),
+            Part("confidence", "Confidence", "Above 0, up to 1.", usual=f"{patterns.DEFAULT_CONFIDENCE:g}"),
         ),
     ),
     "anti-pattern": Form(
@@ -84,7 +89,7 @@ FORMS: dict[types.LoreKind, Form] = {
             Part("risk", "Risk", "What it leads to."),
             Part("fix", "Fix", "What to do in its place.", is_needed=True, is_long=True),
             _CATEGORY,
-            Part("severity", "Severity", choices=SEVERITIES, usual="medium"),
+            Part("severity", "Severity", choices=patterns.SEVERITIES, usual="medium"),
         ),
     ),
     "handoff": Form(
@@ -103,8 +108,6 @@ FORMS: dict[types.LoreKind, Form] = {
 _GONE = "the folder of this project is gone"
 _NO_LESSONS = "lessons are switched off here (`lessons.enabled`)"
 _NO_LORE = "lore is switched off here (`lore.enabled`)"
-_WRITING = frozenset(("page_lesson_add", "page_lesson_edit", "page_lesson_promote", "page_lore_add"))
-"""Operations that write something new, for which the project must be there: the service would take another folder."""
 
 
 # --- lessons ----------------------------------------------------------------------------------------------
@@ -115,24 +118,36 @@ def lessons(asked: Asked) -> Response:
     return _lessons(asked)
 
 
-def _lessons(asked: Asked, draft: types.PageLessonAddArguments | None = None) -> Response:
+def _lessons(asked: Asked, draft: Row | None = None) -> Response:
     """Show the lessons; with a draft that was not written the form that still holds it."""
     query, is_all = asked.query.get("q", "").strip(), bool(asked.query.get("all"))
-    found = asked.ask("page_lessons", types.PageLessonsArguments(query=query, is_all=is_all), types.PageLessons)
-    skip = _skip(asked)
+    found: list[Row] = asked.command("lessons list", search=query, all=is_all).data["lessons"]
+    if not query:
+        found.sort(key=lambda one: (bool(one["superseded"]), -one["uses"], -one["velocity"], one["id"]))
+    skip, stores = _skip(asked), open_stores(asked.workspace)
     return asked.page(
         "lessons.html",
-        found=found,
-        lessons=found.lessons[skip : skip + _PAGE],
-        total=len(found.lessons),
+        lessons=found[skip : skip + _PAGE],
+        total=len(found),
         skip=skip,
-        next_skip=skip + _PAGE if len(found.lessons) > skip + _PAGE else 0,
+        next_skip=skip + _PAGE if len(found) > skip + _PAGE else 0,
         query=query,
         is_all=is_all,
         draft=draft,
-        can_write=not _why_no_lesson(asked, found),
+        files=[str(store.file) for store in stores.all],
+        unread=[str(path) for path in stores.foreign],
+        problems=[redact(str(problem)) for store in stores.all for problem in store.read().problems],
+        is_enabled=asked.workspace.config.lessons.enabled,
+        can_write=not _why_no_lesson(asked),
         status=409 if draft else 200,
+        **_words(found),
     )
+
+
+def _words(found: Sequence[Row]) -> dict[str, Any]:
+    """Return the words that a lesson's category and type may be; files may hold other categories."""
+    used = (one["category"] for one in found if one["category"])
+    return {"categories": list(dict.fromkeys([*CATEGORIES, *used])), "types": TYPES}
 
 
 def _skip(asked: Asked) -> int:
@@ -140,16 +155,21 @@ def _skip(asked: Asked) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 7 else 0
 
 
-def _why_no_lesson(asked: Asked, found: types.PageLessons) -> str:
+def _why_no_lesson(asked: Asked) -> str:
     """Return why no lesson can be added or changed; empty if it can."""
-    return "" if found.is_enabled and asked.project.root else _NO_LESSONS if asked.project.root else _GONE
+    return _GONE if not asked.project.root else "" if asked.workspace.config.lessons.enabled else _NO_LESSONS
 
 
-def _lesson(asked: Asked, lesson_id: str) -> tuple[types.PageLessons, types.PageLesson]:
-    found = asked.ask("page_lessons", types.PageLessonsArguments(id=lesson_id), types.PageLessons)
-    if not found.lessons:
+def _require_lessons(asked: Asked, kind: str = "failed") -> None:
+    if why_not := _why_no_lesson(asked):
+        raise PageError(why_not, kind)
+
+
+def _lesson(asked: Asked, lesson_id: str) -> Row:
+    found = asked.command("lessons show", id=lesson_id).data["lessons"]
+    if not found:
         raise PageError(f"there is no lesson {lesson_id[:40]!r}", "usage")
-    return found, found.lessons[0]
+    return found[0]
 
 
 def edit_lesson(asked: Asked) -> Response:
@@ -158,15 +178,9 @@ def edit_lesson(asked: Asked) -> Response:
     Raises:
         PageError: There is no such lesson, or none can be changed here.
     """
-    found, lesson = _lesson(asked, asked.query.get("id", ""))
-    _require_lessons(asked, found)
-    return asked.page("lesson_edit.html", found=found, lesson=lesson)
-
-
-def _require_lessons(asked: Asked, found: types.PageLessons) -> None:
-    why_not = _why_no_lesson(asked, found)
-    if why_not:
-        raise PageError(why_not)
+    _require_lessons(asked)
+    lesson = _lesson(asked, asked.query.get("id", ""))
+    return asked.page("lesson_edit.html", lesson=lesson, **_words([lesson]))
 
 
 def confirm_promote_lesson(asked: Asked) -> Response:
@@ -175,82 +189,77 @@ def confirm_promote_lesson(asked: Asked) -> Response:
     Raises:
         PageError: There is no such lesson, or none can be changed here.
     """
-    found, lesson = _lesson(asked, asked.query.get("id", ""))
-    _require_lessons(asked, found)
-    return asked.page("lesson_promote.html", lesson=lesson)
+    _require_lessons(asked)
+    return asked.page("lesson_promote.html", lesson=_lesson(asked, asked.query.get("id", "")))
 
 
 def confirm_supersede_lesson(asked: Asked) -> Response:
     """Ask which lesson takes the place of another one."""
-    _, lesson = _lesson(asked, asked.query.get("id", ""))
-    found = asked.ask("page_lessons", types.PageLessonsArguments(), types.PageLessons)
-    others = [one for one in found.lessons if one.id != lesson.id]
+    lesson = _lesson(asked, asked.query.get("id", ""))
+    others = [one for one in asked.command("lessons list").data["lessons"] if one["id"] != lesson["id"]]
     return asked.page("lesson_supersede.html", lesson=lesson, others=others)
 
 
 def confirm_delete_lesson(asked: Asked) -> Response:
     """Ask whether a lesson is to be deleted."""
-    _, lesson = _lesson(asked, asked.query.get("id", ""))
-    return asked.page("lesson_delete.html", lesson=lesson)
+    return asked.page("lesson_delete.html", lesson=_lesson(asked, asked.query.get("id", "")))
 
 
 def _changed(
-    asked: Asked, name: str, arguments: Struct, back: str, again: Callable[[], Response] | None = None
+    asked: Asked, change: Callable[[], Done], back: str, again: Callable[[], Response] | None = None
 ) -> Response:
     """Make a change, and lead to where it is seen.
 
     Args:
         asked: The request.
-        name: Name of the operation.
-        arguments: Its arguments.
+        change: Makes it.
         back: Address of the page to go to.
         again: Shows the form once more, with what was typed, when nothing was changed.
     """
     try:
-        if name in _WRITING and not asked.project.root:
-            raise PageError(_GONE)
-        done = asked.ask(name, arguments, types.PageDone)
+        done = change()
     except PageError as error:
+        if error.kind == "no_project":
+            error = PageError(_GONE)
         if again is None or error.kind not in ("usage", "failed"):
-            raise
-        done = types.PageDone(message=str(error), is_done=False)
+            raise error from None
+        done = Done({}, str(error), is_found=False)
     asked.desk.service.forget_reports()
-    if again is not None and not done.is_done:
-        asked.session.notes.append((done.message, False))
+    told = done.text.partition("; --force")[0]
+    if again is not None and not done.is_found:
+        asked.session.notes.append((told, False))
         return again()
-    return asked.done(done.message, back, is_well=done.is_done)
-
-
-def _triggers(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
+    return asked.done(told[:1].upper() + told[1:], back, is_well=done.is_found)
 
 
 def do_add_lesson(asked: Asked) -> Response:
     """Add a lesson."""
-    arguments = types.PageLessonAddArguments(
-        title=asked.field("title"),
-        content=asked.field("content"),
-        category=asked.field("category") or "correction",
-        type=asked.field("type"),
-        triggers=_triggers(asked.field("triggers")),
-        is_system=asked.field("level") == "system",
-        is_forced=bool(asked.field("force")),
-    )
-    return _changed(asked, "page_lesson_add", arguments, asked.path("lessons"), lambda: _lessons(asked, arguments))
+    draft = {
+        "title": asked.field("title"),
+        "content": asked.field("content"),
+        "category": asked.field("category") or "correction",
+        "type": asked.field("type"),
+        "trigger": asked.field("triggers").split(","),
+        "system": asked.field("level") == "system",
+    }
+
+    def add() -> Done:
+        _require_lessons(asked)
+        return asked.command("lessons add", **draft, force=bool(asked.field("force")))
+
+    def again() -> Response:
+        return _lessons(asked, {**draft, "triggers": draft["trigger"], "is_system": draft["system"]})
+
+    return _changed(asked, add, asked.path("lessons"), again)
 
 
 def do_edit_lesson(asked: Asked) -> Response:
     """Change a lesson."""
-    lesson_id = asked.field("id")
-    arguments = types.PageLessonEditArguments(
-        id=lesson_id,
-        title=asked.field("title"),
-        content=asked.field("content"),
-        category=asked.field("category"),
-        type=asked.field("type"),
-        triggers=_triggers(asked.field("triggers")),
-    )
-    return _changed(asked, "page_lesson_edit", arguments, f"{asked.path('lessons')}#{_anchor(lesson_id)}")
+    _require_lessons(asked, "usage" if asked.project.root else "failed")
+    values = {name: asked.field(name) for name in ("id", "title", "content", "category", "type")}
+    back = f"{asked.path('lessons')}#{_anchor(values['id'])}"
+    trigger = asked.field("triggers").split(",")
+    return _changed(asked, lambda: asked.command("lessons edit", **values, trigger=trigger), back)
 
 
 def _anchor(text: str) -> str:
@@ -259,20 +268,19 @@ def _anchor(text: str) -> str:
 
 def do_promote_lesson(asked: Asked) -> Response:
     """Make a lesson one for all projects."""
-    arguments = types.PageIdArguments(id=asked.field("id"))
-    return _changed(asked, "page_lesson_promote", arguments, asked.path("lessons"))
+    _require_lessons(asked, "usage")
+    return _changed(asked, lambda: asked.command("lessons promote", id=asked.field("id")), asked.path("lessons"))
 
 
 def do_supersede_lesson(asked: Asked) -> Response:
     """Have one lesson take the place of another."""
-    arguments = types.PageReplaceArguments(old=asked.field("id"), new=asked.field("new"))
-    return _changed(asked, "page_lesson_supersede", arguments, asked.path("lessons"))
+    ids = {"old": asked.field("id"), "new": asked.field("new")}
+    return _changed(asked, lambda: asked.command("lessons supersede", **ids), asked.path("lessons"))
 
 
 def do_delete_lesson(asked: Asked) -> Response:
     """Delete a lesson."""
-    arguments = types.PageIdArguments(id=asked.field("id"))
-    return _changed(asked, "page_lesson_delete", arguments, asked.path("lessons"))
+    return _changed(asked, lambda: asked.command("lessons delete", id=asked.field("id")), asked.path("lessons"))
 
 
 # --- lore -------------------------------------------------------------------------------------------------
@@ -338,10 +346,12 @@ def do_add_lore(asked: Asked) -> Response:
     texts = {part.name: asked.field(part.name) for part in FORMS[kind].parts}
     sent = {part.name: texts[part.name] for part in FORMS[kind].parts}
     if "tags" in sent:
-        sent["tags"] = "\n".join(_triggers(sent["tags"]))
+        sent["tags"] = "\n".join(tag.strip() for tag in sent["tags"].split(",") if tag.strip())
     arguments = types.PageLoreAddArguments(kind=kind, texts=sent, is_forced=bool(asked.field("force")))
     back = link(asked.path("lore"), kind=kind).unescape()
-    return _changed(asked, "page_lore_add", arguments, back, lambda: _lore_form(asked, kind, texts))
+    return _changed(
+        asked, lambda: _lore(asked, "page_lore_add", arguments), back, lambda: _lore_form(asked, kind, texts)
+    )
 
 
 def lore_record(asked: Asked) -> Response:
@@ -365,13 +375,20 @@ def lore_record(asked: Asked) -> Response:
 def do_retract(asked: Asked) -> Response:
     """Take a record back."""
     arguments = types.PageRetractArguments(id=asked.field("id"), reason=asked.field("reason"))
-    return _changed(asked, "page_lore_retract", arguments, _record(asked))
+    return _changed(asked, lambda: _lore(asked, "page_lore_retract", arguments), _record(asked))
 
 
 def do_supersede_lore(asked: Asked) -> Response:
     """Have one decision take the place of another."""
     arguments = types.PageReplaceArguments(old=asked.field("id"), new=asked.field("new"))
-    return _changed(asked, "page_lore_supersede", arguments, _record(asked))
+    return _changed(asked, lambda: _lore(asked, "page_lore_supersede", arguments), _record(asked))
+
+
+def _lore(asked: Asked, name: str, arguments: Struct) -> Done:
+    if name == "page_lore_add" and not asked.project.root:
+        raise PageError(_GONE)
+    done = asked.ask(name, arguments, types.PageDone)
+    return Done({}, done.message, is_found=done.is_done)
 
 
 def _record(asked: Asked) -> str:

@@ -16,16 +16,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hybrid.records.lessons.counters import counts_in
-from hybrid.records.lessons.types import (
-    AI,
-    AI_MARK,
-    MAX_NUMBER,
-    PREFIXES,
-    Draft,
-    Level,
-    number_of,
-    stars_form,
-)
+from hybrid.records.lessons.types import AI, AI_MARK, MAX_NUMBER, PREFIXES, Draft, Level, number_of, stars_form
 from hybrid.records.types import LessonsError, UnknownLessonError, superseding
 
 if TYPE_CHECKING:
