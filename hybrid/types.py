@@ -327,7 +327,7 @@ class HookEvent(Struct, frozen=True):
     """One hook event of any client, reduced to what the engine needs; `hooks.event` makes the fields.
 
     Attributes:
-        client: claude, codex, gemini, qwen, copilot, opencode; `manual` by hand.
+        client: A name of `hybrid.base.clients`; `manual` by hand.
         event: What happened, in our words whatever the client's: one of `hooks.service.EVENTS`.
         session_id: The agent's session id; empty when the event had none.
         agent_id: Id of a subagent; empty in the main conversation.

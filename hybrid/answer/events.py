@@ -15,6 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hybrid.answer.decide import Decision, decide
+from hybrid.base.clients import client_named
 from hybrid.base.errors import BusyError, HybridError
 from hybrid.ipc.spool import new_key
 from hybrid.ipc.turns import OPT_OUT, is_private_turn, note_turn
@@ -440,4 +441,4 @@ def _keep_books(turn: Turn) -> Decision:
 
 def _is_false_alarm(event: HookEvent) -> bool:
     """Return whether a compaction may not follow: Gemini announces an automatic one before every request."""
-    return event.client == "gemini" and event.source == "auto"
+    return event.source == "auto" and client_named(event.client).announces_compaction

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from hybrid.answer.decide import Decision, span_reader
 from hybrid.answer.pack import HARD_CAP_BYTES, shortened_item, text_in_form
 from hybrid.answer.select import Withheld
+from hybrid.base.clients import client_named
 from hybrid.base.errors import HybridError, IndexMissingError, IndexUnavailableError
 from hybrid.feedback.state import read_state
 from hybrid.index.catalog import Catalog
@@ -176,7 +177,7 @@ def start_session(turn: Turn) -> Decision:
         return Decision("repeated", event.source)
     given: Mapping[str, str] = ledger.given
     # With Gemini, a resumed session lacks what hooks had added to it.
-    is_without_history = event.client == "gemini" and event.source == "resume"
+    is_without_history = event.source == "resume" and client_named(event.client).resumes_bare
     if is_compact or event.source == "clear" or is_without_history:
         given = {}
         with contextlib.suppress(OSError):

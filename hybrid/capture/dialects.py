@@ -8,24 +8,33 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from functools import cache
 from itertools import takewhile, zip_longest
-from typing import Any, Literal, cast
+from typing import Any, cast
 
-ToolKind = Literal["edit", "write", "read", "search", "list", "command", "subagent", "web", "plan", "other"]
+from hybrid.base.clients import ToolKind, clients
 
 _NAMES: dict[ToolKind, str] = {
-    "edit": "edit multiedit replace apply_patch str_replace str_replace_editor str_replace_based_edit_tool "
-    "notebookedit edit_file update_file patch insert",
-    "write": "write write_file create create_file",
-    "read": "read read_file view read_many_files notebookread cat",
-    "search": "grep search_file_content glob grep_search codebase_search search ripgrep rg file_search find",
-    "list": "ls list list_directory list_dir",
-    "command": "bash run_shell_command shell exec exec_command local_shell run_command powershell terminal",
-    "subagent": "task agent",
-    "web": "webfetch websearch web_fetch web_search google_web_search fetch",
-    "plan": "todowrite todoread todo_write update_plan write_todos exitplanmode enterplanmode",
+    "edit": "edit_file insert str_replace update_file",
+    "write": "create_file",
+    "read": "cat",
+    "search": "codebase_search file_search find rg ripgrep search",
+    "list": "list_dir",
+    "command": "run_command terminal",
+    "web": "fetch",
 }
-_KINDS: dict[str, ToolKind] = {name: kind for kind, names in _NAMES.items() for name in names.split()}
+"""Names of tools that no file of a client has, and any client may give to one."""
+
+
+@cache
+def _kinds() -> dict[str, ToolKind]:
+    """Return the kind of each tool by its name in lower case."""
+    kinds: dict[str, ToolKind] = {name: kind for kind, names in _NAMES.items() for name in names.split()}
+    for client in clients().values():
+        kinds |= {name: kind for kind, names in client.tools.items() for name in names}
+    return kinds
+
+
 _WRITING = ("write", "edit", "patch", "create", "replace")
 
 PATH_FIELDS = ("file_path", "filePath", "absolute_path", "notebook_path", "notebookPath", "path", "dir_path")
@@ -63,7 +72,7 @@ def kind_of(tool: str, fields: dict[str, Any]) -> ToolKind:
     MCP tools.
     """
     name = tool.rpartition("__")[2].lower() if tool.startswith("mcp__") else tool.lower()
-    kind = _KINDS.get(name.rpartition(".")[2], "other")
+    kind = _kinds().get(name.rpartition(".")[2], "other")
     if kind in ("edit", "other") and fields.get("command") in ("view", "create", "str_replace", "insert"):
         return {"view": "read", "create": "write"}.get(fields["command"], "edit")  # type: ignore[return-value]
     if kind == "other" and not tool.startswith("mcp__") and any(word in name for word in _WRITING):

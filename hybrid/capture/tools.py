@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, ValidationError, convert, field, to_builtins
 from msgspec.structs import replace
 
+from hybrid.base.clients import ToolKind
 from hybrid.capture import dialects
 from hybrid.capture.definitions import condensed, cut, enclosing, without_counts
-from hybrid.capture.dialects import ToolKind
 from hybrid.capture.shell import files_of_command
 
 if TYPE_CHECKING:

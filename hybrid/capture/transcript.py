@@ -10,36 +10,48 @@ import json
 import os
 import re
 import stat
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
+from functools import cache
+from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hybrid.base.clients import TranscriptForm, clients, value_at
 from hybrid.capture.dialects import fields_of
-from hybrid.render.marks import BLOCK_TAGS, MACHINE_TAG_PREFIXES, without_elements
+from hybrid.render.marks import block_tags, machine_prefixes, without_elements
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
-
-# Tells what a person or the agent said in one entry of a transcript, whatever client wrote it; used by `transcript`.
-#
-# Known are the entries of Claude Code, Codex, Gemini CLI, Qwen Code and Copilot CLI. What a subagent, a tool or the
-# client itself says is nothing, as is an entry of any other form.
 
 Role = Literal["user", "agent"]
 
 _TEXT_TYPES = ("text", "output_text", "input_text")
-_HARNESS_PREFIXES = (
-    *MACHINE_TAG_PREFIXES,
-    "<environment_context",
-    "<user_instructions",
-    "<session_context",
-    "# agents.md instructions",
-    "[request interrupted by user",
-)
-_CODEX_ROLES: dict[str, Role] = {"assistant": "agent", "user": "user"}
+_ROLES: dict[str, Role] = {"agent": "agent", "assistant": "agent", "user": "user"}
+
+
+@cache
+def _untyped() -> tuple[str, ...]:
+    """Return beginnings of messages of a user that nobody typed, in lower case."""
+    return (*machine_prefixes(), *(begin for client in clients().values() for begin in client.prompts.untyped))
+
+
+@cache
+def _forms() -> dict[str, list[TranscriptForm]]:
+    """Return the forms of an entry by its type."""
+    forms: dict[str, list[TranscriptForm]] = {}
+    for form in (form for client in clients().values() for form in client.transcript):
+        for kind in form.types:
+            forms.setdefault(kind, []).append(form)
+    return forms
+
+
+@cache
+def _agent_hints() -> tuple[bytes, ...]:
+    """Return what a line has one of in which an agent speaks."""
+    types = {kind for kind, forms in _forms().items() for form in forms if form.types[kind] == "agent"}
+    return (b"assistant", *(f'"{kind}"'.encode() for kind in sorted(types) if "assistant" not in kind))
 
 
 class Utterance(Struct, frozen=True):
@@ -57,64 +69,28 @@ class Utterance(Struct, frozen=True):
 
 
 def said_in(entry: object) -> Utterance | None:
-    """Return what a person or the agent said in an entry, which may be any value of JSON; None for all else."""
-    fields = fields_of(entry)
-    read = _READERS.get(str(fields.get("type")))
-    utterance = read(fields) if read else None
-    if utterance is None or not utterance.text.strip():
-        return None
-    if utterance.role == "user":
-        typed = without_elements(utterance.text, BLOCK_TAGS).strip()
-        return None if not typed or typed[:80].lower().startswith(_HARNESS_PREFIXES) else utterance
+    """Return what a person or the agent said in an entry, which may be any value of JSON; None for all else.
+
+    What a subagent, a tool or the client itself says is nothing, as is an entry of an unknown form.
+    """
+    kind = str(fields_of(entry).get("type"))
+    utterance = next(filter(None, (_read(entry, kind, form) for form in _forms().get(kind, ()))), None)
+    if utterance is not None and utterance.role == "user":
+        typed = without_elements(utterance.text, block_tags()).strip()
+        return None if not typed or typed[:80].lower().startswith(_untyped()) else utterance
     return utterance
 
 
-def _of_claude_or_qwen(fields: dict[str, Any]) -> Utterance | None:
-    """Read Claude Code, Qwen Code: `{"type": "assistant", "message": {"content" or "parts": […]}, "uuid": …}`."""
-    message = fields_of(fields.get("message"))
-    is_other = fields.get("isSidechain") or fields.get("isMeta") or fields.get("isCompactSummary")
-    if is_other or fields.get("agentId") or fields.get("isApiErrorMessage") or message.get("model") == "<synthetic>":
+def _read(entry: object, kind: str, form: TranscriptForm) -> Utterance | None:
+    """Return what is said in an entry of that type, if it has that form."""
+    role = _ROLES.get(form.types[kind]) or _ROLES.get(str(value_at(entry, form.types[kind])))
+    text = next(filter(str.strip, (_texts(value_at(entry, path)) for path in form.text)), "")
+    is_other = any(value_at(entry, path) for path in form.skip)
+    is_other = is_other or any(value_at(entry, path) == value for path, value in form.skip_values.items())
+    if role is None or not text or is_other:
         return None
-    shown = fields_of(fields.get("systemPayload")).get("displayText")
-    text = shown if isinstance(shown, str) else _texts(message.get("content", message.get("parts")))
-    role: Role = "agent" if fields["type"] == "assistant" else "user"
-    return Utterance(role, text, _id(message.get("id"), fields.get("uuid")))
-
-
-def _of_codex(fields: dict[str, Any]) -> Utterance | None:
-    """Read Codex: `{"type": "response_item", "payload": {"type": "message", "role": …, …}}`, or the payload."""
-    payload = fields_of(fields.get("payload")) or fields
-    role = _CODEX_ROLES.get(str(payload.get("role")))
-    if payload.get("type") != "message" or role is None:
-        return None
-    return Utterance(role, _texts(payload.get("content")), _id(payload.get("id")))
-
-
-def _of_gemini(fields: dict[str, Any]) -> Utterance | None:
-    """Read Gemini CLI: `{"type": "gemini", "id": …, "content": text or parts}`."""
-    role: Role = "agent" if fields["type"] == "gemini" else "user"
-    return Utterance(role, _texts(fields.get("displayContent") or fields.get("content")), _id(fields.get("id")))
-
-
-def _of_copilot(fields: dict[str, Any]) -> Utterance | None:
-    """Read Copilot CLI: `{"type": "assistant.message", "data": {"content": text, "messageId": …}}`."""
-    data = fields_of(fields.get("data"))
-    if data.get("parentToolCallId") or data.get("agentId") or fields.get("agentId"):
-        return None
-    role: Role = "agent" if fields["type"] == "assistant.message" else "user"
-    return Utterance(role, _texts(data.get("content")), _id(data.get("messageId"), fields.get("id")))
-
-
-_READERS: dict[str, Callable[[dict[str, Any]], Utterance | None]] = {
-    "assistant": _of_claude_or_qwen,
-    # Claude Code, Qwen Code and Gemini CLI have this type.
-    "user": lambda fields: _of_claude_or_qwen(fields) if "message" in fields else _of_gemini(fields),
-    "gemini": _of_gemini,
-    "response_item": _of_codex,
-    "message": _of_codex,
-    "assistant.message": _of_copilot,
-    "user.message": _of_copilot,
-}
+    ids = (value_at(entry, path) for path in form.id)
+    return Utterance(role, text, next((each for each in ids if isinstance(each, str) and each), ""))
 
 
 def _texts(content: object) -> str:
@@ -129,10 +105,6 @@ def _texts(content: object) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _id(*values: object) -> str:
-    return next((value for value in values if isinstance(value, str) and value), "")
-
-
 MAX_BYTES = 16_000_000
 """Bytes of a transcript that are read at once, at most; of more the newest."""
 
@@ -141,7 +113,6 @@ MAX_LINE_BYTES = 4_000_000
 
 _FIRST_LOOK_BYTES = 256_000
 """Bytes read from the end at first: the last exchange mostly lies there, and a transcript may have megabytes."""
-_AGENT_HINTS = (b"assistant", b'"gemini"')
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | _NO_LINK
 _MESSAGES = re.compile(r'"messages"\s*:\s*\[\s*')
@@ -301,7 +272,7 @@ def _agent_lines(data: bytes, begin: int) -> Iterator[tuple[Utterance, int]]:
     while at < len(data):
         end = data.index(b"\n", at) + 1
         line = data[at:end]
-        if any(hint in line for hint in _AGENT_HINTS):
+        if any(hint in line for hint in _agent_hints()):
             utterance = _said(line)
             if utterance is not None and utterance.role == "agent":
                 yield utterance, begin + end

@@ -64,12 +64,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _configure_installing(install: argparse.ArgumentParser, uninstall: argparse.ArgumentParser) -> None:
-    clients = (
-        "claude, codex, gemini, qwen, copilot, opencode; by MCP and an instruction cursor, windsurf, vscode, cline, "
-        "cline-cli, roo, kilo, zed, kiro, factory, amp, goose, aider, junie, continue, crush, auggie"
+    from hybrid.base.clients import clients
+
+    known = clients().values()
+    with_hooks, others = (
+        ", ".join(each.name for each in known if bool(each.events) is is_with) for is_with in (True, False)
     )
-    install.add_argument("--client", required=True, metavar="NAME", help=f"the coding agent: {clients}")
-    uninstall.add_argument("--client", metavar="NAME", help=f"the coding agent: {clients} (default: every one)")
+    names = f"{with_hooks}; by MCP and an instruction {others}"
+    install.add_argument("--client", required=True, metavar="NAME", help=f"the coding agent: {names}")
+    uninstall.add_argument("--client", metavar="NAME", help=f"the coding agent: {names} (default: every one)")
     scopes = ("user", "project", "local")
     about = "user: you, everywhere (default); project: all who work on it; local: you, in this project (Claude Code)"
     install.add_argument("--scope", default="user", choices=scopes, help=about)

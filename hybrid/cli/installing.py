@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict, replace
 
+from hybrid.base.clients import Client, Scope, clients
 from hybrid.base.errors import HybridError
 from hybrid.base.lasting import HOW_TO_INSTALL, cache_of, how_to_add, lasting_program
 from hybrid.cli.common import directory_of, print_found, print_json, say
@@ -25,27 +26,17 @@ from hybrid.hooks.install.changes import (
     target_of,
     uninstall,
 )
-from hybrid.hooks.install.clients import (
-    CLAUDE,
-    CLIENTS,
-    GEMINI,
-    SUBAGENT_START,
-    TOOL_FAILURE,
-    UNKNOWN_EVENTS_SINCE,
-    Part,
-    parts_of,
-)
-from hybrid.hooks.install.found import doubled, find_foreign, find_installs, ignored, switch_off
-from hybrid.hooks.install.merge import HookPart, may_hold_ours
+from hybrid.hooks.install.found import Foreign, Install, doubled, find_foreign, find_installs, ignored, switch_off
+from hybrid.hooks.install.merge import hooks_of, may_hold_ours, parts_of
 from hybrid.hooks.install.parts import PORTABLE, SCOPES, SettingsRoots, Wanted, absolute_launcher
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from hybrid.hooks.install.found import Foreign, Install
-    from hybrid.hooks.install.merge import Client
-    from hybrid.project.installs import Scope
+
+_UNKNOWN_EVENTS_SINCE = (2, 1, 101)
+"""The first version of Claude Code that passes over an event it does not know; an older one drops the whole file."""
 
 _VERSION_S = 15.0
 """Seconds that `claude --version` may take; its first start is slow."""
@@ -85,14 +76,14 @@ def _install(args: argparse.Namespace) -> int:
         notes += _for_now(client, scope, is_forced=args.force)
     launcher = PORTABLE if scope == "project" else absolute_launcher()
     for target in targets:  # Fails before another system is off, and before any file is changed.
-        install(target, Wanted(launcher, client.events), home=home, is_dry_run=True)
+        install(target, Wanted(launcher, tuple(client.events)), home=home, is_dry_run=True)
     notes += _foreign(args, roots, home) if has_hooks else []
     events = _events(client, scope, notes, has_subagents=args.subagents)
     wanted = Wanted(launcher, tuple(events))
     changes = [install(target, wanted, home=home, is_dry_run=args.dry_run) for target in targets]
     notes += _notes(client, scope, changes)
     notes += [f"{each.what}; {each.remedy}" for each in doubled(find_installs(roots))] if has_hooks else []
-    if has_hooks and client.ignores((read_bytes(targets[0].path) or b"").decode("utf-8", "replace")):
+    if has_hooks and hooks_of(client.name).ignores((read_bytes(targets[0].path) or b"").decode("utf-8", "replace")):
         notes.append(f"{ignored(client, targets[0].path)}; take them out")
     if args.json:
         more = {"events": events, "notes": notes, "dry_run": args.dry_run, "also": [*map(_as_json, changes[1:])]}
@@ -112,15 +103,12 @@ def _chosen(client: Client, args: argparse.Namespace, roots: SettingsRoots) -> t
         HybridError: The client has not what is asked for, or not in that scope.
     """
     has_rules = args.rules if args.rules is not None else not client.events
-    if args.mcp and client.server is None:
+    if args.mcp and client.mcp is None:
         raise HybridError(f"{client.label} reads no MCP servers: leave out --mcp")
-    parts: list[Part] = [HookPart(client)] if client.events else []
-    if client.server is not None and (args.mcp or not client.events):
-        parts.append(client.server)
-    if client.rules is not None and has_rules:
-        parts.append(client.rules)
+    wanted = {"hooks": True, "mcp": args.mcp or not client.events, "rules": has_rules}
+    parts = [part for part in parts_of(client) if wanted[part.kind]]
     if client.events:
-        return [target_of(client, part, args.scope, roots) for part in parts], []
+        return [target_of(part, args.scope, roots) for part in parts], []
     # Without hooks the entry and the instruction are all there is, and some clients have a file for one of them only.
     there = [part for part in parts if args.scope in part.files.places]
     what = {"hooks": "no hooks", "mcp": "no MCP servers", "rules": "no rules"}
@@ -129,7 +117,7 @@ def _chosen(client: Client, args: argparse.Namespace, roots: SettingsRoots) -> t
         for part in parts
         if part not in there
     ]
-    return [target_of(client, part, args.scope, roots) for part in there or parts[:1]], notes
+    return [target_of(part, args.scope, roots) for part in there or parts[:1]], notes
 
 
 def _require_one_place(client: Client, target: Target, installs: Sequence[Install]) -> None:
@@ -151,8 +139,8 @@ def _notes(client: Client, scope: Scope, changes: Sequence[FileChange]) -> list[
     """Return what the user must do or know besides, for the parts that were written."""
     kinds = {kind for change in changes for kind in change.kinds}
     notes = client.notes(scope) if "hooks" in kinds or not client.events else []
-    if client.server is not None and "mcp" in kinds:
-        remark = client.server.project_remark if scope == "project" else client.server.remark
+    if client.mcp is not None and "mcp" in kinds:
+        remark = client.mcp.project_remark if scope == "project" else client.mcp.remark
         notes += [remark] if remark else []
         if not find_spec("mcp"):
             notes.append(f"the MCP server does not start without the extra `mcp`: {how_to_add('mcp')}")
@@ -189,7 +177,7 @@ def agents_without_us(project: str, environ: Mapping[str, str]) -> list[Client]:
     """Return the coding agents that are found on this machine and would not call us in this project."""
     roots = settings_roots_of(project, environ)
     known = {each.client for each in find_installs(roots)}
-    with_hooks = {name: client for name, client in CLIENTS.items() if client.events}
+    with_hooks = {name: client for name, client in clients().items() if client.events}
     return [client for name, client in with_hooks.items() if name not in known and _is_here(client, roots)]
 
 
@@ -201,7 +189,7 @@ def install_for(client: Client, project: str, environ: Mapping[str, str]) -> Non
         project: The directory whose settings count.
         environ: Environment variables that name folders of settings.
     """
-    target = target_of(client, HookPart(client), "user", settings_roots_of(project, environ))
+    target = target_of(hooks_of(client.name), "user", settings_roots_of(project, environ))
     try:
         _for_now(client, "user", is_forced=False)
         wanted = Wanted(absolute_launcher(), tuple(_events(client, "user", [])))
@@ -209,39 +197,40 @@ def install_for(client: Client, project: str, environ: Mapping[str, str]) -> Non
     except (HybridError, OSError) as error:
         say(f"{client.label}: {error}")
         return
-    _tell(change, is_dry_run=False, label=client.label, events=client.events)
+    _tell(change, is_dry_run=False, label=client.label, events=tuple(client.events))
     for note in client.notes("user"):
         say(f"Note: {note}")
 
 
 def _is_here(client: Client, roots: SettingsRoots) -> bool:
     """Return whether the client's program is on the PATH, or it has a folder of settings."""
-    path = client.files.file("user", roots)
-    folder = path.parent.parent if path and client.has_own_file else path.parent if path else None
+    hooks = hooks_of(client.name)
+    path = hooks.files.file("user", roots)
+    folder = path.parent.parent if path and hooks.settings.has_own_file else path.parent if path else None
     return shutil.which(client.name, path=roots.environ.get("PATH")) is not None or bool(folder and folder.is_dir())
 
 
 def _uninstall(args: argparse.Namespace) -> int:
     """Take our entries out of each chosen file and tell what changed; the first error is raised after the last file."""
     roots, home = settings_roots_of(args.project, os.environ), _home()
-    clients = [client_named(args.client)] if args.client else list(CLIENTS.values())
+    chosen = [client_named(args.client)] if args.client else list(clients().values())
     changes: list[FileChange] = []
     errors: list[HybridError | OSError] = []
     kinds = ("mcp", "rules") if args.mcp else ("hooks", "mcp", "rules")
-    here = _targets(clients, kinds, args.scope, roots, home)
+    here = _targets(chosen, kinds, args.scope, roots, home)
     for target in here:
         try:
             changes.append(uninstall(target, home=home, is_dry_run=args.dry_run))
         except (HybridError, OSError) as error:
             errors.append(error)
     done = [change for change in changes if change.action != "absent"]
-    if not args.mcp and any(client is GEMINI for client in clients):
+    projects = {str(change.path.parent.parent) for change in done if change.scope == "project"}
+    for client in chosen if not args.mcp else ():
         try:
-            projects = {str(change.path.parent.parent) for change in done if change.scope == "project"}
-            done += filter(None, [forget_trust(roots, projects, is_dry_run=args.dry_run)])
+            done += filter(None, [forget_trust(client, roots, projects, is_dry_run=args.dry_run)])
         except (HybridError, OSError) as error:
             errors.append(error)
-    left = _left(clients, here, home) if args.scope == "here" else []
+    left = _left(chosen, here, home) if args.scope == "here" else []
     if args.json:
         forms = [_as_json(change) for change in done]
         print_json({"changes": forms, "left": list(map(str, left)), "dry_run": args.dry_run})
@@ -296,9 +285,9 @@ def client_named(name: str) -> Client:
     Raises:
         HybridError: There is none.
     """
-    if name not in CLIENTS:
-        raise HybridError(f"{name!r} is no client; hybrid knows {', '.join(CLIENTS)}")
-    return CLIENTS[name]
+    if name not in clients():
+        raise HybridError(f"{name!r} is no client; hybrid knows {', '.join(clients())}")
+    return clients()[name]
 
 
 def _foreign(args: argparse.Namespace, roots: SettingsRoots, home: Path) -> list[str]:
@@ -335,15 +324,15 @@ def _events(client: Client, scope: Scope, notes: list[str], *, has_subagents: bo
     starting subagent. Where the client may not know this one, a note is added to `notes`.
     """
     events = list(client.events)
-    if client is not CLAUDE:
+    if client.name != "claude":
         if has_subagents:
             notes.append(f"--subagents is for Claude Code: {client.label} is not called when a subagent starts")
         return events
     is_shared = scope == "project"
     version = claude_version(os.environ) if has_subagents or not is_shared else None
-    is_new = version is not None and version >= UNKNOWN_EVENTS_SINCE
+    is_new = version is not None and version >= _UNKNOWN_EVENTS_SINCE
     if is_new:
-        events += [*([] if is_shared else [TOOL_FAILURE]), *([SUBAGENT_START] if has_subagents else [])]
+        events += [*([] if is_shared else ["PostToolUseFailure"]), *(["SubagentStart"] if has_subagents else [])]
     elif has_subagents:
         known = ".".join(map(str, version)) if version else "unknown"
         notes.append(
@@ -382,7 +371,7 @@ def _targets(
     ]
     if not found and len(clients) == 1 and scope in SCOPES:
         # Says what is wrong with a scope that the client has not.
-        target_of(clients[0], parts_of(clients[0])[0], scope, roots)
+        target_of(parts_of(clients[0])[0], scope, roots)
     if scope == "all":
         for target in [target for client in clients for target in recorded_targets(client, home=home)]:
             parts = tuple(part for part in target.parts if part.kind in kinds)
@@ -397,7 +386,7 @@ def _targets(
 
 def _labels(change: FileChange) -> str:
     """Return the names of a change's clients for people."""
-    return ", ".join(CLIENTS[name].label for name in change.client.split(", "))
+    return ", ".join(clients()[name].label for name in change.client.split(", "))
 
 
 def _as_json(change: FileChange) -> dict[str, Any]:

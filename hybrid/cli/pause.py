@@ -9,9 +9,9 @@ import time
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from hybrid.base.clients import session_in
 from hybrid.base.errors import HybridError
 from hybrid.cli.common import add_common, print_done, workspace_of
-from hybrid.hooks.service import SESSION_VARIABLES
 from hybrid.render.marks import harmless_line
 from hybrid.session.pauses import Pause, pause, pauses, resume
 
@@ -80,7 +80,7 @@ def session_id(named: str) -> str:
     Raises:
         HybridError: No session is given and the environment names none.
     """
-    session = named or next(filter(None, map(os.environ.get, SESSION_VARIABLES)), "")
+    session = named or session_in(os.environ)
     if not session:
         raise HybridError("`--session` needs an ID here: no agent session runs this command; `hybrid log` shows ids")
     from hybrid.hooks.event import bounded_id

@@ -20,9 +20,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hybrid.base.clients import session_in
 from hybrid.base.errors import BusyError, HybridError, IndexMissingError, IndexUnavailableError, ProjectError
 from hybrid.feedback.events import newest_events
-from hybrid.hooks.service import SESSION_VARIABLES
 from hybrid.index.holder import is_held, read_holder
 from hybrid.operations.asking import CONNECTION, OPERATIONS, Asking, OperationError, Outcome, operation_named, perform
 from hybrid.operations.tools import BY_NAME
@@ -162,7 +162,7 @@ class Performer:
             return None
         live = list(self._freshness.sessions(workspace.project.root))
         heard = {session for client, session in live if client == question.client}
-        named = next((value for name in SESSION_VARIABLES if (value := question.environ.get(name))), "")
+        named = session_in(question.environ)
         if not heard or (named and named not in heard):
             # A hook that found the service busy answered by itself, so the service has not heard of its session.
             live += logged_sessions(workspace, time.time())

@@ -1,15 +1,13 @@
-"""Writes a hook's answer in the form its client takes, one ASCII JSON object or nothing at all, and hands it over.
-
-Standard library only and cheap to import.
-"""
+"""Writes a hook's answer in the form its client takes, one ASCII JSON object or nothing at all, and hands it over."""
 
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
+from hybrid.base.clients import client_named
 from hybrid.ipc.wire import WireError
 
-TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -28,12 +26,6 @@ _DELIVERY_S = 5.0
 """Seconds until a hook that has its answer says that the agent has it. On a busy machine it may have written it long
 before it says so, and a text that counts as late is given again."""
 
-_TWICE = ("copilot", "vscode")
-"""Clients that read a text at the top level; some of their events and versions read the nested one."""
-
-_WITHOUT_NOTICE = ("copilot", "opencode")
-"""Clients that have no line for the user."""
-
 
 def write_answer(text: str, *, client: str, name: str, event: str, notice: str = "") -> str:
     """Return the answer that adds a text to the agent's context, or tells the user something.
@@ -51,15 +43,16 @@ def write_answer(text: str, *, client: str, name: str, event: str, notice: str =
     """
     if event not in TAKING:
         return ""
-    if not text:
-        return json.dumps({"systemMessage": notice}) if notice and client not in _WITHOUT_NOTICE else ""
-    if client == "opencode":
-        return json.dumps({"text": text})
-    answer: dict[str, object] = {"additionalContext": text} if client in _TWICE else {}
-    answer["hookSpecificOutput"] = {"hookEventName": name or event, "additionalContext": text}
-    if notice and client not in _WITHOUT_NOTICE:
+    told = client_named(client)
+    answer: dict[str, object] = {}
+    if text and told.answer == "text":
+        answer["text"] = text
+    elif text:
+        answer |= {"additionalContext": text} if told.answer == "both" else {}
+        answer["hookSpecificOutput"] = {"hookEventName": name or event, "additionalContext": text}
+    if notice and told.has_notice:
         answer["systemMessage"] = notice
-    return json.dumps(answer)
+    return json.dumps(answer) if answer else ""
 
 
 def printed_answer(text: str, event: HookEvent, *, notice: str = "") -> bytes:
@@ -95,18 +88,9 @@ def deliver(reply: Reply, printed: bytes, connection: Connection, elapsed_ms: Ca
 def client_of(client: str, environ: Mapping[str, str]) -> str:
     """Return the client that really calls: others run hooks of Claude Code's settings too, each with its dialect.
 
-    Where Copilot and Claude Code run inside each other both marks are inherited; Copilot's answer suits both.
-
     Args:
-        client: The client from the command line; only `claude` is doubted.
+        client: The client from the command line; one whose settings no other reads is believed.
         environ: Environment of the hook process.
     """
-    if client != "claude":
-        return client
-    if environ.get("COPILOT_CLI"):
-        return "copilot"
-    if environ.get("CLAUDECODE"):
-        return client
-    if environ.get("QWEN_CODE_SESSION_ID"):
-        return "qwen"
-    return "gemini" if environ.get("GEMINI_SESSION_ID") else client
+    shared_with = client_named(client).shared_with
+    return next((name for name in shared_with if environ.get(client_named(name).mark)), client)

@@ -1,19 +1,20 @@
 """Reads a hook event from any client into one form, whatever is unknown, missing or broken in it.
 
-Standard library only and cheap to import: every hook process reads its event here. The result is a plain `Fields`
-mapping that goes to the service as JSON, and becomes a `HookEvent` where the engine is.
+The service does it, and a hook that answers without one. The result is a plain mapping that becomes a `HookEvent`.
 """
 
 from __future__ import annotations
 
 import json
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
+from hybrid.base.clients import Field, client_named, clients, value_at
 from hybrid.hooks.service import event_of
 
-TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import Any, TypeGuard
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import TypeGuard
 
 
 # Shortens the JSON of a large event before it is parsed, so that no event costs more than some megabytes.
@@ -120,7 +121,6 @@ MAX_PATH_CHARS = 4_096
 MAX_PATHS = 200
 """Number of files of one event that are told; those of a larger patch are found by the next sweep over the project."""
 
-_SUBAGENT_TOOLS = ("agent", "task")
 _WRITING_WORDS = ("write", "edit", "patch", "create", "replace")
 """Tools with such a word in their name write files, whoever made them; a file named in vain costs one `stat`."""
 _PATH_FIELDS = ("file_path", "filePath", "path", "notebook_path", "notebookPath")
@@ -144,34 +144,78 @@ def parse_event(data: bytes, *, client: str, event: str, cwd: str) -> dict[str, 
     Raises:
         EventError: Empty, too large, not JSON, not an object, or an event that we do not answer.
     """
-    fields = _flat(_object(data))
-    name = event or _text(fields, "hook_event_name", "hookEventName") or "UserPromptSubmit"
+    fields = _Fields(_object(data), client)
+    name = event or fields.text("name") or "UserPromptSubmit"
     known = event_of(name)
     if known is None:
         raise EventError(f"{bounded_id(name)} is no event that hybrid knows: the hook is registered for the wrong one")
     is_use = known == "PostToolUse"
-    tool = _id(fields, "tool_name", "toolName") if is_use else ""
-    arguments = _either(fields, "tool_input", "toolArgs") if is_use else None
-    result = _either(fields, "tool_response", "tool_result", "toolResult") if is_use else None
+    tool = fields.id("tool") if is_use else ""
+    arguments = fields.value("tool_input") if is_use else None
+    result = fields.value("tool_response") if is_use else None
     return {
         "client": bounded_id(client),
         "event": known,
         "name": name,
-        "session_id": _id(fields, "session_id", "sessionId", "sessionID"),
-        "agent_id": _id(fields, "agent_id", "agentId"),
-        "cwd": _directory(fields, cwd),
-        "prompt": _text(fields, "submitted_prompt", "prompt")[:MAX_PROMPT_CHARS],
-        "source": _id(fields, "source", "reason", "trigger"),
+        "session_id": fields.id("session_id"),
+        "agent_id": fields.id("agent_id"),
+        "cwd": _directory(fields.path("cwd"), cwd),
+        "prompt": fields.text("prompt")[:MAX_PROMPT_CHARS],
+        "source": fields.id("source"),
         "tool": tool,
-        "tool_use_id": _id(fields, "tool_use_id", "toolUseId", "callID") if is_use else "",
+        "tool_use_id": fields.id("tool_use_id") if is_use else "",
         "tool_input": arguments,
         "tool_response": result,
-        "error": _text(fields, "error") if is_use else "",
+        "error": fields.text("error") if is_use else "",
         "paths": _paths(tool, arguments),
-        "report": _report(tool, result),
-        "message": _message(known, fields),
-        "transcript": _path(fields, "transcript_path", "transcriptPath"),
+        "report": _report(tool, result, client),
+        "message": fields.text("message")[:MAX_PROMPT_CHARS] if known == "Stop" else "",
+        "transcript": fields.path("transcript"),
     }
+
+
+@cache
+def _words(client: str) -> dict[Field, dict[str, None]]:
+    """Return the words for each field in order: the client's own, Claude Code's, those of all others."""
+    every = clients()
+    words: dict[Field, dict[str, None]] = {}
+    for name in (client, "claude", *every):
+        for field, names in every[name].fields.items() if name in every else ():
+            words.setdefault(field, {}).update(dict.fromkeys(names))
+    return words
+
+
+class _Fields:
+    """The values of an event, or of a tool's result, by our words for their fields."""
+
+    def __init__(self, values: dict[str, Any], client: str) -> None:
+        self._values = values
+        self._words = _words(client_named(client).name)
+
+    def _found(self, field: Field) -> Iterator[Any]:
+        return (value_at(self._values, word) for word in self._words[field])
+
+    def value(self, field: Field) -> Any:
+        """Return the first value that there is; None for none."""
+        return next((value for value in self._found(field) if value is not None), None)
+
+    def text(self, field: Field) -> str:
+        """Return the first text that is not empty, or texts of blocks; lone surrogates become question marks."""
+        texts = (value if isinstance(value, str) else _texts(value) for value in self._found(field))
+        return _clean(next(filter(None, texts), ""))
+
+    def id(self, field: Field) -> str:
+        """Return the same as it may be kept."""
+        return bounded_id(self.text(field))
+
+    def path(self, field: Field) -> str:
+        """Return the first text that is not empty, as a path."""
+        return _path(self._found(field))
+
+
+@cache
+def _subagent_tools() -> frozenset[str]:
+    return frozenset(name for client in clients().values() for name in client.tools.get("subagent", ()))
 
 
 def _object(data: bytes) -> dict[str, Any]:
@@ -189,49 +233,16 @@ def _object(data: bytes) -> dict[str, Any]:
     return fields
 
 
-def _flat(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return OpenCode's fields (`input` and `output` objects) under the names of other clients; others unchanged."""
-    event, output = _dict(fields.get("input")), _dict(fields.get("output"))
-    if not event:
-        return fields
-    properties = _dict(event.get("properties"))
-    return {
-        "hook_event_name": event.get("type"),
-        **_dict(properties.get("info")),
-        **properties,
-        **event,
-        "prompt": _texts(output.get("parts")),
-        "tool_name": event.get("tool"),
-        "tool_input": event.get("args"),
-        "tool_use_id": event.get("callID"),
-        "tool_response": _response(event, output),
-        **{name: fields[name] for name in ("cwd", "directory", "source") if name in fields},
-    }
-
-
-def _response(event: dict[str, Any], output: dict[str, Any]) -> object:
-    """Return what a tool of OpenCode gave back: the text of a subagent, else an object of output and exit code."""
-    text = output.get("output")
-    if event.get("tool") in _SUBAGENT_TOOLS or not isinstance(text, str):
-        return text
-    return {"output": text, "exit": _dict(output.get("metadata")).get("exit")}
-
-
-def _report(tool: str, response: object) -> str:
+def _report(tool: str, response: object, client: str) -> str:
     """Return the final text of a subagent; empty for other tools, and for one that was only launched."""
-    if tool.lower() not in _SUBAGENT_TOOLS:
+    if tool.lower() not in _subagent_tools():
         return ""
     answer = _dict(response)
     if answer.get("status") == "async_launched" or answer.get("isAsync"):
         return ""
     if answer:
-        response = _either(answer, "content", "llmContent", "textResultForLlm", "text_result_for_llm")
+        response = _Fields(answer, client).value("report")
     return _clean(response if isinstance(response, str) else _texts(response))[:MAX_PROMPT_CHARS]
-
-
-def _message(event: str, fields: dict[str, Any]) -> str:
-    """Return the last text of the agent when its turn ends; empty for other events."""
-    return _text(fields, "last_assistant_message", "prompt_response")[:MAX_PROMPT_CHARS] if event == "Stop" else ""
 
 
 def _texts(parts: object) -> str:
@@ -255,7 +266,7 @@ def _paths(tool: str, arguments: object) -> list[str]:
     patches = [value for value in values.values() if isinstance(value, str) and _PATCH_BEGIN in value]
     if patches:
         return _patched(patches[0])
-    path = _path(values, *_PATH_FIELDS)
+    path = _path(map(values.get, _PATH_FIELDS))
     return [path] if path and any(word in tool.lower() for word in _WRITING_WORDS) else []
 
 
@@ -281,11 +292,6 @@ def _is_list(value: object) -> TypeGuard[list[Any]]:
     return isinstance(value, list)
 
 
-def _either(fields: dict[str, Any], *names: str) -> Any:
-    """Return the value of the first of the names that has one; None when none has."""
-    return next((fields[name] for name in names if fields.get(name) is not None), None)
-
-
 def bounded_id(text: str) -> str:
     """Return a client's name of something as it may be kept: short, and without secrets.
 
@@ -309,35 +315,20 @@ def _is_uuid(text: str) -> bool:
     return len(text) == 36 and text.count("-") == 4 and not text.strip("0123456789abcdefABCDEF-")
 
 
-def _id(fields: dict[str, Any], *names: str) -> str:
-    return bounded_id(_text(fields, *names))
-
-
-def _directory(fields: dict[str, Any], cwd: str) -> str:
-    """Return the directory that the event names, else that of the hook.
+def _directory(named: str, cwd: str) -> str:
+    """Return the directory that an event names, else that of the hook.
 
     Many clients cannot write a name that is no UTF-8, and put marks in the place of what is none. The hook's own
     directory is meant where it looks the same with such marks.
     """
-    directory = _path(fields, "cwd", "directory")
-    is_marked = "\ufffd" in directory and cwd.encode("utf-8", "surrogateescape").decode("utf-8", "replace") == directory
-    return cwd if is_marked else directory or cwd
+    is_marked = "\ufffd" in named and cwd.encode("utf-8", "surrogateescape").decode("utf-8", "replace") == named
+    return cwd if is_marked else named or cwd
 
 
-def _path(fields: dict[str, Any], *names: str) -> str:
-    """Return the first of the fields that is text and not empty, as a path; empty for one that no system takes."""
-    path = _clean_path(_first_text(fields, *names))
+def _path(values: Iterable[object]) -> str:
+    """Return the first of the values that is text and not empty, as a path; empty for one that no system takes."""
+    path = _clean_path(next((value for value in values if isinstance(value, str) and value), ""))
     return path if len(path) <= MAX_PATH_CHARS else ""
-
-
-def _text(fields: dict[str, Any], *names: str) -> str:
-    """Return the first of the fields that is text and not empty; lone surrogates become question marks."""
-    return _clean(_first_text(fields, *names))
-
-
-def _first_text(fields: dict[str, Any], *names: str) -> str:
-    values = map(fields.get, names)
-    return next((value for value in values if isinstance(value, str) and value), "")
 
 
 def _clean(text: str) -> str:

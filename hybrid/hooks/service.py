@@ -10,35 +10,47 @@ import time
 from hybrid import __version__
 from hybrid.ipc.wire import LARGE_BYTES, Greeting, WireError, connect, is_newer, read_endpoint
 
+# made: `make docs` makes these from `hooks/clients`, since a hook reads no file for them.
 EVENTS = {
-    "UserPromptSubmit": (
-        "UserPromptSubmit",
-        "userPromptSubmitted",
-        "BeforeAgent",
-        "beforeSubmitPrompt",
-        "chat.message",
-    ),
-    "SessionStart": ("SessionStart", "session.created"),
-    # A tool that failed has an event of its own in some clients; which it was is told by `error`.
-    "PostToolUse": ("PostToolUse", "PostToolUseFailure", "AfterTool", "tool.execute.after"),
-    "SubagentStart": ("SubagentStart",),
-    "PreCompact": ("PreCompact", "PreCompress", "experimental.session.compacting"),
-    "Stop": ("Stop", "agentStop", "AfterAgent", "session.idle"),
-    "SessionEnd": ("SessionEnd", "session.deleted"),
+    "afteragent": "Stop",
+    "aftertool": "PostToolUse",
+    "agentstop": "Stop",
+    "beforeagent": "UserPromptSubmit",
+    "beforesubmitprompt": "UserPromptSubmit",
+    "chat.message": "UserPromptSubmit",
+    "experimental.session.compacting": "PreCompact",
+    "posttooluse": "PostToolUse",
+    "posttoolusefailure": "PostToolUse",
+    "precompact": "PreCompact",
+    "precompress": "PreCompact",
+    "session.created": "SessionStart",
+    "session.deleted": "SessionEnd",
+    "session.idle": "Stop",
+    "sessionend": "SessionEnd",
+    "sessionstart": "SessionStart",
+    "stop": "Stop",
+    "subagentstart": "SubagentStart",
+    "tool.execute.after": "PostToolUse",
+    "userpromptsubmit": "UserPromptSubmit",
+    "userpromptsubmitted": "UserPromptSubmit",
 }
-"""Our word for an event → the words of the clients. An answer to an event that takes none is shown as an error, or
+"""A client's word for an event, in lower case → ours. An answer to an event that takes none is shown as an error, or
 reaches the agent as text that nobody meant for it."""
 
-_CANONICAL = {name.lower(): event for event, names in EVENTS.items() for name in names}
+MARKS = (
+    "CLAUDECODE",
+    "COPILOT_CLI",
+    "GEMINI_SESSION_ID",
+    "LORE_DATA_DIR",
+    "QWEN_CODE_SESSION_ID",
+)
+"""Variables that tell which client runs the hook, whoever's settings it stands in."""
+# made: end
 
 
 def event_of(name: str) -> str | None:
     """Return our word for an event from any client's word for it; None for an event that is not known."""
-    return _CANONICAL.get(name.lower())
-
-
-SESSION_VARIABLES = ("CLAUDE_CODE_SESSION_ID", "GEMINI_SESSION_ID", "QWEN_CODE_SESSION_ID")
-"""Environment variables in which a client names its session to the programs that it starts."""
+    return EVENTS.get(name.lower())
 
 
 TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
@@ -46,9 +58,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from hybrid.ipc.wire import Connection
-
-MARKS = ("CLAUDECODE", "COPILOT_CLI", "GEMINI_SESSION_ID", "LORE_DATA_DIR", "QWEN_CODE_SESSION_ID")
-"""Variables that tell which client runs the hook, whoever's settings it stands in."""
 
 _AGAIN_S = 0.05
 _SEND_S = 0.5

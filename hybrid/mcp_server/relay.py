@@ -41,8 +41,15 @@ _SOON_S = 60.0
 _READ_BYTES = 1 << 16
 _LOST = -32000
 """Code of JSON-RPC for an error of the server's own."""
-_PASSED_ON = ("CLAUDE_CODE_SESSION_ID", "GEMINI_SESSION_ID", "LORE_DATA_DIR", "QWEN_CODE_SESSION_ID")
+# made: `make docs` makes this from `hooks/clients`.
+_PASSED_ON = (
+    "CLAUDE_CODE_SESSION_ID",
+    "GEMINI_SESSION_ID",
+    "LORE_DATA_DIR",
+    "QWEN_CODE_SESSION_ID",
+)
 """Variables that the worker gets of the client, beside those of our own settings: they name its session."""
+# made: end
 
 
 def is_relayed(argv: list[str]) -> bool:

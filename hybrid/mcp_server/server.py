@@ -24,6 +24,7 @@ from mcp.shared.exceptions import MCPError
 from msgspec import Struct, field
 
 from hybrid import __version__
+from hybrid.base.clients import clients
 from hybrid.ipc.start import NoServiceError, exchange, start_service
 from hybrid.ipc.wire import WireError
 from hybrid.operations.tools import BY_NAME, INSTRUCTIONS, PROMPTS, RECORD, RESOURCES, TOOLS
@@ -149,17 +150,6 @@ def _told(error: dict[str, Any]) -> str:
     return f"{error['message']}{f' ({share:.0%} done)' if share else ''}"
 
 
-_CLIENTS = {
-    "claude": "claude",
-    "codex": "codex",
-    "copilot": "copilot",
-    "gemini": "gemini",
-    "opencode": "opencode",
-    "qwen": "qwen",
-}
-"""Beginning of the name that a client gives itself → our name for it."""
-
-
 def build_server(session_of: Callable[[Context], Session]) -> Server[Any]:
     """Return a server.
 
@@ -259,7 +249,8 @@ class _Handlers:
         session = self._session_of(ctx)
         if not session.client:
             info = ctx.session.client_params.client_info.name.lower() if ctx.session.client_params else ""
-            session.client = next((name for begin, name in _CLIENTS.items() if info.startswith(begin)), "")
+            with_hooks = (name for name, client in clients().items() if client.events)
+            session.client = next((name for name in with_hooks if info.startswith(name)), "")
         if not session.has_asked_roots and ctx.session.can_send_request:
             session.has_asked_roots = True
             if not await anyio.to_thread.run_sync(_is_in_project, session):

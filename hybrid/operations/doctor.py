@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import Struct
 
 from hybrid import __version__
+from hybrid.base.clients import clients
 from hybrid.base.lasting import how_to_add
 from hybrid.health.doctor import (
     Finding,
@@ -89,8 +90,6 @@ The payment client sends charges to the provider.
 The payment client sends a request again after a timeout, at most five times. It waits twice as long before each retry.
 """
 _KEPT = "HYBRID_HOOKS_DEADLINE_MS"
-_CLIENT_VARIABLES = ("COPILOT_CLI", "CLAUDECODE", "GEMINI_SESSION_ID", "QWEN_CODE_SESSION_ID")
-"""Environment variables by which a hook recognises its client; the trial drops them and names the client itself."""
 
 
 class Ran(Struct, frozen=True):
@@ -181,10 +180,12 @@ def _sample_project(folder: Path) -> Path:
 
 
 def _environment(environ: Mapping[str, str], home: Path) -> dict[str, str]:
+    # The trial names its client itself.
+    marks = {client.mark for client in clients().values()}
     kept = {
         name: value
         for name, value in environ.items()
-        if (not name.startswith("HYBRID_") or name == _KEPT) and name not in _CLIENT_VARIABLES
+        if (not name.startswith("HYBRID_") or name == _KEPT) and name not in marks
     }
     return kept | {"HYBRID_HOME": str(home), "HYBRID_DAEMON_ENABLED": "false", "HYBRID_INDEX_AUTO": "false"}
 
@@ -352,6 +353,8 @@ def _installed(install: Install, has_called: bool) -> Finding:
         return Finding("warning", "hooks", f"{what}; {install.outdated}", install.renewal)
     if has_called or install.kind != "hooks":
         return Finding("ok", "hooks", what)
-    if install.client == "codex":
-        return Finding("warning", "hooks", f"{what}; never called yet", "approve the hooks in Codex: type /hooks")
+    client = clients()[install.client]
+    if client.hooks and client.hooks.approve:
+        remedy = f"approve the hooks in {client.label}: type {client.hooks.approve}"
+        return Finding("warning", "hooks", f"{what}; never called yet", remedy)
     return Finding("ok", "hooks", f"{what}; never called yet")

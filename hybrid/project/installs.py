@@ -12,18 +12,18 @@ import json
 import os
 import re
 import time
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from msgspec import Struct, convert
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict, astuple, replace
 
 from hybrid.base.atomic import read_regular, write_atomic
+from hybrid.base.clients import Scope, clients
 from hybrid.base.stamps import Stamp, stamp_of
 
-Scope = Literal["user", "project", "local"]
 _MAX_BYTES = 1_000_000
 """Bytes of a record that are read: a longer file is none."""
 _MAX_JSON_BYTES = 16_000_000
@@ -35,7 +35,7 @@ _LAST_COMMA = re.compile(r'("(?:[^"\\]+|\\.)*"?)|,(?=\s*[\]}])', re.DOTALL)
 """Strings, which stay, and what stands in settings beside JSON. A string without an end ends with the text, else each
 of its quotes would be tried as a beginning."""
 _SERVER = "hybrid"
-"""The name of our server in every client (`hooks.install.servers`)."""
+"""The name of our server in every client (`hooks.install.merge`)."""
 
 
 class InstallRecord(Struct, frozen=True):
@@ -149,24 +149,21 @@ def _read_record(file: Path) -> InstallRecord:
         raise ValueError(f"{file} is no record") from error
 
 
-class _Settings(Struct):
-    """The maps of servers in settings, by the key of any client; everything else in them is passed over, unread."""
+@cache
+def _maps() -> type[Struct]:
+    """Return the type of the maps of servers in settings of any client; all else in them is passed over, unread."""
+    keys = sorted({client.mcp.at for client in clients().values() if client.mcp and client.mcp.form != "yaml"})
+    fields = [(f"map_{number}", Any, msgspec.field(default=None, name=key)) for number, key in enumerate(keys)]
+    return msgspec.defstruct("_Maps", fields)
 
-    mcpServers: Any = None  # noqa: N815 - the keys of the clients
-    mcp_servers: Any = None
-    mcp: Any = None
-    servers: Any = None
-    context_servers: Any = None
-    amp: Any = msgspec.field(default=None, name="amp.mcpServers")
 
-    def start_us(self) -> bool:
-        """Return whether one of them has a server of our name that is not switched off."""
-        maps = (self.mcpServers, self.mcp_servers, self.mcp, self.servers, self.context_servers, self.amp)
-        entries: list[Any] = [servers.get(_SERVER) for servers in maps if isinstance(servers, dict)]  # type: ignore
-        return any(
-            isinstance(entry, dict) and entry.get("enabled") is not False and entry.get("disabled") is not True
-            for entry in entries
-        )
+def _start_us(settings: Struct) -> bool:
+    """Return whether one of the maps has a server of our name that is not switched off."""
+    entries: list[Any] = [servers.get(_SERVER) for servers in astuple(settings) if isinstance(servers, dict)]
+    return any(
+        isinstance(entry, dict) and entry.get("enabled") is not False and entry.get("disabled") is not True
+        for entry in entries
+    )
 
 
 def has_tools(home: Path, client: str, root: Path | None) -> bool:
@@ -221,15 +218,15 @@ def _starts_us(path: Path, stamp: Stamp) -> bool:
     try:
         data = read_regular(os.path.realpath(path), most).removeprefix(b"\xef\xbb\xbf")
         if form != ".toml":
-            return _of_json(data).start_us()
+            return _start_us(_of_json(data))
         import tomli
 
-        return convert(tomli.loads(data.decode().replace("\r\n", "\n")), _Settings).start_us()
+        return _start_us(convert(tomli.loads(data.decode().replace("\r\n", "\n")), _maps()))
     except (OSError, ValueError, RecursionError):
         return False
 
 
-def _of_json(data: bytes) -> _Settings:
+def _of_json(data: bytes) -> Struct:
     """Return the maps of servers in settings that may have comments.
 
     Raises:
@@ -237,9 +234,9 @@ def _of_json(data: bytes) -> _Settings:
         RecursionError: They are nested too deeply.
     """
     try:
-        return msgspec.json.decode(data, type=_Settings)
+        return msgspec.json.decode(data, type=_maps())
     except ValueError:
         if len(data) > _MAX_OTHER_BYTES:
             raise
     text = _NOT_JSON.sub(r"\1", data.decode())
-    return msgspec.json.decode(_LAST_COMMA.sub(r"\1", text), type=_Settings)
+    return msgspec.json.decode(_LAST_COMMA.sub(r"\1", text), type=_maps())

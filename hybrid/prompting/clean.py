@@ -23,11 +23,11 @@ from hybrid.base.memo import compiled
 from hybrid.ipc.turns import OPT_OUT
 from hybrid.prompting.turns import is_turn
 from hybrid.render.marks import (
-    BLOCK_TAGS,
     FRAME_NAME,
     JSON_KEY,
-    MACHINE_TAG_PREFIXES,
+    block_tags,
     cut_private,
+    machine_prefixes,
     plain_text,
     without_elements,
 )
@@ -654,7 +654,6 @@ def _spaced(name: str) -> str:
 
 
 _MACHINE_PREFIXES = (
-    *MACHINE_TAG_PREFIXES,
     "[system notification",
     "[request interrupted by user",
     "this session is being continued from a previous conversation",
@@ -726,7 +725,7 @@ def clean(prompt: str, *, is_report: bool = False) -> CleanedPrompt:
 
 
 def _is_of_machine(text: str) -> bool:
-    return text[:80].lower().startswith(_MACHINE_PREFIXES)
+    return text[:80].lower().startswith((*machine_prefixes(), *_MACHINE_PREFIXES))
 
 
 def _cut_injected(text: str) -> str:
@@ -735,7 +734,7 @@ def _cut_injected(text: str) -> str:
         text = _TEXT_FRAME.sub(" ", text)
     if JSON_KEY in text:
         text = _cut_json_frames(text)
-    return without_elements(text, BLOCK_TAGS)
+    return without_elements(text, block_tags())
 
 
 def _cut_json_frames(text: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from hybrid.render.visible import HIDDEN, visible, visible_line
@@ -20,32 +21,22 @@ END_LINE = f"--- end {FRAME_NAME} ---"
 XML_TAG = "hybrid-context"
 JSON_KEY = "hybrid_context"
 
-BLOCK_TAGS = (
-    "hook_context",
-    "system-reminder",
-    "system_reminder",
-    "qwen:user-prompt-submit-context",
-    "qwen:session-start-context",
-    XML_TAG,
-)
-"""Elements in which agents hand injected text to a model; what they hold was never typed by a person."""
 
-MACHINE_TAG_PREFIXES = (
-    "<task-notification",
-    "<teammate-message",
-    "<cross-session-message",
-    "<system-reminder",
-    "<system_reminder",
-    "<local-command",
-    "<command-name",
-    "<command-message",
-    "<bash-input",
-    "<bash-stdout",
-    "<bash-stderr",
-    "<subagent_notification",
-    "<turn_aborted",
-)
-"""Beginnings of prompts that a client wrote itself; compared without regard to case."""
+@cache
+def block_tags() -> tuple[str, ...]:
+    """Return the elements in which agents hand injected text to a model; nobody typed what they hold."""
+    from hybrid.base.clients import clients  # A hook that keeps an event needs the marks of `<private>` alone.
+
+    return (*(tag for client in clients().values() for tag in client.prompts.injected), XML_TAG)
+
+
+@cache
+def machine_prefixes() -> tuple[str, ...]:
+    """Return beginnings of prompts that a client wrote itself, in lower case."""
+    from hybrid.base.clients import clients
+
+    return tuple(begin for client in clients().values() for begin in client.prompts.machine)
+
 
 # One or more separators, so that `<System Reminder>` counts as well. Generic words (`result`, `user`) are left alone:
 # they occur in honest XML and in type parameters.
@@ -78,12 +69,21 @@ _TAG_NAMES = (
 )
 _OPENING = r"(?P<at><|&(?:amp;){0,4}(?:lt|#0{0,8}60|#x0{0,8}3c);?|%(?:25){0,4}3c|\\{1,4}(?:u00|x|u\{)3c\}?)"
 """Pattern of an opening angle bracket, also as HTML, a URL or JSON writes it, since a reader may decode it."""
+_OPENING_SIGNS = "<&%\\"
 _CLOSING = r"(?:>|&(?:amp;){0,4}(?:gt|#0{0,8}62|#x0{0,8}3e);?|%(?:25){0,4}3e|\\{1,4}(?:u00|x|u\{)3e\}?)"
 _ROLE_TAGS = rf"(?:system|human|assistant)\s{{0,8}}/?(?:\s[^<>\n]{{0,200}}?)?{_CLOSING}"
 """Pattern of tags of one common word; a type parameter (`List<System>`) follows a name and is none."""
 
+
+@cache
+def _tag_rule() -> tuple[re.Pattern[str], str]:
+    """Return the rule of elements, as in `_RULES`, with those of every client's file."""
+    named = {tag.removeprefix("<") for tag in (*block_tags(), *machine_prefixes()) if tag[0] not in "[#"}
+    names = [*_TAG_NAMES, *map(re.escape, sorted(named))]
+    return re.compile(rf"{_OPENING}(?:[\s/\\]|%2f|&#47;)*(?:{'|'.join(names)})", re.IGNORECASE), "‹"
+
+
 _RULES = (
-    (re.compile(rf"{_OPENING}(?:[\s/\\]|%2f|&#47;)*(?:{'|'.join(_TAG_NAMES)})", re.IGNORECASE), "‹"),
     (re.compile(rf"(?<![\w.]){_OPENING}(?:[\s/\\]|%2f|&#47;)*{_ROLE_TAGS}", re.IGNORECASE), "‹"),
     (re.compile(rf"(?P<at><)/\s{{0,8}}{_ROLE_TAGS}", re.IGNORECASE), "‹"),
     (re.compile(rf"{_OPENING}\s{{0,8}}[|│¦][\w▁]{{2,30}}[|│¦]{_CLOSING}", re.IGNORECASE), "‹"),
@@ -270,6 +270,8 @@ def _changed(text: str, rules: Sequence[tuple[re.Pattern[str], str]]) -> str:
         return text
     folds = None if is_plain else [_FOLDS[char] for char in text]
     folded = text if folds is None else "".join(folds)
+    if any(sign in folded for sign in _OPENING_SIGNS):
+        rules = (_tag_rule(), *rules)
     changes = {match.span("at"): mark for pattern, mark in rules for match in pattern.finditer(folded)}
     if not changes:
         return text

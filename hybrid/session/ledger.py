@@ -81,7 +81,7 @@ class SessionKey(Struct, frozen=True):
     """The owner of a ledger.
 
     Attributes:
-        client: claude, codex, …; `manual` by hand.
+        client: A name of `hybrid.base.clients`; `manual` by hand.
         session_id: The agent's session id; something stable when the client sent none.
         agent_id: Id of a subagent; empty in the main conversation.
     """

@@ -1,6 +1,6 @@
 """How the clients that read our server and our rules, but call no hooks, are run without a screen, against the mock.
 
-Package names and versions stand in `clients.json`; what is said here was tried with those.
+Package names and versions stand in `hooks/clients`; what is said here was tried with those.
 """
 
 from __future__ import annotations

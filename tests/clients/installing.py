@@ -1,4 +1,4 @@
-"""Puts the coding clients of `clients.json` into a folder, from npm or PyPI, and says how each is started.
+"""Puts the coding clients that name a package into a folder, from npm or PyPI, and says how each is started.
 
     HYBRID_CLIENTS_DIR=FOLDER [HYBRID_CLIENTS="claude codex"] python -m tests.clients.installing
 
@@ -9,7 +9,6 @@ installed, and the tests skip.
 # ruff: noqa: T201 - printing is what it does when it is run
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -19,6 +18,10 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import asdict
+
+from hybrid.base.clients import clients
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -63,8 +66,7 @@ class MissingError(Exception):
 
 def packages() -> dict[str, Package]:
     """The clients, by name."""
-    found = json.loads(Path(__file__).with_name("clients.json").read_text("utf-8"))
-    return {name: Package(name, **values) for name, values in found.items()}
+    return {name: Package(name, **asdict(each.package)) for name, each in clients().items() if each.package}
 
 
 def command_of(package: Package, clients: Path) -> tuple[str, ...]:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.hooks.install.clients import CLIENTS
-from hybrid.hooks.install.rules import BEGIN
+from hybrid.base.clients import clients
+from hybrid.hooks.install.merge import BEGIN
 from tests.clients.desk import ANSWER, OTHER_QUESTION, QUESTION
 from tests.clients.dialects import strings_in
 from tests.clients.mock_api import Called, Rule, Said
 
 if TYPE_CHECKING:
-    from hybrid.project.installs import Scope
+    from hybrid.base.clients import Scope
     from tests.clients.conftest import OpenSeat
     from tests.clients.mock_api import Answer
     from tests.clients.seat import Seat
@@ -95,13 +95,13 @@ def _calls(name: str) -> tuple[Answer, tuple[Answer, ...]]:
 
 
 def _has_rules(name: str, scope: Scope) -> bool:
-    part = CLIENTS[name].rules
-    return part is not None and scope in part.files.places
+    rules = clients()[name].rules
+    return rules is not None and scope in rules.files
 
 
 def _has_server(name: str, scope: Scope) -> bool:
-    part = CLIENTS[name].server
-    return part is not None and scope in part.files.places
+    server = clients()[name].mcp
+    return server is not None and scope in server.files
 
 
 def _files(seat: Seat) -> dict[str, bytes]:

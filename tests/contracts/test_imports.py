@@ -58,8 +58,8 @@ def _loaded_after(code: str, **environ: str) -> set[str]:
     [
         "hybrid.hooks",
         "hybrid.hooks.run",
-        "hybrid.hooks.event",
-        "hybrid.hooks.answer",
+        "hybrid.hooks.keeping",
+        "hybrid.hooks.service",
         "hybrid.session.pauses",
     ],
 )

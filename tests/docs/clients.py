@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import tomllib
-
-from hybrid.hooks.install.clients import CLIENTS, parts_of
-from tests.docs.reference import MADE, TEXTS, said, table
+from hybrid.base.clients import clients
+from hybrid.hooks.install.merge import parts_of
+from tests.docs.reference import MADE, said, table
 from tests.docs.starting import run_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from hybrid.base.clients import Scope
     from hybrid.hooks.install.parts import Part
-    from hybrid.project.installs import Scope
 
 
 def clients_page() -> str:
     """Return the page."""
-    states = tomllib.loads((TEXTS / "clients.toml").read_text(encoding="utf-8"))
     known = [
-        (client.label, states[name].get("read") or run_version(name), states[name]["state"])
-        for name, client in CLIENTS.items()
+        (each.label, each.page.read or run_version(each), each.page.state) for each in clients().values() if each.page
     ]
     text = said(
         "clients",
-        gets=table(("client", "`--client`", "hooks", "MCP", "rules"), [_gets(name) for name in CLIENTS]),
+        gets=table(("client", "`--client`", "hooks", "MCP", "rules"), [_gets(name) for name in clients()]),
         files=table(("client", "part", "user", "project"), list(_files())),
         known=table(("client", "version or date", "here"), known),
     )
@@ -35,8 +32,8 @@ def clients_page() -> str:
 
 def _gets(name: str) -> tuple[str, ...]:
     """Return the row of what a client gets."""
-    client = CLIENTS[name]
-    mcp = "no" if client.server is None else "with `--mcp`" if client.events else "yes"
+    client = clients()[name]
+    mcp = "no" if client.mcp is None else "with `--mcp`" if client.events else "yes"
     return (
         client.label,
         f"`{name}`",
@@ -48,7 +45,7 @@ def _gets(name: str) -> tuple[str, ...]:
 
 def _files() -> Iterator[tuple[str, ...]]:
     """Yield the rows of files."""
-    for client in CLIENTS.values():
+    for client in clients().values():
         for part in parts_of(client):
             kind = {"hooks": "hooks", "mcp": "MCP", "rules": "rules"}[part.kind]
             yield client.label, kind, _place(part, "user"), _place(part, "project")
@@ -56,7 +53,43 @@ def _files() -> Iterator[tuple[str, ...]]:
 
 def _place(part: Part, scope: Scope) -> str:
     """Return the file of a scope as a person would write it, with other names that are read if they are there."""
-    named = part.files.places.get(scope, "")
     folder = ["~", part.files.folder.home] if scope == "user" else []
-    paths = ["/".join(filter(None, (*folder, name))) for name in named.split("|") if name]
+    paths = ["/".join(filter(None, (*folder, name))) for name in part.files.places.get(scope, ())]
     return " or ".join(f"`{path}`" for path in paths) or "–"
+
+
+# --- parts of other files ------------------------------------------------------------------------------------
+
+
+def words() -> list[str]:
+    """Return the words of clients that the process of a hook needs."""
+    events = {
+        word.lower(): event for each in clients().values() for word, event in (each.events | each.other_events).items()
+    }
+    return [
+        "EVENTS = {",
+        *(f'    "{word}": "{event}",' for word, event in sorted(events.items())),
+        "}",
+        '"""A client\'s word for an event, in lower case → ours. An answer to an event that takes none is shown as an error, or',
+        'reaches the agent as text that nobody meant for it."""',
+        "",
+        *_tuple("MARKS", {each.mark for each in clients().values()}),
+        '"""Variables that tell which client runs the hook, whoever\'s settings it stands in."""',
+    ]
+
+
+def passed_on() -> list[str]:
+    """Return the variables that the relay of MCP passes on."""
+    return [
+        *_tuple("_PASSED_ON", {each.session for each in clients().values()}),
+        '"""Variables that the worker gets of the client, beside those of our own settings: they name its session."""',
+    ]
+
+
+def _tuple(name: str, variables: set[str]) -> list[str]:
+    """Return the lines of a tuple of variables, with the one that names a folder of lore."""
+    return [f"{name} = (", *(f'    "{each}",' for each in sorted({*variables, "LORE_DATA_DIR"} - {""})), ")"]
+
+
+PARTS = {"hybrid/hooks/service.py": words, "hybrid/mcp_server/relay.py": passed_on}
+"""Path of a file → what makes its part."""

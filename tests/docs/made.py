@@ -1,10 +1,14 @@
 """Writes the pages and pictures that are made from something else; `make docs` runs it, and a test holds each page current.
 
+Of some files only a part is made: the lines between `made: …` and `made: end`.
+
 python -m tests.docs.made
 """
 
 from __future__ import annotations
 
+import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tests.docs import clients, drawings, findings, mcp_reference, reference, settings, starting
@@ -12,6 +16,16 @@ from tests.support.builders import CHECKOUT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+def _with_part(path: str, make: Callable[[], list[str]]) -> str:
+    """Return the text of a file with its part made anew."""
+    before, begin, rest = re.split(
+        r"(^.*\bmade: .*\n)", (CHECKOUT / path).read_text(encoding="utf-8"), maxsplit=1, flags=re.MULTILINE
+    )
+    _, end, after = re.split(r"(^.*\bmade: end.*\n)", rest, maxsplit=1, flags=re.MULTILINE)
+    return "".join([before, begin, *(f"{line}\n" for line in make()), end, after])
+
 
 PAGES: dict[str, Callable[[], str]] = {
     "docs/clients.md": clients.clients_page,
@@ -23,6 +37,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/troubleshooting.md": findings.page,
     **starting.pages(),
     **drawings.pages(),
+    **{path: partial(_with_part, path, make) for path, make in clients.PARTS.items()},
 }
 """Path of a page → what makes its text."""
 

@@ -11,18 +11,17 @@ import re
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from hybrid.base.clients import clients
 from hybrid.base.resources import shipped
 from hybrid.cli.evaluate import LAB
 from hybrid.cli.main import COMMANDS, parser_of
 from hybrid.hooks.answer import TAKING, write_answer
-from hybrid.hooks.install.clients import CLIENTS
-from hybrid.hooks.service import event_of
 from tests.support.builders import CHECKOUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from hybrid.hooks.install.merge import Client
+    from hybrid.base.clients import Client
 
 TEXTS = CHECKOUT / "tests" / "docs" / "texts"
 """What is said on each page beside what is made."""
@@ -140,16 +139,15 @@ _READ_FROM = {"claude": "claude_code", "copilot": "copilot"}
 def answers_page() -> str:
     """Return the page of hook answers: for each client its events, and the answer to each form of event."""
     lines = [MADE.format("`hybrid/hooks`"), "", said("hook-answers")]
-    for client in (each for each in CLIENTS.values() if each.events):
+    for client in (each for each in clients().values() if each.events):
         lines += [f"## {client.label}", "", *wrapped(f"{_versions(client)}.")]
         rows = [
-            (f"`{name}`", f"`{event_of(name)}`", "text" if event_of(name) in TAKING else "none")
-            for name in client.events
+            (f"`{name}`", f"`{event}`", "text" if event in TAKING else "none") for name, event in client.events.items()
         ]
         lines += table(("event of the client", "event of hybrid", "answer"), rows)
-        for event in client.events:
-            if event_of(event) == "UserPromptSubmit":
-                lines += ["```json", _indented(client, event), "```", ""]
+        for name, event in client.events.items():
+            if event == "UserPromptSubmit":
+                lines += ["```json", _indented(client, name), "```", ""]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -161,8 +159,7 @@ def _versions(client: Client) -> str:
 
 
 def _indented(client: Client, name: str) -> str:
-    event = event_of(name)
-    assert event is not None
+    event = client.events[name]
     printed = write_answer(_TEXT, client=client.name, name=name, event=event, notice="hybrid: 1 note")
     return json.dumps(json.loads(printed), indent=2)
 

@@ -7,36 +7,38 @@ import string
 from functools import partial
 from typing import TYPE_CHECKING
 
-import tomllib
-
-from hybrid.hooks.install.clients import CLIENTS
-from tests.docs.reference import MADE, TEXTS, WIDTH, said, wrapped
-from tests.support.builders import CHECKOUT
+from hybrid.base.clients import clients
+from hybrid.hooks.install.merge import hooks_of
+from tests.docs.reference import MADE, WIDTH, said, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from hybrid.base.clients import Client
 
 _EVENT = {"session_id": "first", "prompt": "how does the payment client retry after a timeout?"}
 
 
 def pages() -> dict[str, Callable[[], str]]:
     """Return what makes each page, by its path."""
-    told = tomllib.loads((TEXTS / "start.toml").read_text(encoding="utf-8"))
-    return {f"docs/start/{name}.md": partial(_page, name, about) for name, about in told.items()}
+    return {f"docs/start/{name}.md": partial(_page, client) for name, client in clients().items() if client.events}
 
 
-def _page(name: str, told: dict[str, str]) -> str:
-    """Return the page of a client; `told` is what its installer does not know."""
-    client = CLIENTS[name]
+def _page(client: Client) -> str:
+    """Return the page of a client."""
+    name, about, files = client.name, client.page, hooks_of(client.name).files
+    assert about is not None
+    prompt = next(word for word, event in client.events.items() if event == "UserPromptSubmit")
     page = string.Template(said("start")).safe_substitute(
-        told,
         client=name,
         label=client.label,
-        user="/".join(filter(None, ("~", client.files.folder.home, client.files.places["user"]))),
-        project=client.files.places["project"],
+        first=about.first,
+        shows=about.shows,
+        user="/".join(filter(None, ("~", files.folder.home, files.places["user"][0]))),
+        project=files.places["project"][0],
         remark=f"; {client.project_remark}" if client.project_remark else "",
-        ask=f"echo '{json.dumps(_EVENT)}' | hybrid hook run --client {name} --event {told['prompt_event']}",
-        version=run_version(name),
+        ask=f"echo '{json.dumps(_EVENT)}' | hybrid hook run --client {name} --event {prompt}",
+        version=run_version(client),
     )
     lines = [MADE.format("the installer of hooks"), ""]
     for line in page.splitlines():
@@ -44,7 +46,7 @@ def _page(name: str, told: dict[str, str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def run_version(client: str) -> str:
+def run_version(client: Client) -> str:
     """Return the version of a client that tests run."""
-    told = json.loads((CHECKOUT / "tests/clients/clients.json").read_text(encoding="utf-8"))
-    return str(told[client]["version"])
+    assert client.package is not None
+    return client.package.version

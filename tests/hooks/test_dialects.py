@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import pytest
 
+from hybrid.base.clients import Event, clients
 from hybrid.hooks.answer import TAKING, client_of, write_answer
-from hybrid.hooks.install.clients import CLIENTS as INSTALLED
-from hybrid.hooks.service import EVENTS
 from tests.support.builders import CHECKOUT, PAYMENTS, Shop, new_shop
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def test_a_line_for_the_user_alone_goes_to_clients_that_have_one(client: str) ->
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("event", get_args(Event))
 def test_events_that_take_no_context_get_no_output(client: str, event: str) -> None:
     """A text on Stop, PreCompact or SessionEnd would be shown as an error or force the agent on: there is none."""
     answer = write_answer("text", client=client, name=event, event=event)
@@ -153,7 +152,7 @@ def test_the_end_of_a_turn_of_gemini_is_remembered_and_answered_with_nothing(tmp
     assert "" != said["BeforeAgent"]
     assert "" == said["AfterAgent"]
     assert "I ran it. [mock reply]" == summary["completed"]
-    assert "AfterAgent" in INSTALLED["gemini"].events
+    assert "AfterAgent" in clients()["gemini"].events
 
 
 def test_copilot_that_runs_claude_codes_settings(shop: Shop) -> None:

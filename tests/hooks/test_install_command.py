@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from hybrid.base.clients import clients
 from hybrid.cli.main import run
-from hybrid.hooks.install.clients import CLIENTS
 from tests.support.builders import Shop, git_project
 from tests.support.installs import MOVED, Desk
 
@@ -139,7 +139,7 @@ def test_the_plugin_counts_as_a_place(desk: Desk, scope: str) -> None:
 def test_what_a_client_has_not_is_refused(desk: Desk) -> None:
     """The error says what there is."""
     scopes = "use --scope user or --scope project"
-    unknown = f"hybrid: 'emacs' is no client; hybrid knows {', '.join(CLIENTS)}"
+    unknown = f"hybrid: 'emacs' is no client; hybrid knows {', '.join(clients())}"
 
     assert f"hybrid: Codex has no local scope: {scopes}" == desk.error(
         "install", "--client", "codex", "--scope", "local"
@@ -149,7 +149,7 @@ def test_what_a_client_has_not_is_refused(desk: Desk) -> None:
     )
     assert "hybrid: Aider reads no MCP servers: leave out --mcp" == desk.error("install", "--client", "aider", "--mcp")
     assert unknown == desk.error("install", "--client", "emacs")
-    assert all(name in desk.hook("install", "--help") for name in CLIENTS)
+    assert all(name in desk.hook("install", "--help") for name in clients())
 
 
 def test_variables_move_a_clients_folder(desk: Desk, tmp_path: Path) -> None:

@@ -10,9 +10,8 @@ import pytest
 
 from hybrid import __version__
 from hybrid.base.resources import shipped
-from hybrid.hooks.install.clients import CLIENTS
+from hybrid.hooks.install.merge import SERVER, ServerPart, hooks_of, parts_of
 from hybrid.hooks.install.parts import PORTABLE
-from hybrid.hooks.install.servers import SERVER, server_words
 from tests.support.builders import CHECKOUT
 
 if TYPE_CHECKING:
@@ -32,8 +31,8 @@ def _read(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", MANIFESTS)
 def test_the_manifests_of_claude_code_are_what_the_installer_writes(name: str) -> None:
     """Plugin and example register the events of a project's installation, each with the same short line."""
-    claude = CLIENTS["claude"]
-    expected = {event: [claude.entry(event, PORTABLE)] for event in claude.events}
+    claude = hooks_of("claude")
+    expected = {event: [claude.entry(event, PORTABLE)] for event in claude.client.events}
 
     assert expected == _read(f"hooks/{name}")["hooks"]
 
@@ -70,12 +69,9 @@ def test_the_plugin_starts_the_server_as_an_installation_does() -> None:
 
     A file `.mcp.json` would lie in the root of this repository too, where every contributor's client would read it.
     """
-    server = CLIENTS["claude"].server
-    assert server is not None
+    [server] = [part for part in parts_of(hooks_of("claude").client) if isinstance(part, ServerPart)]
 
-    assert {SERVER: dict(server.entry(server_words(PORTABLE, "claude")))} == _read(".claude-plugin/plugin.json")[
-        "mcpServers"
-    ]
+    assert {SERVER: server.entry(PORTABLE)} == _read(".claude-plugin/plugin.json")["mcpServers"]
     assert not (shipped(".claude-plugin").parent / ".mcp.json").exists()
 
 
@@ -84,7 +80,7 @@ def test_the_readme_names_every_manifest() -> None:
     readme = shipped("hooks", "README.md").read_text(encoding="utf-8")
     entries = [f"{path.name}/" if path.is_dir() else path.name for path in shipped("hooks").iterdir()]
 
-    assert {"README.md", "claude/", "hooks.json", "opencode/"} == set(entries)
+    assert {"README.md", "claude/", "clients/", "hooks.json", "opencode/"} == set(entries)
     assert all(f"`{name}`" in readme for name in entries if name != "README.md")
 
 

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from hybrid.hooks.install.clients import CLIENTS
+from hybrid.base.clients import clients
 from hybrid.mcp_server.server import Session
 from tests.support.agent import Agent, until
 from tests.support.hostile import CONTROL, FILE, NAME, PROMPT, TEXT, hostile_shop, marks_in, texts_in
@@ -124,7 +124,7 @@ def _answer(tools: Tools, method: str, name: str) -> Any:
 def test_no_client_is_given_a_mark(shop: Shop) -> None:
     """What a client is called changes nothing, for tools as for hooks in every format (#35)."""
     forms = ("text", "xml", "json")
-    asked = [(client, forms[number % 3]) for number, client in enumerate(sorted(CLIENTS))]
+    asked = [(client, forms[number % 3]) for number, client in enumerate(sorted(clients()))]
     for client, form in sorted({*asked, *(("claude", form) for form in forms)}):
         session = Session(str(shop.home), str(shop.root), client, {}, client + form)  # What the worker has of it.
         answers: list[Any] = [

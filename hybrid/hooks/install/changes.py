@@ -20,16 +20,15 @@ from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from hybrid.base.atomic import locked, read_regular, write_atomic
+from hybrid.base.clients import Client, Scope
 from hybrid.base.errors import BusyError, ProjectError
-from hybrid.hooks.install.clients import GEMINI, Part, parts_of
-from hybrid.hooks.install.merge import ExistingHook, commands, may_hold_ours, put_back, read
-from hybrid.hooks.install.parts import SettingsError, command_text, is_ours
-from hybrid.project.installs import InstallJournal, InstallRecord, Scope
+from hybrid.hooks.install.merge import ExistingHook, Part, commands, may_hold_ours, parts_of, put_back, read
+from hybrid.hooks.install.parts import Files, SettingsError, command_text, is_ours
+from hybrid.project.installs import InstallJournal, InstallRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from hybrid.hooks.install.merge import Client
     from hybrid.hooks.install.parts import SettingsRoots, Wanted
 
 
@@ -210,7 +209,7 @@ class FileChange(Struct, frozen=True):
     diff: str = ""
 
 
-def target_of(client: Client, part: Part, scope: Scope, roots: SettingsRoots) -> Target:
+def target_of(part: Part, scope: Scope, roots: SettingsRoots) -> Target:
     """Return the file of a part in a scope.
 
     Raises:
@@ -223,7 +222,7 @@ def target_of(client: Client, part: Part, scope: Scope, roots: SettingsRoots) ->
         raise ProjectError(f"there is no project here for the {scope} scope; use --scope user, or --project DIR")
     known = " or ".join(f"--scope {each}" for each in part.files.places)
     what = {"hooks": "", "mcp": " for MCP servers", "rules": " for rules"}[part.kind]
-    raise ProjectError(f"{client.label} has no {scope} scope{what}: use {known}")
+    raise ProjectError(f"{part.client.label} has no {scope} scope{what}: use {known}")
 
 
 def install(target: Target, wanted: Wanted, *, home: Path, is_dry_run: bool = False) -> FileChange:
@@ -469,30 +468,35 @@ def recorded_targets(client: Client, *, home: Path) -> list[Target]:
 # --- notes of a client -------------------------------------------------------------------------------------
 
 
-def forget_trust(roots: SettingsRoots, projects: Collection[str], *, is_dry_run: bool) -> FileChange | None:
-    """Remove our entries of some projects from Gemini CLI's list of the hooks that it has seen.
+def forget_trust(
+    client: Client, roots: SettingsRoots, projects: Collection[str], *, is_dry_run: bool
+) -> FileChange | None:
+    """Remove our entries of some projects from a client's list of the hooks that it has seen.
 
-    Gemini CLI writes `trusted_hooks.json` by itself when it first runs the hooks of a project: root of the project → a
-    list of `name:command`, as JSON that is indented by two spaces. A list that is empty then is deleted.
+    Gemini CLI writes the list by itself when it first runs the hooks of a project: root of the project → a list of
+    `name:command`, as JSON that is indented by two spaces. A list that is empty then is deleted.
 
     Args:
+        client: The client.
         roots: The folders in which settings lie.
         projects: Roots of the projects whose settings lost our hooks.
         is_dry_run: Only say what would be done.
 
     Returns:
-        The change, made or not, `deleted` or `removed`; None when there are no such entries, or no JSON in the file.
+        The change, made or not, `deleted` or `removed`; None without such a list or entry, or when it is no JSON.
 
     Raises:
         HybridError: The file is too long for settings, or is none.
         OSError: The file cannot be written.
     """
-    path = GEMINI.files.folder.path(roots) / ".gemini" / "trusted_hooks.json"
+    path = Files(client.folder, {"user": (client.hooks.seen,)}).file("user", roots) if client.hooks else None
+    if path is None or not client.hooks or not client.hooks.seen:
+        return None
     old = (read_bytes(path) or b"{}").decode("utf-8", "replace")
     try:
         known: dict[str, list[str]] = convert(json.loads(old), dict[str, list[str]])
     except ValueError:
-        return None  # Gemini CLI does not read it either, and writes it anew.
+        return None  # The client does not read it either, and writes it anew.
     kept = {root: [each for each in known[root] if root not in projects or not _is_our_line(each)] for root in known}
     if kept == known:
         return None
@@ -504,7 +508,7 @@ def forget_trust(roots: SettingsRoots, projects: Collection[str], *, is_dry_run:
         else:
             path.unlink()
     action = "removed" if kept else "deleted"
-    return FileChange(GEMINI.name, ("hooks",), "user", path, action, diff(old, new, str(path)))
+    return FileChange(client.name, ("hooks",), "user", path, action, diff(old, new, str(path)))
 
 
 def _is_our_line(entry: str) -> bool:

@@ -16,20 +16,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
+from hybrid.base.clients import Client, Scope, clients
 from hybrid.base.errors import HybridError
 from hybrid.base.lasting import cache_of
 from hybrid.hooks.install.changes import Target, decoded, read_bytes, take_out, target_of
-from hybrid.hooks.install.clients import CLAUDE, CLIENTS, CODEX, SUBAGENT_START, Part, every_part
 from hybrid.hooks.install.jsonc import is_list, is_object
-from hybrid.hooks.install.merge import HookPart, commands, read, strip_text, switch_plugin
-from hybrid.hooks.install.parts import SCOPES, RegisteredCommand, SettingsRoots, command_text, is_ours
-from hybrid.project.installs import Scope
+from hybrid.hooks.install.merge import HookPart, Part, commands, every_part, hooks_of, read, strip_text, switch_plugin
+from hybrid.hooks.install.parts import SCOPES, Kind, RegisteredCommand, SettingsRoots, command_text, is_ours
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from hybrid.hooks.install.merge import Client
-    from hybrid.hooks.install.parts import Kind
 
 
 PLUGIN = "hybrid"
@@ -89,8 +85,8 @@ class Install(Struct, frozen=True):
         if self.scope not in SCOPES:
             return f"mend it in {self.path} by hand"
         scope = "" if self.scope == "user" else f" --scope {self.scope}"
-        subagents = " --subagents" if SUBAGENT_START in self.events else ""
-        flag = {"hooks": "", "mcp": " --mcp", "rules": " --rules"}[self.kind] if CLIENTS[self.client].events else ""
+        subagents = " --subagents" if "SubagentStart" in self.events else ""
+        flag = {"hooks": "", "mcp": " --mcp", "rules": " --rules"}[self.kind] if clients()[self.client].events else ""
         return f"hybrid hook install --client {self.client}{scope}{subagents}{flag}"
 
     @property
@@ -141,7 +137,7 @@ def unreadable(roots: SettingsRoots) -> list[str]:
         except HybridError as error:
             problems.append(str(error))
             continue
-        if part.kind == "hooks" and client.ignores(text):
+        if isinstance(part, HookPart) and part.ignores(text):
             problems.append(ignored(client, path))
     return problems
 
@@ -167,12 +163,12 @@ def doubled(installs: Sequence[Install]) -> list[Double]:
     """Return the reasons why prompts would be answered twice: several places of a client, all of which it calls."""
     installs = [each for each in installs if each.kind == "hooks"]
     doubles: list[Double] = []
-    for name in CLIENTS:
+    for name in clients():
         calls = [each for each in installs if each.client == name]
         if len(calls) > 1:
             where = ", ".join(f"{each.path} ({each.scope})" for each in calls)
             doubles.append(
-                Double(f"{CLIENTS[name].label} calls hybrid from {len(calls)} places: {where}", _but_one(calls))
+                Double(f"{clients()[name].label} calls hybrid from {len(calls)} places: {where}", _but_one(calls))
             )
     for each in installs:
         again = f"{each.removal}, then install it again"
@@ -187,7 +183,7 @@ def doubled(installs: Sequence[Install]) -> list[Double]:
 
 def switched_off(roots: SettingsRoots) -> list[tuple[Path, str]]:
     """Return (settings file, member) where Claude Code's hooks are switched off, all or all but an administrator's."""
-    paths = [*(path for _, path in CLAUDE.files.paths(roots)), MANAGED]
+    paths = [*(path for _, path in hooks_of("claude").files.paths(roots)), MANAGED]
     switches = [(path, "disableAllHooks") for path in paths if _settings(path).get("disableAllHooks") is True]
     is_managed_only = _settings(MANAGED).get("allowManagedHooksOnly") is True
     return [*switches, (MANAGED, "allowManagedHooksOnly")] if is_managed_only else switches
@@ -210,7 +206,7 @@ def installed_part(installs: Sequence[Install]) -> dict[str, Any]:
 def enabled_plugins(roots: SettingsRoots) -> list[tuple[str, Scope, Path]]:
     """Return (plugin with marketplace, scope, settings file) for each plugin that Claude Code has switched on."""
     decided: dict[str, tuple[bool, Scope, Path]] = {}
-    for scope, path in CLAUDE.files.paths(roots):
+    for scope, path in hooks_of("claude").files.paths(roots):
         plugins: object = _settings(path).get("enabledPlugins")
         if is_object(plugins):
             decided.update((name, (bool(value), scope, path)) for name, value in plugins.items())
@@ -235,7 +231,8 @@ def _in_codex_config(roots: SettingsRoots) -> Iterator[Install]:
     """Yield the registrations in `[hooks]` of `config.toml`, which Codex reads besides `hooks.json`."""
     import tomli
 
-    for _, hooks_file in CODEX.files.paths(roots):
+    codex = hooks_of("codex")
+    for _, hooks_file in codex.files.paths(roots):
         path = hooks_file.with_name("config.toml")
         try:
             hooks: object = tomli.loads(_text_or_empty(path)).get("hooks")
@@ -247,13 +244,13 @@ def _in_codex_config(roots: SettingsRoots) -> Iterator[Install]:
         except (ValueError, RecursionError):  # Not TOML, or a number of thousands of digits.
             continue
         else:
-            yield from _in_text(HookPart(CODEX), "config", path, text, roots.environ)
+            yield from _in_text(codex, "config", path, text, roots.environ)
 
 
 def _managed(environ: Mapping[str, str]) -> Iterator[Install]:
     """Yield the registrations in an administrator's settings for Claude Code and in the parts beside them."""
     for path in (MANAGED, *sorted((MANAGED.parent / "managed-settings.d").glob("*.json"))):
-        yield from _in_text(HookPart(CLAUDE), "managed", path, _text_or_empty(path), environ)
+        yield from _in_text(hooks_of("claude"), "managed", path, _text_or_empty(path), environ)
 
 
 def _plugins(roots: SettingsRoots) -> Iterator[Install]:
@@ -261,8 +258,8 @@ def _plugins(roots: SettingsRoots) -> Iterator[Install]:
     for name, _, path in enabled_plugins(roots):
         if name.partition("@")[0] == PLUGIN:
             missing = "" if shutil.which("hybrid", path=roots.environ.get("PATH")) else "hybrid"
-            command = (f"plugin {name}",)
-            yield Install("claude", "plugin", path, CLAUDE.events, command, "hybrid", missing=missing)
+            command, events = (f"plugin {name}",), tuple(clients()["claude"].events)
+            yield Install("claude", "plugin", path, events, command, "hybrid", missing=missing)
 
 
 def _text_or_empty(path: Path) -> str:
@@ -355,7 +352,7 @@ def find_foreign(roots: SettingsRoots) -> list[Foreign]:
     hooks = [
         hook
         for client, part, scope, path in every_part(roots)
-        if part.kind == "hooks" and not client.module
+        if isinstance(part, HookPart) and not part.settings.module
         for hook in _hooks(client, scope, path)
     ]
     return [*hooks, *_foreign_plugins(roots)]
@@ -412,8 +409,7 @@ def _removal(
     path: Path, here: Sequence[Foreign], roots: SettingsRoots
 ) -> tuple[Target, bytes, str, list[tuple[str, Any]]]:
     """Return the arguments of `take_out` for a file and the hooks of other systems in it."""
-    client = CLIENTS[here[0].client]
-    target = target_of(client, HookPart(client), here[0].scope, roots)
+    target = target_of(hooks_of(here[0].client), here[0].scope, roots)
     data = read_bytes(target.real) or b""
     return target, data, _without(decoded(data, path), here), [(each.event, each.entry) for each in here]
 

@@ -21,17 +21,16 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from msgspec import Struct
 
+from hybrid.base.clients import Client, Folder, PartTable, Scope
 from hybrid.base.errors import HybridError
 from hybrid.hooks.install.jsonc import JsoncError, JsonNode, is_list, is_object, parse
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
-
-    from hybrid.project.installs import Scope
 
 
 SCOPES: tuple[Scope, ...] = ("user", "project", "local")
@@ -59,43 +58,16 @@ class SettingsRoots(Struct, frozen=True):
     platform: str = sys.platform
 
 
-class Folder(Struct, frozen=True):
-    """A folder in which a client keeps the settings of a user.
-
-    Attributes:
-        variable: The variable that holds the folder's path, in place of all below; empty without one.
-        home: The folder below the user's home.
-        mac: The same on macOS; None for as elsewhere.
-        windows: The same below `%APPDATA%` on Windows; None for below the home, as elsewhere.
-    """
-
-    variable: str = ""
-    home: str = ""
-    mac: str | None = None
-    windows: str | None = None
-
-    def path(self, roots: SettingsRoots) -> Path:
-        """Return the folder, there or not."""
-        if self.variable and (moved := roots.environ.get(self.variable)):
-            return Path(moved)
-        if roots.platform == "win32" and self.windows is not None:
-            data = roots.environ.get("APPDATA")
-            return Path(data or roots.user_home / "AppData" / "Roaming") / self.windows
-        is_mac = roots.platform == "darwin" and self.mac is not None
-        return roots.user_home / (self.mac if is_mac and self.mac is not None else self.home)
-
-
 class Files(Struct, frozen=True):
     """The files of a part, one for each scope.
 
     Attributes:
         folder: The client's folder of the user.
-        places: Scope → the file, below that folder (`user`) or below the root of the project. Names that the client
-            reads besides follow after a `|`; a scope that is missing does not exist there.
+        places: Scope → names of files, as in `PartTable`.
     """
 
     folder: Folder
-    places: Mapping[Scope, str]
+    places: Mapping[Scope, tuple[str, ...]]
 
     def file(self, scope: Scope, roots: SettingsRoots) -> Path | None:
         """Return the file of a scope: the first that exists, or would be made.
@@ -119,8 +91,44 @@ class Files(Struct, frozen=True):
 
     def _named(self, scope: Scope, roots: SettingsRoots) -> list[Path]:
         """Return the paths that a scope may have, the one to make first."""
-        base = self.folder.path(roots) if scope == "user" else roots.project_root
-        return [base / name for name in self.places.get(scope, "").split("|") if name] if base else []
+        base = _path(self.folder, roots) if scope == "user" else roots.project_root
+        return [base / name for name in self.places.get(scope, ())] if base else []
+
+
+def _path(folder: Folder, roots: SettingsRoots) -> Path:
+    """Return the path of a folder, there or not."""
+    if folder.variable and (moved := roots.environ.get(folder.variable)):
+        return Path(moved)
+    if roots.platform == "win32" and folder.windows is not None:
+        data = roots.environ.get("APPDATA")
+        return Path(data or roots.user_home / "AppData" / "Roaming") / folder.windows
+    is_mac = roots.platform == "darwin" and folder.mac is not None
+    return roots.user_home / (folder.mac if is_mac and folder.mac is not None else folder.home)
+
+
+_Settings = TypeVar("_Settings", bound=PartTable)
+
+
+class InClient(Struct, Generic[_Settings], frozen=True):
+    """A part in a client.
+
+    Attributes:
+        client: The client.
+        settings: What its file says of this part.
+    """
+
+    client: Client
+    settings: _Settings
+
+    @property
+    def owner(self) -> str:
+        """The name of the client."""
+        return self.client.name
+
+    @property
+    def files(self) -> Files:
+        """The files that may hold the part."""
+        return Files(self.settings.folder or self.client.folder, self.settings.files)
 
 
 class Wanted(Struct, frozen=True):
@@ -315,6 +323,40 @@ def as_line(launcher: Launcher, *, client: str, event: str, windows_shell: str =
     quoted = [word if _SAFE_WORD.match(word) else "'" + word.replace("'", "''") + "'" for word in words]
     line = " ".join(["&", *quoted] if quoted[0].startswith("'") else quoted)
     return f"try {{ {line} 2>$null }} catch {{ }}; exit 0"
+
+
+_TIMEOUT_S = 5
+"""Seconds that a client waits for a hook; hybrid gives up long before (`hooks.deadline_ms`)."""
+
+_END_TIMEOUT_S = 3
+"""Seconds that a client waits for a hook at the end of a session: Codex allows no more, Claude Code 1.5 unless told."""
+
+
+def handler_of(client: Client, event: str, launcher: Launcher) -> dict[str, Any]:
+    """Return the client's object for the command of an event, in its own word for it.
+
+    In the entry of the client's file stand for themselves: `{line}`, one line for a shell, `{program}` and
+    `{arguments}`, the same word by word, `{powershell}`, a portable line for that shell; `{seconds}` and
+    `{milliseconds}`, the time that the client waits.
+    """
+    hooks, name = client.hooks, client.name
+    assert hooks is not None
+    timeout_s = _END_TIMEOUT_S if client.events.get(event) == "SessionEnd" else _TIMEOUT_S
+    line = as_line(launcher, client=name, event=event, windows_shell=hooks.windows_shell)
+    marks: dict[str, Any] = {"{line}": line, "{seconds}": timeout_s, "{milliseconds}": timeout_s * 1000}
+    if not launcher.is_portable:
+        marks["{program}"], *marks["{arguments}"] = as_words(launcher, client=name, event=event)
+        return filled(hooks.entry, marks)
+    # PowerShell has neither `||` nor a null device in its first versions.
+    marks["{powershell}"] = f"try {{ hybrid {' '.join(arguments(name, event))} 2>$null }} catch {{ }}; exit 0"
+    return filled(hooks.shared_entry or hooks.entry, marks)
+
+
+def filled(entry: Mapping[str, Any], marks: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an entry of a client's file with values in the place of its marks."""
+    return {
+        key: marks[value] if isinstance(value, str) and value.startswith("{") else value for key, value in entry.items()
+    }
 
 
 def command_text(handler: Mapping[str, Any]) -> str:

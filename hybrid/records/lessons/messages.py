@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from hybrid.base.text import cut_at_word, one_line
 from hybrid.records.lessons.types import AI, CATEGORIES, TYPES, Draft
 from hybrid.redact import redact
-from hybrid.render.marks import BLOCK_TAGS, FRAME_NAME, JSON_KEY, plain_text
+from hybrid.render.marks import FRAME_NAME, JSON_KEY, block_tags, plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,10 +57,6 @@ _TEXT_FRAME = re.compile(
     re.DOTALL | re.IGNORECASE | re.MULTILINE,
 )
 _JSON_FRAME = re.compile(rf'^[^\S\n]{{0,8}}\{{\s{{0,8}}"{JSON_KEY}"\s{{0,8}}:', re.MULTILINE)
-_ELEMENT = {
-    tag: re.compile(rf"(?ism)^[^\S\n]{{0,8}}<{re.escape(tag)}(?:\s[^<>]{{0,500}})?>.*?(?:</{re.escape(tag)}\s*>|\Z)")
-    for tag in BLOCK_TAGS
-}
 
 
 def cited_ids(text: str) -> tuple[str, ...]:
@@ -98,9 +94,10 @@ def _without_injected(text: str) -> str:
         text = _TEXT_FRAME.sub(_blank, text)
     if JSON_KEY in lower:
         text = _without_json_frames(text)
-    for tag, element in _ELEMENT.items():
+    for tag in block_tags():
         if f"<{tag}" in lower:
-            text = element.sub(_blank, text)
+            tag = re.escape(tag)
+            text = re.sub(rf"(?ism)^[^\S\n]{{0,8}}<{tag}(?:\s[^<>]{{0,500}})?>.*?(?:</{tag}\s*>|\Z)", _blank, text)
     return text
 
 

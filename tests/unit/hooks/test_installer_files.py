@@ -13,24 +13,24 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hybrid.base.clients import clients
 from hybrid.base.errors import HybridError, ProjectError
 from hybrid.hooks.install import changes
 from hybrid.hooks.install.changes import FileChange, install, recorded_targets, target_of, uninstall
-from hybrid.hooks.install.clients import CLIENTS, parts_of
 from hybrid.hooks.install.found import find_foreign, find_installs, switch_off
-from hybrid.hooks.install.merge import commands, read
+from hybrid.hooks.install.merge import commands, parts_of, read
 from hybrid.hooks.install.parts import ENTRY, PORTABLE, SettingsError, SettingsRoots, Wanted, absolute_launcher
 from hybrid.project.installs import has_tools
 from tests.support.cases import Case, cases
 
 if TYPE_CHECKING:
+    from hybrid.base.clients import Scope
     from hybrid.hooks.install.parts import Kind
-    from hybrid.project.installs import Scope
 
 KINDS: tuple[Kind, ...] = ("hooks", "mcp", "rules")
 SCOPED = [
     (client.name, scope)
-    for client in CLIENTS.values()
+    for client in clients().values()
     for scope in ("user", "project", "local")
     if any(scope in part.files.places for part in parts_of(client))
 ]
@@ -46,7 +46,7 @@ class Machine:
 
     def path(self, client: str, kind: Kind = "hooks", scope: Scope = "user", text: str | None = None) -> Path:
         """The file of a part, written if there is a text for it."""
-        part = next(part for part in parts_of(CLIENTS[client]) if part.kind == kind)
+        part = next(part for part in parts_of(clients()[client]) if part.kind == kind)
         path = part.files.file(scope, self.roots)
         assert path is not None
         if text is not None:
@@ -56,18 +56,18 @@ class Machine:
 
     def install(self, client: str, *kinds: Kind, scope: Scope = "user", **how: Any) -> list[FileChange]:
         """Install some parts of a client, or all."""
-        wanted = Wanted(PORTABLE if scope == "project" else absolute_launcher(), CLIENTS[client].events)
+        wanted = Wanted(PORTABLE if scope == "project" else absolute_launcher(), tuple(clients()[client].events))
         return [
-            install(target_of(CLIENTS[client], part, scope, self.roots), wanted, home=self.home, **how)
-            for part in parts_of(CLIENTS[client])
+            install(target_of(part, scope, self.roots), wanted, home=self.home, **how)
+            for part in parts_of(clients()[client])
             if part.kind in (kinds or KINDS) and scope in part.files.places
         ]
 
     def uninstall(self, client: str, *kinds: Kind, scope: Scope = "user", **how: Any) -> list[str]:
         """Remove some parts of a client, or all; what was done."""
         return [
-            uninstall(target_of(CLIENTS[client], part, scope, self.roots), home=self.home, **how).action
-            for part in parts_of(CLIENTS[client])
+            uninstall(target_of(part, scope, self.roots), home=self.home, **how).action
+            for part in parts_of(clients()[client])
             if part.kind in (kinds or KINDS) and scope in part.files.places
         ]
 
@@ -109,7 +109,7 @@ def test_what_came_with_a_clone_is_recorded(desk: Machine) -> None:
 def test_every_part_is_installed_and_leaves_nothing(desk: Machine, client: str, scope: Scope) -> None:
     """Files name us, a second time changes nothing, all are found, and files, folders and records go again."""
     before = desk.tree()
-    there = [part.kind for part in parts_of(CLIENTS[client]) if scope in part.files.places]
+    there = [part.kind for part in parts_of(clients()[client]) if scope in part.files.places]
 
     first = desk.install(client, scope=scope)
     written = desk.tree()
@@ -247,17 +247,17 @@ def test_the_record_names_file_parts_and_backup(desk: Machine) -> None:
     path = desk.path("gemini", scope="project", text=SETTINGS)
     desk.install("gemini", "hooks", "mcp", scope="project")
     elsewhere = [
-        (each.path, each.scope, len(each.parts)) for each in recorded_targets(CLIENTS["gemini"], home=desk.home)
+        (each.path, each.scope, len(each.parts)) for each in recorded_targets(clients()["gemini"], home=desk.home)
     ]
     kept = {each.suffix: each.read_text() for each in (desk.home / "installs").iterdir()}
 
     desk.uninstall("gemini", "mcp", scope="project")
-    left = recorded_targets(CLIENTS["gemini"], home=desk.home)
+    left = recorded_targets(clients()["gemini"], home=desk.home)
 
     assert [(path, "project", 2)] == elsewhere
     assert SETTINGS == kept[".original"]
     assert [["hooks"]] == [[part.kind for part in each.parts] for each in left]
-    assert [] == recorded_targets(CLIENTS["claude"], home=desk.home)
+    assert [] == recorded_targets(clients()["claude"], home=desk.home)
 
 
 def test_a_dry_run_says_what_would_be_done(desk: Machine) -> None:

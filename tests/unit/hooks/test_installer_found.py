@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.hooks.install import found
-from hybrid.hooks.install.clients import CLIENTS
 from hybrid.hooks.install.found import doubled, find_foreign, find_installs, unreadable
-from hybrid.hooks.install.merge import HookPart
+from hybrid.hooks.install.merge import hooks_of
 from hybrid.hooks.install.parts import Launcher, SettingsRoots, Wanted, as_line, as_words, program_of
 from tests.support.builders import write_files
 from tests.support.cases import Case, cases
@@ -148,7 +147,7 @@ def test_a_file_that_an_installation_left_behind_is_named(tmp_path: Path, name: 
     """After a reinstallation with another Python the program is there, but not the file it is given."""
     gone = tmp_path / "with space" / "hybrid" / "entry.py"
     roots = SettingsRoots(tmp_path, None, {"PATH": ""})
-    part = HookPart(CLIENTS[name])
+    part = hooks_of(name)
     path = part.files.file("user", roots)
     assert path is not None
     wanted = Wanted(Launcher((sys.executable, "-I", "-S", str(gone))), ("Stop",))

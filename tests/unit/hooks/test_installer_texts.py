@@ -10,17 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hybrid.base.clients import clients
 from hybrid.hooks.install.changes import label_of
-from hybrid.hooks.install.clients import CLIENTS, parts_of
 from hybrid.hooks.install.jsonc import JsoncError, parse
-from hybrid.hooks.install.merge import HookPart
+from hybrid.hooks.install.merge import COMMANDS, TOOLS, hooks_of, parts_of
 from hybrid.hooks.install.parts import PORTABLE, Launcher, SettingsError, Wanted, is_ours
-from hybrid.hooks.install.rules import COMMANDS, TOOLS
 from tests.support.cases import Case, cases
 from tests.support.examples import examples
 
 if TYPE_CHECKING:
-    from hybrid.hooks.install.clients import Part
+    from hybrid.hooks.install.merge import Part
 
 WANTED = Wanted(PORTABLE, ("SessionStart",))
 FORMS = {
@@ -32,7 +31,7 @@ FORMS = {
 
 def _part(case: Case) -> Part:
     client, kind = case.name.partition(":")[0].split()
-    return next(part for part in parts_of(CLIENTS[client]) if part.kind == kind)
+    return next(part for part in parts_of(clients()[client]) if part.kind == kind)
 
 
 def _texts(case: Case) -> tuple[str, str]:
@@ -86,17 +85,17 @@ def test_a_text_that_is_not_ours_to_change_is_refused(case: Case) -> None:
 def test_an_entry_in_a_form_of_its_own_is_removed_by_hand() -> None:
     """Lines cannot take it out, and the message says so."""
     text = 'mcp_servers = { hybrid = { command = "hybrid", args = ["mcp", "--client", "codex"] } }\n'
-    part = next(part for part in parts_of(CLIENTS["codex"]) if part.kind == "mcp")
+    part = next(part for part in parts_of(clients()["codex"]) if part.kind == "mcp")
 
     with pytest.raises(SettingsError, match=re.escape("take `mcp_servers.hybrid` out by hand")):
         part.without_us(text, original="", name="config.toml")
 
 
-@pytest.mark.parametrize("part", [part for each in CLIENTS.values() for part in parts_of(each)], ids=label_of)
+@pytest.mark.parametrize("part", [part for each in clients().values() for part in parts_of(each)], ids=label_of)
 def test_every_part_is_current_when_it_is_new(part: Part) -> None:
     """A new file of every client names us, is of this version, and holds nothing without us."""
     launcher = Launcher(("/opt/a b/python", "-I", "-S", "/opt/hybrid/entry.py"), "linux")
-    wanted = Wanted(launcher, CLIENTS[part.owner].events if part.kind == "hooks" else ())
+    wanted = Wanted(launcher, tuple(part.client.events) if part.kind == "hooks" else ())
 
     text = part.with_us("", wanted, name="f")
     found = part.found_in(text, name="f")
@@ -126,8 +125,8 @@ def test_every_part_is_current_when_it_is_new(part: Part) -> None:
 )
 def test_a_part_of_an_earlier_version_is_told(client: str, kind: str, old: str, new: str, told: str) -> None:
     """What differs is said in words, and another installation makes it current."""
-    part = next(part for part in parts_of(CLIENTS[client]) if part.kind == kind)
-    wanted = Wanted(PORTABLE, CLIENTS[client].events)
+    part = next(part for part in parts_of(clients()[client]) if part.kind == kind)
+    wanted = Wanted(PORTABLE, clients()[client].events)
     text = part.with_us("", wanted, name="f").replace(old, new)
     again = part.with_us(text, wanted, name="f")
 
@@ -191,13 +190,12 @@ def _comments(text: str) -> list[str]:
 @given(_settings())
 def test_any_settings_take_our_entries_and_lose_them_again(text: str) -> None:
     """Ours are added after the others, values and notes stay, a moved interpreter is replaced, and removal leaves all."""
-    client = CLIENTS["claude"]
-    part, wanted = HookPart(client), Wanted(PORTABLE, client.events)
+    part = hooks_of("claude")
+    events = tuple(part.client.events)
+    wanted = Wanted(PORTABLE, events)
     before = parse(text).value
 
-    old = part.with_us(
-        text, Wanted(Launcher(("/old/python", "/old/hybrid/entry.py"), "linux"), client.events), name="f"
-    )
+    old = part.with_us(text, Wanted(Launcher(("/old/python", "/old/hybrid/entry.py"), "linux"), events), name="f")
     new = part.with_us(old, wanted, name="f")
     after = parse(new).value
     removed = part.without_us(new, original=text, name="f")
@@ -208,7 +206,7 @@ def test_any_settings_take_our_entries_and_lose_them_again(text: str) -> None:
     )
     for event, groups in before.get("hooks", {}).items():
         assert groups == after["hooks"][event][: len(groups)]
-    assert set(client.events) <= set(after["hooks"])
+    assert set(events) <= set(after["hooks"])
     assert before == parse(removed).value
     assert _comments(text) == _comments(old) == _comments(new) == _comments(removed)
 

@@ -14,7 +14,7 @@ from hybrid.project.installs import InstallJournal, InstallRecord, has_tools
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hybrid.project.installs import Scope
+    from hybrid.base.clients import Scope
 
 SERVERS = '{"mcpServers": {"other": {"command": "x"}, "hybrid": {"command": "/hybrid", "args": ["mcp"]}}}'
 
