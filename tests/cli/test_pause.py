@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hybrid.base.clients import clients
+
 if TYPE_CHECKING:
     from tests.support.builders import Shop
 
@@ -47,7 +49,7 @@ def test_everything_is_paused_for_a_time(new_project: Shop) -> None:
     assert {"pauses": []} == new_project.json("resume", "--all", code=1)
 
 
-@pytest.mark.parametrize("variable", ["CLAUDE_CODE_SESSION_ID", "GEMINI_SESSION_ID", "QWEN_CODE_SESSION_ID"])
+@pytest.mark.parametrize("variable", [client.session for client in clients().values() if client.session])
 def test_the_session_that_runs_the_command_is_meant(new_project: Shop, variable: str) -> None:
     """`--session` without an id is the agent session in whose shell the command runs."""
     paused = new_project.out("pause", "--session", **{variable: "abc-1"})

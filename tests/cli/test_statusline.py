@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tests.support.builders import Shop
 
 FITS = "How does the payment client retry?"
-CAPTURED = CHECKOUT / "tests/fixtures/hooks/claude_code-2.1.330/statusLine.json"
+CAPTURED = CHECKOUT / "tests/fixtures/hooks/claude-2.1.330/statusLine.json"
 
 
 def _line(shop: Shop, session: str = "s1", **environ: str) -> str:

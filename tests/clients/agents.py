@@ -20,6 +20,8 @@ class Codex:
 
     program: tuple[str, ...]
     name: str = "codex"
+    prefix: str = ""
+    namespace: str = "mcp__hybrid"
 
     def prepare(self, desk: Desk) -> None:
         """See `Agent`."""
@@ -51,6 +53,8 @@ class Gemini:
 
     program: tuple[str, ...]
     name: str = "gemini"
+    prefix: str = "mcp_hybrid_"
+    namespace: str = ""
 
     def prepare(self, desk: Desk) -> None:
         """See `Agent`."""
@@ -85,6 +89,8 @@ class Qwen:
 
     program: tuple[str, ...]
     name: str = "qwen"
+    prefix: str = "mcp__hybrid__"
+    namespace: str = ""
 
     def prepare(self, desk: Desk) -> None:
         """See `Agent`."""
@@ -114,6 +120,8 @@ class Copilot:
 
     program: tuple[str, ...]
     name: str = "copilot"
+    prefix: str = "hybrid-"
+    namespace: str = ""
 
     def prepare(self, desk: Desk) -> None:
         """See `Agent`; hooks of a project need its folder to be trusted."""
@@ -161,6 +169,8 @@ class OpenCode:
 
     program: tuple[str, ...]
     name: str = "opencode"
+    prefix: str = "hybrid_"
+    namespace: str = ""
 
     def prepare(self, desk: Desk) -> None:
         """See `Agent`."""
@@ -189,3 +199,7 @@ class OpenCode:
         first = [*self.program, "run", "--format", "json", prompts[0]]
         later = [[*self.program, "run", "--continue", "--format", "json", prompt] for prompt in prompts[1:]]
         return one_by_one(desk, [first, *later], self.environ(desk) | environ)
+
+
+AGENTS = (Codex, Gemini, Qwen, Copilot, OpenCode)
+"""Those with hooks; `prefix` and `namespace` say how each names our tools to its model."""

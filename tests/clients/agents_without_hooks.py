@@ -209,3 +209,6 @@ class Aider:
             check=False,
         )
         return Talk(done.stdout, done.stderr, done.returncode)
+
+
+AGENTS = (ClineCli, Kilo, Droid, ContinueCli, Aider)

@@ -24,6 +24,8 @@ class Claude:
     program: tuple[str, ...]
     model: str = ""
     name: str = "claude"
+    prefix: str = "mcp__hybrid__"
+    namespace: str = ""
 
     def prepare(self, desk: Desk) -> None:
         """See `Agent`."""

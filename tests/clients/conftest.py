@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-from tests.clients.agents import Codex, Copilot, Gemini, OpenCode, Qwen
-from tests.clients.agents_without_hooks import Aider, ClineCli, ContinueCli, Droid, Kilo
+from tests.clients import agents, agents_without_hooks
 from tests.clients.claude_code import Claude
 from tests.clients.desk import SCRIPTS, close_desk, open_desk
 from tests.clients.installing import MissingError, command_of, find_node, folder_of, install_all, packages, wanted_names
@@ -19,18 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_AGENTS = {
-    "codex": Codex,
-    "gemini": Gemini,
-    "qwen": Qwen,
-    "copilot": Copilot,
-    "opencode": OpenCode,
-    "cline-cli": ClineCli,
-    "kilo": Kilo,
-    "factory": Droid,
-    "continue": ContinueCli,
-    "aider": Aider,
-}
+_AGENTS = {each.name: each for each in (*agents.AGENTS, *agents_without_hooks.AGENTS)}
 
 
 class OpenSeat(Protocol):

@@ -6,11 +6,13 @@ The mock of the model answers with a call of `search`, then of `read`; the reque
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pytest
 
 from hybrid.render.frame import MORE_BY_TOOL
+from tests.clients.agents import AGENTS
+from tests.clients.claude_code import Claude
 from tests.clients.desk import QUESTION
 from tests.clients.mock_api import Called, Rule
 
@@ -29,21 +31,8 @@ _LINE = "def retry(self"
 """The name of the hit, and a line of the file, which `read` gives though the hook gave the hit before."""
 
 
-class Form(NamedTuple):
-    """How a client names our tools: the text before the name, and the group that they are offered in, if any."""
-
-    prefix: str
-    namespace: str = ""
-
-
-_FORMS = {
-    "claude": Form("mcp__hybrid__"),
-    "codex": Form("", "mcp__hybrid"),
-    "gemini": Form("mcp_hybrid_"),
-    "qwen": Form("mcp__hybrid__"),
-    "copilot": Form("hybrid-"),
-    "opencode": Form("hybrid_"),
-}
+_FORMS = {each.name: (each.prefix, each.namespace) for each in (Claude, *AGENTS)}
+"""How a client names our tools: the text before the name, and the group that they are offered in, if any."""
 
 
 @pytest.mark.parametrize("name", _FORMS)

@@ -1,4 +1,4 @@
-"""The real Codex, Gemini CLI, Qwen Code, Copilot CLI and OpenCode, with hooks written by our installer."""
+"""The real clients with hooks but Claude Code, with hooks written by our installer."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hybrid.base.clients import clients
 from tests.clients.desk import ANSWER, OTHER_ANSWER, OTHER_QUESTION, QUESTION
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.clients, pytest.mark.slow]
 
-CLIENTS = ["codex", "gemini", "qwen", "copilot", "opencode"]
+CLIENTS = [name for name, each in clients().items() if each.events and each.package and name != "claude"]
 
 
 OWN_FILES = {".qwen/settings.json", ".opencode/.gitignore"}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hybrid.base.clients import clients
 from hybrid.hooks.install.merge import parts_of
 from tests.docs.reference import MADE, said, table
-from tests.docs.starting import run_version
+from tests.docs.starting import version_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 
 def clients_page() -> str:
     """Return the page."""
-    known = [
-        (each.label, each.page.read or run_version(each), each.page.state) for each in clients().values() if each.page
-    ]
+    known = [(each.label, version_of(each), each.page.state) for each in clients().values() if each.page]
     text = said(
         "clients",
         gets=table(("client", "`--client`", "hooks", "MCP", "rules"), [_gets(name) for name in clients()]),
@@ -91,5 +89,23 @@ def _tuple(name: str, variables: set[str]) -> list[str]:
     return [f"{name} = (", *(f'    "{each}",' for each in sorted({*variables, "LORE_DATA_DIR"} - {""})), ")"]
 
 
-PARTS = {"hybrid/hooks/service.py": words, "hybrid/mcp_server/relay.py": passed_on}
+def _pages() -> list[str]:
+    """Return the rows of the table of pages."""
+    rows = [(each.label, f"[{name}]({name}.md)") for name, each in clients().items() if each.events]
+    return table(("client", "page"), [*rows, ("another one", "[agents](../agents.md), [tools over MCP](../mcp.md)")])[
+        :-1
+    ]
+
+
+def _links() -> list[str]:
+    """Return the links to the pages as a list within a list."""
+    return [f"  - [{each.label}](start/{name}.md)" for name, each in clients().items() if each.events]
+
+
+PARTS = {
+    "docs/README.md": _links,
+    "docs/start/README.md": _pages,
+    "hybrid/hooks/service.py": words,
+    "hybrid/mcp_server/relay.py": passed_on,
+}
 """Path of a file → what makes its part."""

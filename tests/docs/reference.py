@@ -133,7 +133,6 @@ def _measures_elsewhere() -> list[str]:
 
 
 _TEXT = "--- hybrid context ... --- end hybrid context ---"
-_READ_FROM = {"claude": "claude_code", "copilot": "copilot"}
 
 
 def answers_page() -> str:
@@ -152,9 +151,8 @@ def answers_page() -> str:
 
 
 def _versions(client: Client) -> str:
-    stem = _READ_FROM.get(client.name, client.name)
-    folders = sorted(path.name for path in (CHECKOUT / "tests/fixtures/hooks").glob(f"{stem}-*"))
-    versions = list(dict.fromkeys(re.sub(r"-[a-z]+$", "", name[len(stem) + 1 :]) for name in folders))
+    folders = sorted(path.name for path in (CHECKOUT / "tests/fixtures/hooks").glob(f"{client.name}-*"))
+    versions = dict.fromkeys(name.split("-")[1] for name in folders)
     return f"Read with the events of version {' and '.join(versions)}"
 
 

@@ -38,7 +38,7 @@ def _page(client: Client) -> str:
         project=files.places["project"][0],
         remark=f"; {client.project_remark}" if client.project_remark else "",
         ask=f"echo '{json.dumps(_EVENT)}' | hybrid hook run --client {name} --event {prompt}",
-        version=run_version(client),
+        version=version_of(client),
     )
     lines = [MADE.format("the installer of hooks"), ""]
     for line in page.splitlines():
@@ -46,7 +46,6 @@ def _page(client: Client) -> str:
     return "\n".join(lines) + "\n"
 
 
-def run_version(client: Client) -> str:
-    """Return the version of a client that tests run."""
-    assert client.package is not None
-    return client.package.version
+def version_of(client: Client) -> str:
+    """Return the version of a client that tests run, else what was read of it."""
+    return client.package.version if client.package else client.page.read if client.page else ""

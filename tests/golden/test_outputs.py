@@ -20,6 +20,7 @@ import pytest
 from tests.support.builders import CHECKOUT, new_shop
 from tests.support.cases import read
 from tests.support.memories import fill_memory
+from tests.support.recorded import FOLDER, folders
 from tests.support.records import write_records
 
 if TYPE_CHECKING:
@@ -28,15 +29,6 @@ if TYPE_CHECKING:
     from tests.support.builders import Shop
 
 OUTPUTS = Path(__file__).parent / "outputs"
-EVENTS = CHECKOUT / "tests" / "fixtures" / "hooks"
-CLIENTS = {
-    "claude_code-2.1.330": "claude",
-    "codex-0.169.0": "codex",
-    "copilot-1.0.102-camel": "copilot",
-    "gemini-0.61.0": "gemini",
-    "opencode-1.18.33": "opencode",
-    "qwen-0.24.4": "qwen",
-}
 
 COMMANDS = {case.text: tuple(shlex.split(str(case.expected))) for case in read("golden/commands.txt")}
 AFTER_HOOKS: dict[str, tuple[str, ...]] = {
@@ -76,13 +68,13 @@ def test_commands_print_the_same(printed: Mapping[str, str], name: str) -> None:
     assert _kept(f"{name}.txt", printed[name]) == printed[name]
 
 
-@pytest.mark.parametrize("folder", CLIENTS)
-def test_captured_events_get_the_same_answer(tmp_path: Path, folder: str) -> None:
+@pytest.mark.parametrize(("client", "folder"), sorted(folders().items()))
+def test_captured_events_get_the_same_answer(tmp_path: Path, client: str, folder: str) -> None:
     """Each event that a real client sent gets the answer it got when the file was written."""
     shop = _shop(tmp_path)
     shop.out("reindex", "--quiet")
     lines: list[str] = []
-    for path in sorted((EVENTS / folder).glob("[A-Za-z]*.json")):
+    for path in sorted((FOLDER / folder).glob("[A-Za-z]*.json")):
         data = (
             path.read_text(encoding="utf-8")
             .replace("$PROJECT", str(shop.root))
@@ -90,7 +82,7 @@ def test_captured_events_get_the_same_answer(tmp_path: Path, folder: str) -> Non
         )
         event = json.loads(data).get("hook_event_name") or path.stem
         done = shop.run(
-            *("hook", "inject-context", "--client", CLIENTS[folder], "--event", event),
+            *("hook", "inject-context", "--client", client, "--event", event),
             stdin=data.encode(),
             HYBRID_MEMORY_BATCH_WINDOW_MS="600000",  # On a slow machine a batch would end between two events.
         )
@@ -99,7 +91,7 @@ def test_captured_events_get_the_same_answer(tmp_path: Path, folder: str) -> Non
 
     text = "\n".join(lines) + "\n"
 
-    assert _kept(f"hooks-{CLIENTS[folder]}.txt", text) == text
+    assert _kept(f"hooks-{client}.txt", text) == text
 
 
 def _shop(folder: Path) -> Shop:

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+from hybrid.base.clients import clients
 from hybrid.hooks.event import MAX_PATHS, MAX_PROMPT_CHARS, EventError, parse_event
 from hybrid.hooks.service import EVENTS
 from hybrid.types import HookEvent
 from tests.support.builders import CHECKOUT
 from tests.support.cases import Case, cases, read
+from tests.support.recorded import recorded
 
-FIXTURES = CHECKOUT / "tests" / "fixtures" / "hooks"
 CAPTURED = "hooks/captured.txt"
 
 
@@ -21,33 +22,26 @@ def _parse(fields: dict[str, Any], *, client: str = "claude", event: str = "") -
     return parse_event(json.dumps(fields).encode(), client=client, event=event, cwd="/elsewhere")
 
 
-def _name_of(sample: str) -> str:
-    """The name on the command line, for clients whose input does not hold it."""
-    folder, name = sample.split("/")
-    return name.removeprefix("event.") if folder.startswith(("opencode", "copilot-1.0.102-camel")) else ""
+SAMPLES = {each.name: each for each in recorded()}
 
 
 def test_every_captured_input_stands_in_the_table() -> None:
     """No captured input is forgotten; files that begin with an underscore and the status line are no events."""
-    captured = {str(path.relative_to(FIXTURES))[: -len(".json")] for path in FIXTURES.rglob("*.json")}
-
-    assert {case.text for case in read(CAPTURED)} == {
-        name for name in captured if "/_" not in name and not name.endswith("/statusLine")
-    }
+    assert {case.text for case in read(CAPTURED)} == set(SAMPLES)
+    assert {each.client for each in SAMPLES.values()} == {name for name, client in clients().items() if client.events}
 
 
 @cases(CAPTURED)
 def test_a_captured_input_becomes_neutral_fields(case: Case) -> None:
     """Whatever a client calls its fields, the same ones come out; what hybrid does not answer is an error."""
-    sample, wanted = case.text, case.json()
-    data = (FIXTURES / f"{sample}.json").read_bytes()
-    client = sample.split("-")[0].split("_")[0]
+    sample, wanted = SAMPLES[case.text], case.json()
+    data, client = sample.path.read_bytes(), sample.client
     if wanted is None:
         with pytest.raises(EventError, match="no event that hybrid knows"):
-            parse_event(data, client=client, event=_name_of(sample), cwd="/elsewhere")
+            parse_event(data, client=client, event=sample.event, cwd="/elsewhere")
         return
 
-    fields = parse_event(data, client=client, event=_name_of(sample), cwd="/elsewhere")
+    fields = parse_event(data, client=client, event=sample.event, cwd="/elsewhere")
 
     rest = {"client": client, "agent_id": "", "cwd": "$PROJECT", "prompt": "", "source": "", "tool": "", "report": ""}
     of_turns = ("message", "transcript", "tool_use_id", "tool_input", "tool_response", "error")
@@ -63,7 +57,7 @@ def test_a_captured_input_becomes_neutral_fields(case: Case) -> None:
 @pytest.mark.parametrize(
     ("sample", "command", "told"),
     [
-        ("claude_code-2.1.330/PostToolUse.Bash", "echo mock-bash-output", "mock-bash-output"),
+        ("claude-2.1.330/PostToolUse.Bash", "echo mock-bash-output", "mock-bash-output"),
         ("codex-0.169.0/PostToolUse", "echo mock-bash-output", "mock-bash-output"),
         ("gemini-0.61.0/AfterTool", "echo mock-bash-output", "mock-bash-output"),
         ("copilot-1.0.102-camel/postToolUse", "echo mock-bash-output", "mock-bash-output"),
@@ -72,13 +66,13 @@ def test_a_captured_input_becomes_neutral_fields(case: Case) -> None:
 )
 def test_a_use_of_a_tool_brings_what_it_was_given_and_what_it_answered(sample: str, command: str, told: str) -> None:
     """As the client has them, whatever it calls them; only with the event of a tool."""
-    data = (FIXTURES / f"{sample}.json").read_bytes()
+    data, event = SAMPLES[sample].path.read_bytes(), SAMPLES[sample].event
 
-    fields = parse_event(data, client="x", event=_name_of(sample), cwd="/elsewhere")
+    fields = parse_event(data, client="x", event=event, cwd="/elsewhere")
 
-    event = HookEvent.of(fields)
-    assert command in json.dumps(event.tool_input)
-    assert told in json.dumps(event.tool_response)
+    use = HookEvent.of(fields)
+    assert command in json.dumps(use.tool_input)
+    assert told in json.dumps(use.tool_response)
 
 
 def test_a_tool_that_failed_tells_its_error() -> None:
@@ -100,7 +94,7 @@ def test_a_tool_that_failed_tells_its_error() -> None:
 @pytest.mark.parametrize(
     ("sample", "message"),
     [
-        ("claude_code-2.1.330/Stop", "The subagent is done. [mock reply]"),
+        ("claude-2.1.330/Stop", "The subagent is done. [mock reply]"),
         ("codex-0.169.0/Stop", "I ran it. [mock reply]"),
         ("qwen-0.24.4/Stop", "I ran it. [mock reply]"),
         ("gemini-0.61.0/AfterAgent", "I ran it. [mock reply]"),
@@ -109,9 +103,10 @@ def test_a_tool_that_failed_tells_its_error() -> None:
 )
 def test_the_end_of_a_turn_brings_the_agents_last_text_and_its_transcript(sample: str, message: str) -> None:
     """Each client has names of its own for both; Copilot names the transcript alone."""
-    data = (FIXTURES / f"{sample}.json").read_bytes()
+    recorded_event = SAMPLES[sample]
+    data, client = recorded_event.path.read_bytes(), recorded_event.client
 
-    fields = parse_event(data, client=sample.split("-")[0], event=_name_of(sample), cwd="/elsewhere")
+    fields = parse_event(data, client=client, event=recorded_event.event, cwd="/elsewhere")
 
     assert message == fields["message"]
     assert fields["transcript"].endswith(".jsonl")

@@ -41,7 +41,7 @@ def test_the_command_of_a_manifest_answers(shop: Shop) -> None:
     """It starts `hybrid`, has time to answer, and answers a captured event of that client."""
     [group] = _read("hooks/hooks.json")["hooks"]["UserPromptSubmit"]
     [hook] = group["hooks"]
-    sample = CHECKOUT / "tests" / "fixtures" / "hooks" / "claude_code-2.1.330" / "UserPromptSubmit.json"
+    sample = CHECKOUT / "tests" / "fixtures" / "hooks" / "claude-2.1.330" / "UserPromptSubmit.json"
     event = sample.read_text(encoding="utf-8").replace("$PROJECT", str(shop.root))
 
     line = hook["command"].removesuffix(" 2>/dev/null || true")

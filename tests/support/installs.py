@@ -6,15 +6,14 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hybrid.base.clients import clients
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.support.builders import Shop
 
-MOVED = (
-    *("CLAUDE_CONFIG_DIR", "CODEX_HOME", "QWEN_HOME", "GEMINI_CLI_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME"),
-    "APPDATA",
-)
+MOVED = sorted({client.folder.variable for client in clients().values()} - {""} | {"APPDATA"})
 """Variables that move a client's folder."""
 
 

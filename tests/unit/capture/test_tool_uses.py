@@ -60,7 +60,7 @@ def recorded(name: str) -> ToolUse:
 @pytest.mark.parametrize(
     "name",
     [
-        "claude_code-2.1.330/PostToolUse.Bash.json",
+        "claude-2.1.330/PostToolUse.Bash.json",
         "codex-0.169.0/PostToolUse.json",
         "copilot-1.0.102-camel/postToolUse.json",
         "copilot-1.0.102-pascal/PostToolUse.json",
@@ -82,7 +82,7 @@ def test_a_command_reads_alike_from_every_client(name: str) -> None:
 
 def test_a_failure_is_told_with_its_exit_code() -> None:
     """The event of a failure gives error, exit code and the mark that it failed."""
-    found = recorded("claude_code-2.1.330/PostToolUseFailure.Bash.json")
+    found = recorded("claude-2.1.330/PostToolUseFailure.Bash.json")
 
     assert (True, 3) == (found.is_failed, found.exit_code)
     assert "oops" in found.error

@@ -110,7 +110,7 @@ def test_a_report_keeps_its_headings_and_elements():
 
 def test_a_task_notification_with_a_result_is_a_subagent_report():
     """The captured notification of a background agent gives the agent's report."""
-    cleaned = clean(captured_prompt("claude_code-2.1.330/UserPromptSubmit.task_notification.json"))
+    cleaned = clean(captured_prompt("claude-2.1.330/UserPromptSubmit.task_notification.json"))
 
     assert "Subagent report, second version (continued after the stop hook)." == cleaned.subagent_report
     assert cleaned.is_machine_made
@@ -125,7 +125,7 @@ def test_a_report_may_hold_the_tag_that_closes_it():
 
 def test_of_a_slash_command_the_arguments_remain():
     """The captured slash command is searched by what follows its name."""
-    cleaned = clean(captured_prompt("claude_code-2.1.330/UserPromptSubmit.slash_command.json"))
+    cleaned = clean(captured_prompt("claude-2.1.330/UserPromptSubmit.slash_command.json"))
 
     assert ("payments", "why", "/why payments") == (cleaned.text, cleaned.command_name, cleaned.typed)
 
