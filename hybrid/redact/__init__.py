@@ -8,7 +8,9 @@ place and no name passes. Linear in the length.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import OrderedDict
+from itertools import accumulate
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -29,7 +31,7 @@ from hybrid.redact.commands import (
 )
 from hybrid.redact.forms import private_keys, recovery_codes, tokens
 from hybrid.redact.names import telling_places, with_ascii_signs
-from hybrid.redact.patterns import Secret, lower_case, pieces_of, possible, unmarked, with_lines
+from hybrid.redact.patterns import Secret, lower_case, occurrences, pieces_of, possible, unmarked, with_lines
 from hybrid.redact.values import is_generated, is_plain_id
 
 if TYPE_CHECKING:
@@ -110,32 +112,26 @@ def part_masker(parts: Iterable[str]) -> Callable[[str], str] | None:
 
     Args:
         parts: All names, signatures and headings that the function will be called with.
-
-    Returns:
-        The function, or None after one look over all parts together.
     """
     # Tokens never cross a line, so what none of the lines holds together, no part holds alone.
+    parts = [part for part in parts if len(part) >= _MIN_PART]
     together = "\n".join(parts)
     pieces = pieces_of(together)
-    has_token = any(True for _ in tokens(together, pieces))
-    if not has_token and not _may_hold_value(together, pieces.letters):
-        return None
-
-    def without_secrets(part: str) -> str:
-        if len(part) < _MIN_PART or not (has_token or _may_hold_value(part, pieces_of(part).letters)):
-            return part
-        return redact(part)
-
-    return without_secrets
+    if not any(True for _ in tokens(together, pieces)):
+        ends = list(accumulate(len(part) + 1 for part in parts))
+        places = _places_of_values(together, pieces.letters)
+        parts = [parts[number] for number in {bisect_right(ends, place) for place in places}]
+    masked = {part: clean for part in parts if (clean := redact(part)) is not part}
+    return (lambda part: masked.get(part, part)) if masked else None
 
 
-def _may_hold_value(text: str, letters: str) -> bool:
-    """Return whether a text, or a line of it, may hold a secret other than a token with a form of its own."""
-    lower = text.lower()
-    if len(lower) != len(text) or "PRIVATE KEY" in text or "://" in text:
-        return True
-    words = (*possible(_TRIGGERS, letters), *RULE_WORDS.standing(letters))
-    return any(word in lower for word in words) or any(True for _ in telling_places(lower, letters))
+def _places_of_values(text: str, letters: str) -> Iterator[int]:
+    """Yield where a secret other than a token with a form of its own may stand, in any order and more than once."""
+    lower = lower_case(text).replace(" ->", "   ")  # An arrow is no option.
+    for start, _ in occurrences(lower, ("://", *possible(_TRIGGERS, letters), *RULE_WORDS.standing(letters))):
+        yield start
+    for start, _ in telling_places(lower, letters):
+        yield start
 
 
 _MIN_PART = 12
