@@ -196,11 +196,11 @@ class Columns:
         for part in self.parts:
             segment = part.segment
             if segment.has("doc_vector"):
-                mine = np.flatnonzero((part.first_doc <= docs) & (docs < part.first_doc + segment.n_documents))
+                mine = ((part.first_doc <= docs) & (docs < part.first_doc + segment.n_documents)).nonzero()[0]
                 kept, local = segment.array("doc_vector"), docs[mine] - part.first_doc
                 found[mine] = products(kept, local, query) * segment.array("doc_vector_scale")[local]
                 is_left[mine] = False
-        left = np.flatnonzero(is_left)
+        left = is_left.nonzero()[0]
         if len(left):
             rows, counts = ranges(self.first_rows[files[left]], self._end_rows[files[left]])
             lengths = np.maximum(self._vector_lengths[files[left]], np.float32(LEAST_LENGTH))
@@ -227,7 +227,7 @@ class Columns:
             segment = part.segment
             total += segment.array("vector_sum")
             if segment.is_live is not None:
-                dead = np.flatnonzero(~segment.is_live)
+                dead = (~segment.is_live).nonzero()[0]
                 total -= segment.vector_scale[dead] @ segment.vector[dead].astype(np.float32)
         return np.divide(total, max(self.n_live, 1), dtype=np.float32)
 
@@ -243,9 +243,9 @@ class Columns:
             is_summed = segment.has("vector_file_sum")
             if is_summed:
                 total += segment.array("vector_file_sum")
-                taken = np.zeros(0, np.intp) if segment.is_live is None else np.flatnonzero(~segment.is_live)
+                taken = np.zeros(0, np.intp) if segment.is_live is None else (~segment.is_live).nonzero()[0]
             else:
-                taken = np.arange(segment.n_chunks) if segment.is_live is None else np.flatnonzero(segment.is_live)
+                taken = np.arange(segment.n_chunks) if segment.is_live is None else segment.is_live.nonzero()[0]
             lengths = np.maximum(segment.array("doc_vector_length")[segment.chunk_doc[taken]], np.float32(LEAST_LENGTH))
             more = (segment.vector_scale[taken] / lengths) @ segment.vector[taken].astype(np.float32)
             total += -more if is_summed else more
@@ -255,7 +255,7 @@ class Columns:
         """See `FieldTable.row_at`."""
         part, local = self._rows_of(file)
         starts, ends = part.segment.array("chunk_start")[local], part.segment.array("chunk_end")[local]
-        holding = np.flatnonzero((starts <= line) & (line <= ends))
+        holding = ((starts <= line) & (line <= ends)).nonzero()[0]
         return part.first_row + local.start + int(holding[0]) if len(holding) else None
 
     def outline(self, file: int) -> Outline:
@@ -263,8 +263,8 @@ class Columns:
         part, local = self._rows_of(file)
         segment = part.segment
         chunks = segment.array("def_chunk")
-        low, high = np.searchsorted(chunks, np.array([local.start, local.stop], chunks.dtype)).tolist()
-        held = low + np.flatnonzero(segment.array("def_is_full")[low:high])
+        low, high = chunks.searchsorted(np.array([local.start, local.stop], chunks.dtype)).tolist()
+        held = low + segment.array("def_is_full")[low:high].nonzero()[0]
         starts, ends = segment.array("def_start")[held], segment.array("def_end")[held]
         held = held[np.lexsort((-ends, starts))]
         kinds = segment.texts("def_kinds")
@@ -364,7 +364,7 @@ class WordLeg(Leg):
 
     def __init__(self, rows: NDArray[np.int64], okapi: Okapi) -> None:
         top = float(okapi.scores.max()) if len(okapi.scores) else None
-        super().__init__(rows, okapi.scores[np.searchsorted(okapi.rows, rows)], top)
+        super().__init__(rows, okapi.scores[okapi.rows.searchsorted(rows)], top)
         self._okapi = okapi
 
     def raw(self, row: int) -> float | None:
@@ -404,7 +404,7 @@ class SiftedLeg(DenseLeg):
         query: NDArray[np.float32],
         columns: Columns,
     ) -> None:
-        super().__init__(rows, cosines[np.searchsorted(compared, rows)].astype(np.float64), float(cosines.max()))
+        super().__init__(rows, cosines[compared.searchsorted(rows)].astype(np.float64), float(cosines.max()))
         self._is_compared = np.zeros(columns.n_rows, np.bool_)
         self._is_compared[compared] = True
         self._compared, self._cosines_of_compared = compared, cosines
@@ -429,7 +429,7 @@ class SiftedLeg(DenseLeg):
         return found
 
     def _of_compared(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
-        return self._cosines_of_compared[np.searchsorted(self._compared, rows)]
+        return self._cosines_of_compared[self._compared.searchsorted(rows)]
 
     @property
     def chunks(self) -> CosineFigures:

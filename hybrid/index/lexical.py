@@ -68,7 +68,7 @@ class Wanted:
             # Of another type than the list they would make a copy of it.
             found = np.minimum(among.searchsorted(self.rows.astype(among.dtype)), len(among) - 1)
             return found[among[found] == self.rows]
-        return np.flatnonzero(self._holds[among[: among.searchsorted(among.dtype.type(self._end))]])
+        return self._holds[among[: among.searchsorted(among.dtype.type(self._end))]].nonzero()[0]
 
 
 class LargestSums:
@@ -113,7 +113,7 @@ class LargestSums:
             done, n_read = end, n_read + 1
             least = self._least_sum(sums, done)
         least = self._least if least is None else least
-        rows = np.flatnonzero(sums >= least - self._left[done] if least else sums > 0)
+        rows = (sums >= least - self._left[done] if least else sums > 0).nonzero()[0]
         is_last = first_row + n_rows >= self._n_rows
         if n_read == 1 and done == len(self._order):
             self._note(first_row + rows, sums[rows], is_last=is_last)
@@ -159,13 +159,13 @@ class LargestSums:
         read, done, least = how
         while done < len(self._order) and len(rows) > self._depth:
             found, values = read((self._order[done],), Wanted(rows))
-            sums[np.searchsorted(rows, found)] += values
+            sums[rows.searchsorted(found)] += values
             done += 1
-            kept = np.flatnonzero(sums >= least - self._left[done])
+            kept = (sums >= least - self._left[done]).nonzero()[0]
             rows, sums = rows[kept], sums[kept]
         # In the order of the terms: equal rows have equal sums.
         found, values = read(range(len(self._order)), Wanted(rows))
-        whole = np.bincount(np.searchsorted(rows, found), values, len(rows)).astype(np.float64, copy=False)
+        whole = np.bincount(rows.searchsorted(found), values, len(rows)).astype(np.float64, copy=False)
         self._note(first_row + rows, whole, is_last=is_last)
 
     def _note(self, rows: NDArray[np.intp], sums: NDArray[np.float64], *, is_last: bool) -> None:
@@ -189,7 +189,7 @@ class LargestSums:
         rows, sums = np.concatenate(self._rows), np.concatenate(self._sums)
         if not self._least:
             return rows, sums
-        kept = np.flatnonzero(sums >= self._least)
+        kept = (sums >= self._least).nonzero()[0]
         return rows[kept], sums[kept]
 
 
@@ -245,7 +245,7 @@ class Okapi:
 
     def score(self, row: int) -> float:
         """Return the bm25 of any chunk; 0 exactly where no term of the query occurs."""
-        place = int(np.searchsorted(self.rows, row))
+        place = int(self.rows.searchsorted(row))
         if place < len(self.rows) and self.rows[place] == row:
             return float(self.scores[place])
         return float(self.scores_within(row, row + 1)[0])
@@ -263,7 +263,7 @@ class Okapi:
             for term, weight in zip(self._terms, self._weights, strict=True):
                 span = segment.postings(term)
                 rows = segment.post_row[span]
-                start, end = np.searchsorted(rows, np.array([low, high], rows.dtype)).tolist()
+                start, end = rows.searchsorted(np.array([low, high], rows.dtype)).tolist()
                 if end > start:
                     local = rows[start:end] - low
                     frequencies = segment.post_tf[span.start + start : span.start + end].astype(np.float64)
@@ -310,7 +310,7 @@ def live_postings(segment: Segment, term: str, among: Wanted | None = None) -> t
         kept = among.places(rows)
         rows, frequencies = rows[kept], frequencies[kept]
     if segment.is_live is not None and len(rows):
-        kept = np.flatnonzero(segment.is_live[rows])
+        kept = segment.is_live[rows].nonzero()[0]
         rows, frequencies = rows[kept], frequencies[kept]
     return rows, frequencies
 

@@ -195,8 +195,8 @@ def _postings(
     if wanted is not None:
         # All at once: a term at a time takes longer for the many that few chunks hold.
         is_kept = wanted[rows]
-        kept, kept_named = np.flatnonzero(is_kept), np.flatnonzero(is_kept[named])
-        starts, named = np.searchsorted(kept, starts), np.searchsorted(kept, named[kept_named])
+        kept, kept_named = is_kept.nonzero()[0], is_kept[named].nonzero()[0]
+        starts, named = kept.searchsorted(starts), kept.searchsorted(named[kept_named])
         rows, body, fields = rows[kept], body[kept], fields[:, kept_named]
     rows, body, fields = rows.astype(np.intp), body.astype(np.float32), fields.astype(np.float32)
     body[named] -= fields[:_VALUE].sum(axis=0)  # Values stand in the body already.
@@ -213,8 +213,8 @@ def _remarks(
     rows = np.concatenate([segment.array("remark_row")[span] for span in spans])
     counts = np.concatenate([segment.array("remark_tf")[span] for span in spans])
     if wanted is not None:
-        kept = np.flatnonzero(wanted[rows])
-        starts, rows, counts = np.searchsorted(kept, starts), rows[kept], counts[kept]
+        kept = wanted[rows].nonzero()[0]
+        starts, rows, counts = kept.searchsorted(starts), rows[kept], counts[kept]
     return Remarks(places, starts, np.add(rows, part.first_row, dtype=np.intp), counts.astype(np.float32))
 
 
@@ -296,17 +296,17 @@ class SegmentNames:
             if not part.segment.has("literal"):
                 continue
             held = part.segment.array("literal")
-            starts, ends = (np.searchsorted(held, keys, side=side) for side in ("left", "right"))
-            at = np.flatnonzero(ends > starts)
+            starts, ends = (held.searchsorted(keys, side=side) for side in ("left", "right"))
+            at = (ends > starts).nonzero()[0]
             found, counts = ranges(starts[at], ends[at])
-            places.append(np.repeat(at, counts))
+            places.append(at.repeat(counts))
             rows.append(np.add(part.segment.array("literal_row")[found], part.first_row, dtype=np.intp))
         return np.concatenate(places), np.concatenate(rows)
 
     def versioned(self) -> Mapping[int, str]:
         """See `NameIndex.versioned`."""
         columns = self._columns
-        files = np.flatnonzero((columns.roles & np.uint8(bit("versioned")) > 0) & columns.file_is_live).tolist()
+        files = ((columns.roles & np.uint8(bit("versioned")) > 0) & columns.file_is_live).nonzero()[0].tolist()
         return {file: columns.path(file) for file in files}
 
 
@@ -318,7 +318,7 @@ def _united(lists: Sequence[NDArray[np.int32]], end: int) -> tuple[NDArray[np.in
     is_held = np.zeros(end, np.bool_)
     for numbers in lists:
         is_held[numbers] = True
-    found = np.flatnonzero(is_held)
+    found = is_held.nonzero()[0]
     place = np.empty(end, np.intp)
     place[found] = np.arange(len(found))
     return found, [place[numbers] for numbers in lists]
@@ -391,7 +391,7 @@ class SegmentGate:
         """See `GateFigures.triggers`; the first name that a record defines is its title, and is left out."""
         for part in self._parts:
             chunks: NDArray[np.int32] = part.segment.array("def_chunk")
-            for number in (np.flatnonzero(np.diff(chunks) == 0) + 1).tolist():
+            for number in ((np.diff(chunks) == 0).nonzero()[0] + 1).tolist():
                 yield part.first_row + int(chunks[number]), part.segment.text("def_name", number)
 
     def _arrays(self, name: str) -> list[NDArray[Any]]:

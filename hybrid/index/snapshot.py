@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 import re
+from bisect import bisect_right
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,7 +111,7 @@ class Snapshot:
         self._k1 = k1
         self._b = b
         self._n_compared = n_compared
-        self._starts = np.cumsum([0, *(segment.n_chunks for segment in segments)])
+        self._starts = [0, *accumulate(segment.n_chunks for segment in segments)]
         self.fields = Columns(self.segments)
         self.terms = SegmentTerms(self.fields)
         self.names = SegmentNames(self.fields)
@@ -152,7 +154,7 @@ class Snapshot:
         rows = None
         if is_missing.any():
             scores[is_missing] = np.nan
-            rows = np.flatnonzero(~is_missing)
+            rows = (~is_missing).nonzero()[0]
         ranked = self._best(rows, scores if rows is None else scores[rows], depth, allowed)
         return self._scanned(query, ranked, scores), closest
 
@@ -238,18 +240,18 @@ class Snapshot:
     def get(self, row: int) -> ChunkView:
         """See `SearchBackend.get`."""
         segment, local = self._locate(row)
-        doc = int(segment.chunk_doc[local])
+        array, text, doc = segment.array, segment.text, segment.chunk_doc.item(local)
         return ChunkView(
-            kind=DOCUMENT_KINDS[int(segment.array("doc_kind")[doc])],
-            path=segment.text("doc_path", doc),
-            start_line=int(segment.array("chunk_start")[local]),
-            end_line=int(segment.array("chunk_end")[local]),
-            name=segment.text("chunk_name", local) or _names(segment, local),
-            chunk_kind=segment.text("chunk_kind", local),
-            scope=segment.text("chunk_scope", local),
-            signature=segment.text("chunk_signature", local),
-            language=segment.text("language", int(segment.array("doc_language")[doc])),
-            digest=segment.array("chunk_digest")[local].tobytes(),
+            kind=DOCUMENT_KINDS[int(array("doc_kind")[doc])],
+            path=text("doc_path", doc),
+            start_line=array("chunk_start").item(local),
+            end_line=array("chunk_end").item(local),
+            name=text("chunk_name", local) or _names(segment, local),
+            chunk_kind=text("chunk_kind", local),
+            scope=text("chunk_scope", local),
+            signature=text("chunk_signature", local),
+            language=text("language", array("doc_language").item(doc)),
+            digest=array("chunk_digest")[local].tobytes(),
         )
 
     def vectors(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
@@ -280,7 +282,7 @@ class Snapshot:
     def live_rows(self) -> Iterator[int]:
         """Rows that can be found, ascending."""
         is_live = self.fields.is_live
-        yield from range(self.n_rows) if is_live is None else np.flatnonzero(is_live).tolist()
+        yield from range(self.n_rows) if is_live is None else is_live.nonzero()[0].tolist()
 
     def live_documents(self) -> dict[str, int]:
         """See `SearchBackend.live_documents`."""
@@ -303,8 +305,8 @@ class Snapshot:
 
     def _locate(self, row: int) -> tuple[Segment, int]:
         """The segment that holds a row, and the number of the row in it."""
-        number = int(np.searchsorted(self._starts, row, side="right")) - 1
-        return self.segments[number], row - int(self._starts[number])
+        number = bisect_right(self._starts, row) - 1
+        return self.segments[number], row - self._starts[number]
 
     def _segments_of(
         self, rows: NDArray[np.integer[Any]]
@@ -312,9 +314,9 @@ class Snapshot:
         """Yield each segment that holds some of the rows, with their places among them and their numbers in it."""
         numbers = np.searchsorted(self._starts, rows, side="right") - 1
         for number, segment in enumerate(self.segments):
-            mine = np.flatnonzero(numbers == number)
+            mine = (numbers == number).nonzero()[0]
             if len(mine):
-                yield segment, mine, rows[mine] - int(self._starts[number])
+                yield segment, mine, rows[mine] - self._starts[number]
 
     def _best(
         self,
@@ -333,12 +335,12 @@ class Snapshot:
         """
         if allowed is not None:
             kept = allowed if rows is None else allowed[rows]
-            rows, values = np.flatnonzero(kept) if rows is None else rows[kept], values[kept]
+            rows, values = kept.nonzero()[0] if rows is None else rows[kept], values[kept]
         if len(values) > depth:
             rows, values = self._cut(rows, values, depth)
         elif rows is None:
             rows = np.arange(len(values))
-        order = np.argsort(-values, kind="stable")
+        order = (-values).argsort(kind="stable")
         rows, values = rows[order], values[order]
         is_equal = values[1:] == values[:-1]
         if not is_equal.any():
@@ -369,7 +371,7 @@ class Snapshot:
         if len(rows) == depth:
             return rows, values
         is_last = values == values.min()
-        above, at_limit = np.flatnonzero(~is_last), np.flatnonzero(is_last)
+        above, at_limit = (~is_last).nonzero()[0], is_last.nonzero()[0]
         n_wanted = depth - len(above)
         if len(at_limit) > n_wanted:
             digests = self._digests[rows[at_limit]]
@@ -404,14 +406,14 @@ def _in_pairs(is_pair: NDArray[np.bool_]) -> NDArray[np.intp]:
     found = np.zeros(len(is_pair) + 1, np.bool_)
     found[:-1] = is_pair
     found[1:] |= is_pair
-    return np.flatnonzero(found)
+    return found.nonzero()[0]
 
 
 def _names(segment: Segment, row: int) -> str:
     """Return a name for a chunk of several small definitions: the first three of their names, and `…` for more."""
     span = segment.definition_span(row)
     is_told = (segment.array("def_depth")[span] == 0) | (segment.array("def_is_value")[span] == 0)
-    told = (segment.text("def_name", number) for number in (span.start + np.flatnonzero(is_told)).tolist())
+    told = (segment.text("def_name", number) for number in (span.start + is_told.nonzero()[0]).tolist())
     names = list(dict.fromkeys(told))
     return ", ".join([*names[:_NAMES_SHOWN], "…"] if len(names) > _NAMES_SHOWN else names)
 

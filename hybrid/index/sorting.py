@@ -28,11 +28,11 @@ def largest(values: NDArray[np.floating[Any]], depth: int) -> NDArray[np.intp]:
         return np.arange(len(values))
     size = len(values) // (_GROUPS * depth)
     if size < 2:
-        return np.flatnonzero(values >= _last_of(values, depth))
+        return (values >= _last_of(values, depth)).nonzero()[0]
     # A group takes values from all over: the largest of whole columns are found faster than those of neighbours.
     n_groups = len(values) // size
     tops = values[: n_groups * size].reshape(size, n_groups).max(axis=0)
-    places = np.flatnonzero(values >= _last_of(tops, depth))
+    places = (values >= _last_of(tops, depth)).nonzero()[0]
     kept = values[places]
     return places[kept >= _last_of(kept, depth)]
 
@@ -49,7 +49,7 @@ def runs(values: NDArray[Any]) -> NDArray[np.intp]:
     """Return where each run of equal values begins."""
     is_new = np.ones(len(values), np.bool_)
     np.not_equal(values[1:], values[:-1], out=is_new[1:])
-    return np.flatnonzero(is_new)
+    return is_new.nonzero()[0]
 
 
 def ranges(
@@ -58,7 +58,7 @@ def ranges(
     """Return the numbers from each start up to its end, one range after another, and the length of each range."""
     counts = np.asarray(ends - starts, np.intp)
     before = np.cumsum(counts) - counts
-    return np.arange(int(counts.sum())) + np.repeat(starts - before, counts), counts
+    return np.arange(int(counts.sum())) + (starts - before).repeat(counts), counts
 
 
 def distinct(values: NDArray[_Number]) -> NDArray[_Number]:
@@ -71,5 +71,5 @@ def common(a: NDArray[np.int32], b: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return what both of two ascending arrays hold, each once; `np.intersect1d` imports `numpy.ma`, too."""
     if not len(b):
         return a[:0]
-    places = np.minimum(np.searchsorted(b, a), len(b) - 1)
+    places = np.minimum(b.searchsorted(a), len(b) - 1)
     return a[b[places] == a]

@@ -167,13 +167,13 @@ def nearest(found: NDArray[np.unsignedinteger[Any]], n_wanted: int) -> NDArray[n
         return np.arange(len(found))
     counts = np.bincount(found[::_SAMPLED])
     place = min(n_wanted // _SAMPLED, int(counts.sum()) - 1)
-    bound = int(np.searchsorted(counts.cumsum(), place, side="right"))
-    rows = np.flatnonzero(found <= bound)
+    bound = int(counts.cumsum().searchsorted(place, side="right"))
+    rows = (found <= bound).nonzero()[0]
     while len(rows) < n_wanted:
         bound += 1
-        rows = np.flatnonzero(found <= bound)
+        rows = (found <= bound).nonzero()[0]
     if len(rows) > _MOST_TIED * n_wanted:
-        rows = np.sort(rows[np.argsort(found[rows], kind="stable")[: _MOST_TIED * n_wanted]])
+        rows = np.sort(rows[found[rows].argsort(kind="stable")[: _MOST_TIED * n_wanted]])
     return rows
 
 
@@ -280,7 +280,7 @@ def sift(
         found = np.concatenate([_distances(segment, vector) for segment in segments])
         places = [nearest(found, n_wanted) if rows is None else rows[nearest(found[rows], n_wanted)] for rows in of]
         rows = places[0] if len(places) == 1 else distinct(np.concatenate(places))
-        bounds = np.searchsorted(rows, starts)
+        bounds = rows.searchsorted(starts)
         return [rows[low:high] - start for start, (low, high) in zip(starts, pairwise(bounds), strict=False)]
 
     compared = [np.zeros(0, np.intp) for _ in segments]
@@ -316,7 +316,7 @@ def _live_rows(segments: Sequence[Segment], masks: Sequence[NDArray[np.bool_]] |
         mask if segment.is_live is None else mask & segment.is_live
         for segment, mask in zip(segments, masks, strict=True)
     ]
-    return np.flatnonzero(np.concatenate(kept))
+    return np.concatenate(kept).nonzero()[0]
 
 
 def _distances(segment: Segment, vector: NDArray[np.float32]) -> NDArray[np.unsignedinteger[Any]]:

@@ -263,7 +263,7 @@ class Candidates(Struct, frozen=True):
         """Return the value of each candidate, given those of some files, ascending; 0 for one not among these files."""
         if not len(files):
             return np.zeros(len(self.files), np.float32)
-        at = np.minimum(np.searchsorted(files, self.files), len(files) - 1)
+        at = np.minimum(files.searchsorted(self.files), len(files) - 1)
         return np.where(files[at] == self.files, values[at], np.float32(0))
 
 

@@ -74,7 +74,7 @@ class RowScores(Struct, frozen=True):
             rows: Ascending.
         """
         found = np.zeros(len(rows), np.float32)
-        np.maximum.at(found, np.searchsorted(rows, self.rows), self.values)
+        np.maximum.at(found, rows.searchsorted(self.rows), self.values)
         return found
 
 
@@ -190,10 +190,10 @@ def _fit(block: NamesWithWords, share: Mapping[str, float], files: Candidates, o
         said[names] += np.float32(len(word))
     precision = said / np.maximum(block.letters, 1)
     fit = 2 * precision * recall / (precision + recall)
-    kept = np.flatnonzero(files.holds[block.rows])
-    values = fit.astype(np.float32)[np.searchsorted(block.starts, kept, side="right") - 1]
+    kept = files.holds[block.rows].nonzero()[0]
+    values = fit.astype(np.float32)[block.starts.searchsorted(kept, side="right") - 1]
     weights = np.where(block.is_full[kept], np.float32(1), np.float32(_VALUE_FITS))
-    np.maximum.at(out, np.searchsorted(files.rows, block.rows[kept]), weights * values)
+    np.maximum.at(out, files.rows.searchsorted(block.rows[kept]), weights * values)
 
 
 def named_files(corpus: Corpus, words: Sequence[str], files: Candidates) -> NDArray[np.float32]:
@@ -419,8 +419,14 @@ def file_name(seen: Measured) -> NDArray[np.float32]:
 
 def path(seen: Measured) -> NDArray[np.float32]:
     """The likeness of the file's path to one that the query names, as a stack trace does; 0 for other files."""
-    named = seen.places.files
-    return np.array([named.get(file, 0.0) for file in seen.files.files.tolist()], np.float32)
+    return _of_some(seen, seen.places.files)
+
+
+def _of_some(seen: Measured, values: Mapping[int, float]) -> NDArray[np.float32]:
+    """Return the value of each candidate, given those of some files; 0 for one not among these."""
+    if not values:
+        return np.zeros(len(seen.files), np.float32)
+    return np.array([values.get(file, 0.0) for file in seen.files.files.tolist()], np.float32)
 
 
 def reported_path(seen: Measured) -> NDArray[np.float32]:
@@ -430,8 +436,7 @@ def reported_path(seen: Measured) -> NDArray[np.float32]:
 
 def project(seen: Measured) -> NDArray[np.float32]:
     """The likelihood that the file answers the query, if that asks about the project itself; else 0."""
-    found = seen.answers.files
-    return np.array([found.get(file, 0.0) for file in seen.files.files.tolist()], np.float32)
+    return _of_some(seen, seen.answers.files)
 
 
 def path_words(seen: Measured) -> NDArray[np.float32]:
@@ -585,7 +590,7 @@ def tested(seen: Measured, total: NDArray[np.float32]) -> NDArray[np.float32]:
     top = float(total.max()) if len(total) else 0.0
     if not seen.asked.is_change or top <= 0:
         return found
-    tests = np.flatnonzero(playing(seen.roles, "test", seen.asked.roles))
+    tests = playing(seen.roles, "test", seen.asked.roles).nonzero()[0]
     files, fields = seen.files.files.tolist(), seen.corpus.fields
     best = best_by_key(total[tests], _LOOKED_AT, lambda at: fields.path(files[int(tests[at])]))
     place_of = {file: place for place, file in enumerate(files)}
@@ -627,14 +632,16 @@ def weigh(seen: Measured, weights: Mapping[str, float]) -> tuple[dict[str, NDArr
 
     Sums of floats differ in their last digits with the order of rows: equal evidence must stay equal.
     """
-    pieces: dict[str, NDArray[np.float32]] = {}
+    names = list(filter(weights.get, PIECES))
+    values = np.array([PIECES[name](seen) for name in names], np.float32).reshape(len(names), len(seen.files))
+    values *= np.array([[weights[name]] for name in names], np.float32)
+    pieces = dict(zip(names, values, strict=True))
     total = np.zeros(len(seen.files), np.float32)
-
-    for name in filter(weights.get, (*PIECES, *ON_TOP)):
-        piece = PIECES.get(name)
-        values = piece(seen) if piece else ON_TOP[name](seen, np.round(total, DECIMALS))
-        pieces[name] = np.multiply(values, np.float32(weights[name]))
-        np.add(total, pieces[name], out=total)
+    for piece in values:
+        total += piece
+    for name in filter(weights.get, ON_TOP):
+        pieces[name] = np.multiply(ON_TOP[name](seen, np.round(total, DECIMALS)), np.float32(weights[name]))
+        total += pieces[name]
     return pieces, np.round(total, DECIMALS)
 
 
@@ -774,7 +781,7 @@ class _Pairs:
         seen, within = self._seen, self._seen.files.places(place)
         rows = seen.files.rows[within]
         own = seen.in_files.chunks[within] + seen.sense(rows) + seen.fit[within]
-        return seen.corpus.backend.get(int(rows[int(np.argmax(own))]))
+        return seen.corpus.backend.get(rows.item(int(own.argmax())))
 
     def _find_telling(self, place: int) -> list[str]:
         """Return those names in the file's best chunk that say most words of the query, mostly one."""
@@ -793,7 +800,9 @@ class _Pairs:
 
     def _among(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Return which candidates some rows belong to."""
-        return np.isin(self._seen.files.files, self._seen.corpus.fields.of_rows("file", rows))
+        is_one = np.zeros(self._seen.corpus.n_files, np.bool_)
+        is_one[self._seen.corpus.fields.of_rows("file", rows)] = True
+        return is_one[self._seen.files.files]
 
 
 def _last(scope: str) -> str:

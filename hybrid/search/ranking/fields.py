@@ -150,7 +150,7 @@ class WordScores:
         return _Held(
             term=np.array([*range(len(self._said)), *(term for term, _ in kin)], np.intp)[word],
             is_said=word < len(self._said),
-            place=np.searchsorted(candidates.rows, rows),
+            place=candidates.rows.searchsorted(rows),
             body=np.concatenate([_NO_VALUES, *(block.body for block in blocks)]),
             named=np.concatenate([_NO_PLACES, *named]),
             fields=np.concatenate([_NO_FIELDS, *(block.fields for block in blocks)], axis=1),
@@ -168,11 +168,11 @@ class WordScores:
         weights = self._weighted(sizes, self._corpus.n_live)
         has_kin = np.array([bool(kin) for kin in self._kin], np.bool_)
         is_wide = has_kin[held.term]
-        alone = np.flatnonzero(~is_wide)
+        alone = (~is_wide).nonzero()[0]
         sums = _sums(held.place[alone], weights[held.term[alone]] * _saturated(values[alone], _K1_FIELDS), n_rows)
         if len(alone) < len(is_wide):
             # A term and its relatives in one chunk count as one word.
-            wide = np.flatnonzero(is_wide)
+            wide = is_wide.nonzero()[0]
             number = np.cumsum(has_kin) - 1
             together = _table((number[held.term[wide]], held.place[wide]), values[wide], (int(has_kin.sum()), n_rows))
             sums += _added_up(together, weights[has_kin], _K1_FIELDS)
@@ -183,8 +183,8 @@ class WordScores:
         index, fields = self._index, self._corpus.fields
         shape = len(self._said), len(candidates)
         n_chunks = np.diff(candidates.starts, append=len(candidates.rows))
-        file = np.repeat(np.arange(len(candidates)), n_chunks)[held.place]
-        said, of_names = np.flatnonzero(held.is_said), np.flatnonzero(held.is_said[held.named])
+        file = np.arange(len(candidates)).repeat(n_chunks)[held.place]
+        said, of_names = held.is_said.nonzero()[0], held.is_said[held.named].nonzero()[0]
         in_text = _table((held.term[said], file[said]), held.body[said], shape)
         named, in_fields = held.named[of_names], held.fields[:, of_names]
         at = held.term[named], file[named]
@@ -210,8 +210,8 @@ class WordScores:
         counts = np.concatenate([_NO_VALUES, *(block.counts for block in blocks)])
         values = np.divide(counts, fields.of_rows("remark_norm", rows), dtype=np.float32)
         scores = weights[terms] * _saturated(values, _K1_REMARKS)
-        here, firsts = np.flatnonzero(candidates.holds[rows]), np.flatnonzero(is_first[rows])
-        places = np.searchsorted(candidates.rows, rows[here])
+        here, firsts = candidates.holds[rows].nonzero()[0], is_first[rows].nonzero()[0]
+        places = candidates.rows.searchsorted(rows[here])
         remarks = _sums(places, scores[here], len(candidates.rows))
         opening = _sums(fields.of_rows("file", rows[firsts]), scores[firsts], fields.n_files)
         return by_best(remarks), by_best(opening)[candidates.files]

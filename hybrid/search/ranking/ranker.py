@@ -145,7 +145,7 @@ class Ranker:
         found = candidates(corpus, np.concatenate([files, np.array([*places.files, *answers.files], np.int32)]))
         in_files = words.of_files(found, depth)
         pool = distinct(np.concatenate([in_files.best, dense.rows]))
-        places_of_pool = np.searchsorted(found.rows, pool)
+        places_of_pool = found.rows.searchsorted(pool)
         again = np.zeros(len(found.rows), np.float32)
         again[places_of_pool] = self._again(dense, pool, in_files.chunks[places_of_pool])
         return Measured(
@@ -222,7 +222,7 @@ def _own(seen: Measured, best: Sequence[int], may_show: NDArray[np.bool_]) -> ND
     is_asked = np.zeros(len(may_show), np.bool_)
     for number in best:
         is_asked[seen.files.places(number)] = True
-    within = np.flatnonzero(is_asked & may_show)
+    within = (is_asked & may_show).nonzero()[0]
     rows = seen.files.rows[within]
     own = seen.in_files.chunks[within] + seen.sense(rows)
     own += seen.defines[within]

@@ -41,9 +41,9 @@ def best_of(values: NDArray[np.float32], depth: int) -> NDArray[np.intp]:
     if depth <= 0:
         return np.zeros(0, np.intp)
     if len(values) <= _FEW:
-        return np.argsort(-values, kind="stable")[:depth]
+        return (-values).argsort(kind="stable")[:depth]
     places = largest(values, depth)
-    return places[np.argsort(-values[places], kind="stable")][:depth]
+    return places[(-values[places]).argsort(kind="stable")][:depth]
 
 
 def best_by_key(values: NDArray[np.float32], depth: int, key: Callable[[int], Any]) -> list[int]:
@@ -57,7 +57,7 @@ def best_by_key(values: NDArray[np.float32], depth: int, key: Callable[[int], An
     best = best_of(values, depth)
     if not len(best):
         return []
-    near = np.flatnonzero((values >= values[best[-1]]) & (values > -np.inf))
+    near = ((values >= values[best[-1]]) & (values > -np.inf)).nonzero()[0]
     value_of = dict(zip(near.tolist(), values[near].tolist(), strict=True))
     n_equal = Counter(value_of.values())
     keys = {place: key(place) for place, value in value_of.items() if n_equal[value] > 1}
@@ -77,7 +77,7 @@ def decaying_sum(
     Returns:
         The files, ascending, and the sum of each.
     """
-    order = np.argsort(files, kind="stable")  # Stays best first within a file.
+    order = files.argsort(kind="stable")  # Stays best first within a file.
     files, values = files[order], values[order]
     starts = runs(files)
     place = np.arange(len(files))
