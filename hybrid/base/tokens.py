@@ -131,10 +131,7 @@ _KEPT_WORDS = 1 << 18
 
 def tokens(text: str) -> list[str]:
     """Every token of a text, in order; a repeated word gives repeated tokens."""
-    found: list[str] = []
-    for word in _words(text):
-        found += tokens_of_word(word)
-    return found
+    return [token for word in _words(text) for token in tokens_of_word(word)]
 
 
 def term_counts(text: str) -> dict[str, int]:

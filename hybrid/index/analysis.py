@@ -220,14 +220,11 @@ def _parts(chunks: Sequence[Chunk]) -> set[str]:
 
 
 def _without_secrets(thing: _Named, clean: Callable[[str], str]) -> _Named:
-    """Return a chunk or definition with secrets hidden in name, signature and scope; a clean definition as it is."""
+    """Return a chunk or definition with secrets hidden in name, signature and scope."""
     if isinstance(thing, Chunk):
         definitions = tuple(_without_secrets(definition, clean) for definition in thing.definitions)
         thing = replace(thing, definitions=definitions)
-    name, signature, scope = clean(thing.name), clean(thing.signature), clean(thing.scope)
-    if (name, signature, scope) == (thing.name, thing.signature, thing.scope):
-        return thing
-    return replace(thing, name=name, signature=signature, scope=scope)
+    return replace(thing, name=clean(thing.name), signature=clean(thing.signature), scope=clean(thing.scope))
 
 
 def path_terms(path: str) -> dict[str, dict[str, int]]:

@@ -48,8 +48,7 @@ class SegmentTerms:
         return self._frequencies[term]
 
     def _count(self, term: str) -> int:
-        spans = [part.segment.postings(term) for part in self._parts]
-        return sum(span.stop - span.start for span in spans)
+        return sum(span.stop - span.start for span in (part.segment.postings(term) for part in self._parts))
 
     def n_holding(self, terms: Sequence[str]) -> int:
         """See `TermIndex.n_holding`; the answer is kept."""

@@ -6,7 +6,6 @@ import fnmatch
 import re
 from bisect import bisect_right
 from functools import cached_property
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -111,8 +110,8 @@ class Snapshot:
         self._k1 = k1
         self._b = b
         self._n_compared = n_compared
-        self._starts = [0, *accumulate(segment.n_chunks for segment in segments)]
         self.fields = Columns(self.segments)
+        self._starts = [*(part.first_row for part in self.fields.parts), self.fields.n_rows]
         self.terms = SegmentTerms(self.fields)
         self.names = SegmentNames(self.fields)
         self.background = SegmentGate(manifest.background, self.fields.parts)

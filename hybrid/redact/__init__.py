@@ -119,19 +119,17 @@ def part_masker(parts: Iterable[str]) -> Callable[[str], str] | None:
     pieces = pieces_of(together)
     if not any(True for _ in tokens(together, pieces)):
         ends = list(accumulate(len(part) + 1 for part in parts))
-        places = _places_of_values(together, pieces.letters)
-        parts = [parts[number] for number in {bisect_right(ends, place) for place in places}]
+        numbers = {bisect_right(ends, place) for place in _places_of_values(together, pieces.letters)}
+        parts = [parts[number] for number in sorted(numbers)]
     masked = {part: clean for part in parts if (clean := redact(part)) is not part}
     return (lambda part: masked.get(part, part)) if masked else None
 
 
-def _places_of_values(text: str, letters: str) -> Iterator[int]:
-    """Yield where a secret other than a token with a form of its own may stand, in any order and more than once."""
+def _places_of_values(text: str, letters: str) -> list[int]:
+    """Return where a secret other than a token with a form of its own may stand, in any order and more than once."""
     lower = lower_case(text).replace(" ->", "   ")  # An arrow is no option.
-    for start, _ in occurrences(lower, ("://", *possible(_TRIGGERS, letters), *RULE_WORDS.standing(letters))):
-        yield start
-    for start, _ in telling_places(lower, letters):
-        yield start
+    words = ("://", *possible(_TRIGGERS, letters), *RULE_WORDS.standing(letters))
+    return [start for start, _ in (*occurrences(lower, words), *telling_places(lower, letters))]
 
 
 _MIN_PART = 12

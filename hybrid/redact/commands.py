@@ -414,7 +414,7 @@ def _hashes(text: str, lower: str, letters: str) -> Iterator[Secret]:
     forms = [_CRYPT] if "$" in text else []
     if "md5" in letters or _HASHED.standing(letters):
         forms.append(_SCRAM)
-    if "sha256$" in lower or "sha1$" in lower or "crypt$" in lower:
+    if "$" in text and any(scheme in lower for scheme in ("sha256$", "sha1$", "crypt$")):
         forms.append(_DJANGO_HASH)
     if "{" in text and any(scheme in letters for scheme in ("sha", "md", "crypt")):
         forms.append(_LDAP_HASH)

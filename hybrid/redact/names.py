@@ -61,10 +61,9 @@ _NAME_OF_SPACED = _by_word(_SPACED)
 _NAME_OF_UNSPACED = _by_word(_UNSPACED)
 FOREIGN_WORDS = frozenset((*_NAME_OF_SPACED, *_NAME_OF_UNSPACED))
 ASCII_WORDS = tuple(word for word in _NAME_OF_SPACED if word.isascii())
-OTHER_WORDS = tuple(word for word in (*_NAME_OF_SPACED, *_NAME_OF_UNSPACED) if not word.isascii())
 
 _FOREIGN_SIGNS = "：＝（）。，、；！？「」『』«»│┃║\u00a0\u202f\u3000"
-_SIGNS = str.maketrans(_FOREIGN_SIGNS, ':=()      """"""|||   ')
+_SIGNS = dict(zip(_FOREIGN_SIGNS, ':=()      """"""|||   ', strict=True))
 """Signs and quotes of other scripts → those of ASCII; a space for other spaces and what ends part of a sentence."""
 _ANY_UNSPACED = "|".join(_NAME_OF_UNSPACED)
 _IS = rf"(?i:({_ANY_UNSPACED}))(?:是|为|為|は|が|는|은|가|이)(?P<sign>[^\S\n]{{0,3}}[:=])?"
@@ -75,6 +74,16 @@ _REST_OF_NAME = r"(?P<ending>[^\W\d_]{0,2})(?![^\W\d_])[\w-]*"
 """Pattern of what a name has behind its word: an ending, as in `паролем` and `lösenordet`, then parts as `_2`."""
 
 
+def _beyond_ascii(text: str) -> frozenset[str]:
+    """Return the characters of a text that are not ASCII: most texts lack those of the words to look for."""
+    return frozenset(text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass"))
+
+
+_ASCII = bytes(range(128))
+_LETTERS_OF_UNSPACED = _beyond_ascii("".join(_NAME_OF_UNSPACED))
+_OTHER_WORDS = {word: letters for word in (*_NAME_OF_SPACED, *_NAME_OF_UNSPACED) if (letters := _beyond_ascii(word))}
+
+
 def with_ascii_signs(text: str) -> str:
     """Return a text with the signs of other scripts as ASCII has them; every offset stays.
 
@@ -83,9 +92,10 @@ def with_ascii_signs(text: str) -> str:
     """
     if text.isascii():
         return text
-    if compiled(f"[{_FOREIGN_SIGNS}]").search(text) is not None:
-        text = text.translate(_SIGNS)
-    lower = text.lower()
+    letters = _beyond_ascii(text)
+    for sign in letters.intersection(_SIGNS):
+        text = text.replace(sign, _SIGNS[sign])
+    lower = "" if letters.isdisjoint(_LETTERS_OF_UNSPACED) else text.lower()
     if not any(word in lower for word in _NAME_OF_UNSPACED):
         return text
 
@@ -211,7 +221,8 @@ def telling_places(lower: str, letters: str) -> Iterator[tuple[int, int]]:
     """
     foreign = possible(ASCII_WORDS, letters)
     if not lower.isascii():
-        foreign += [word for word in OTHER_WORDS if word in lower]
+        there = _beyond_ascii(lower)
+        foreign += [word for word, others in _OTHER_WORDS.items() if others <= there and word in lower]
     places = sorted(occurrences(lower, [*possible(_ROOTS, letters), *foreign]))
     if foreign:  # Of words that begin at one place, the longest is the name: `passord` begins as `pass` does.
         places.sort(key=lambda place: (place[0], -place[1]))

@@ -50,17 +50,18 @@ def unmarked(text: str) -> str:
     if "\x1b" in text:
         text = compiled(_COLOUR).sub(_blank, text)
     if any(sign in text for sign in _SIGNS_BEFORE_LINE) or compiled(_NUMBER_OF_GREP).search(text):
-        text = compiled(_BEFORE_LINE, re.MULTILINE).sub(_blank, text)
+        # A pattern that begins with a line end is tried there alone, one that begins with `^` at every character.
+        text = compiled(_BEFORE_LINE).sub(_blank, "\n" + text)[1:]
     return text
 
 
 def _blank(match: re.Match[str]) -> str:
-    return " " * len(match.group())
+    return match[0][: match[0].startswith("\n")].ljust(len(match[0]))
 
 
 _COLOUR = r"\x1b\[[\d;]{0,12}m"
 _BEFORE_LINE = (
-    r"^(?:(?:[^\s\n]{1,60}\t[^\t\n]{1,60}\t)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]?\d{0,9}Z "
+    r"\n(?:(?:[^\s\n]{1,60}\t[^\t\n]{1,60}\t)?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.,]?\d{0,9}Z "
     r"|[\w-]{0,80}[./][\w./-]{0,160}-\d{1,6}-|[\w.-]{1,40}-\d{1,3} {1,20}\| | {0,6}\d{1,6}→| {1,5}\d{1,6}\t)"
 )
 """Pattern of what tools put before a line: job and time in CI, grep's place, a container's name, a number."""
@@ -126,16 +127,12 @@ class Phrases:
             by_word.setdefault(first, []).append((phrase, tuple(others)))
         return by_word
 
-    @cached_property
-    def _words(self) -> frozenset[bytes]:
-        return frozenset(self._by_word)
-
     def standing(self, letters: str) -> list[str]:
         """Return those all of whose words stand in a text as words of their own, by its `Pieces.letters`."""
         words = _words_of(letters)
         return [
             phrase
-            for word in sorted(self._words & words)
+            for word in sorted(self._by_word.keys() & words)
             for phrase, others in self._by_word[word]
             if not others or words.issuperset(others)
         ]

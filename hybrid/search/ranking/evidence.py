@@ -8,6 +8,7 @@ stub, a file that only passes names on), where that holds what is asked and the 
 from __future__ import annotations
 
 import math
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -424,9 +425,8 @@ def path(seen: Measured) -> NDArray[np.float32]:
 
 def _of_some(seen: Measured, values: Mapping[int, float]) -> NDArray[np.float32]:
     """Return the value of each candidate, given those of some files; 0 for one not among these."""
-    if not values:
-        return np.zeros(len(seen.files), np.float32)
-    return np.array([values.get(file, 0.0) for file in seen.files.files.tolist()], np.float32)
+    files = sorted(values)
+    return seen.files.take(np.array(files, np.int32), np.array([values[file] for file in files], np.float32))
 
 
 def reported_path(seen: Measured) -> NDArray[np.float32]:
@@ -636,9 +636,7 @@ def weigh(seen: Measured, weights: Mapping[str, float]) -> tuple[dict[str, NDArr
     values = np.array([PIECES[name](seen) for name in names], np.float32).reshape(len(names), len(seen.files))
     values *= np.array([[weights[name]] for name in names], np.float32)
     pieces = dict(zip(names, values, strict=True))
-    total = np.zeros(len(seen.files), np.float32)
-    for piece in values:
-        total += piece
+    total = reduce(np.add, values, np.zeros(len(seen.files), np.float32))
     for name in filter(weights.get, ON_TOP):
         pieces[name] = np.multiply(ON_TOP[name](seen, np.round(total, DECIMALS)), np.float32(weights[name]))
         total += pieces[name]
