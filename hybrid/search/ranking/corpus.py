@@ -25,7 +25,7 @@ from hybrid.prompting import project_questions
 from hybrid.prompting.symbols import parts_of_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from numpy.typing import NDArray
@@ -265,6 +265,11 @@ class Candidates(Struct, frozen=True):
             return np.zeros(len(self.files), np.float32)
         at = np.minimum(files.searchsorted(self.files), len(files) - 1)
         return np.where(files[at] == self.files, values[at], np.float32(0))
+
+    def take_some(self, values: Mapping[int, float]) -> NDArray[np.float32]:
+        """Return the value of each candidate, given file → value; 0 for one not among these files."""
+        files = sorted(values)
+        return self.take(np.array(files, np.int32), np.array([values[file] for file in files], np.float32))
 
 
 def _name(path: str) -> str:

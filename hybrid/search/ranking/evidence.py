@@ -420,13 +420,7 @@ def file_name(seen: Measured) -> NDArray[np.float32]:
 
 def path(seen: Measured) -> NDArray[np.float32]:
     """The likeness of the file's path to one that the query names, as a stack trace does; 0 for other files."""
-    return _of_some(seen, seen.places.files)
-
-
-def _of_some(seen: Measured, values: Mapping[int, float]) -> NDArray[np.float32]:
-    """Return the value of each candidate, given those of some files; 0 for one not among these."""
-    files = sorted(values)
-    return seen.files.take(np.array(files, np.int32), np.array([values[file] for file in files], np.float32))
+    return seen.files.take_some(seen.places.files)
 
 
 def reported_path(seen: Measured) -> NDArray[np.float32]:
@@ -436,7 +430,7 @@ def reported_path(seen: Measured) -> NDArray[np.float32]:
 
 def project(seen: Measured) -> NDArray[np.float32]:
     """The likelihood that the file answers the query, if that asks about the project itself; else 0."""
-    return _of_some(seen, seen.answers.files)
+    return seen.files.take_some(seen.answers.files)
 
 
 def path_words(seen: Measured) -> NDArray[np.float32]:
@@ -675,7 +669,6 @@ class _Pairs:
         self._seen = seen
         self._files: Sequence[int] = seen.files.files.tolist()
         self._defined = {symbol: self._among(rows) for symbol, rows in seen.names.defining.items() if len(rows)}
-
         self._shown: Memo[int, ChunkView] = Memo(self._find_shown)
         self._telling: Memo[int, list[str]] = Memo(self._find_telling)
 
