@@ -12,6 +12,7 @@ import zlib
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
@@ -34,7 +35,6 @@ HEAD_NAMES = 6
 _DIRECTORIES = 3
 _COMMENT_MARKS = ("#", "//", "/*", "*", "--", ";", "%", "<!--", "{-", '"', "'", 'r"')
 """Beginnings of a line that is a comment or a docstring from its start."""
-_JSON = json.JSONEncoder(separators=(",", ":"), ensure_ascii=True)
 
 PATH_FIELDS = ("stem", "dir")
 CHUNK_FIELDS = ("name", "scope", "value", "comment")
@@ -275,7 +275,10 @@ def encode_detail(record: ChunkRecord) -> bytes:
         detail["masked"] = record.masked.hex()
     if record.literals:
         detail["literals"] = record.literals
-    return pack_detail(_JSON.encode(detail).encode())
+    try:
+        return pack_detail(msgspec.json.encode(detail))
+    except UnicodeEncodeError:  # It holds a lone surrogate.
+        return pack_detail(json.dumps(detail, separators=(",", ":")).encode())
 
 
 def pack_detail(detail: bytes) -> bytes:

@@ -31,7 +31,7 @@ from hybrid.index.analysis import (
 )
 from hybrid.index.roles import bit, roles
 from hybrid.index.segment import DOCUMENT_KINDS
-from hybrid.index.sorting import distinct
+from hybrid.index.sorting import distinct, runs
 from hybrid.index.vectors import LEAST_LENGTH, LEAST_ROWS, StoredVectors, quantise, signs_of_stored
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ _WITHOUT_LITERALS = sum(bit(role) for role in ("test", "example", "generated", "
 """Roles of files that say what others print: only the file that a message is from is asked for."""
 _UINT8_MAX = 255
 _UINT16_MAX = 65_535
+_TIMES = 1 << 20
+"""One more than the times that a term counts in a chunk: a file of two megabytes may say it so often."""
 
 
 class SegmentDocument(Struct, frozen=True):
@@ -254,9 +256,9 @@ class _PostingColumns:
 
     def _put(self, column: int, row: int, counts: Mapping[str, int]) -> None:
         terms, rows, frequencies = self._triples[column]
-        terms.extend(map(self._vocabulary.__getitem__, counts))
-        rows.extend(itertools.repeat(row, len(counts)))
-        frequencies.extend(counts.values())
+        terms.fromlist(list(map(self._vocabulary.__getitem__, counts)))
+        rows.extend(array("i", (row,)) * len(counts))
+        frequencies.fromlist(list(counts.values()))
 
     def arrays(self, n_chunks: int) -> dict[str, NDArray[Any]]:
         """Return the arrays of terms and postings: terms sorted by their bytes, rows ascending within a term (CSR)."""
@@ -267,11 +269,12 @@ class _PostingColumns:
         place[[self._vocabulary[name] for name in names]] = np.arange(len(names))
         width = max(n_chunks, 1)
         keys = [place[np.array(terms, np.int32)] * width + np.array(rows, np.int32) for terms, rows, _ in self._triples]
-        postings = distinct(np.concatenate(keys))
-        total = np.zeros(len(postings), np.int32)
-        for column, key in enumerate(keys):
-            if column == 0 or FIELDS[column - 1] in OKAPI_FIELDS:
-                total[np.searchsorted(postings, key)] += self._frequencies(column)
+        most = [(_TIMES - 1) * (name in ("body", *OKAPI_FIELDS)) for name in ("body", *FIELDS)]
+        packed = [key * _TIMES + np.minimum(self._frequencies(n), most[n]) for n, key in enumerate(keys)]
+        # To sort numbers that hold key and frequency takes a sixth of looking up each key among the sorted ones.
+        every = np.sort(np.concatenate(packed))
+        starts = runs(every // _TIMES)
+        postings, total = every[starts] // _TIMES, np.add.reduceat(every % _TIMES, starts)
         rows = (postings % width).astype(np.int32)
         borders = np.arange(len(names) + 1, dtype=np.int64) * width
         return {
@@ -434,7 +437,7 @@ def name_arrays(definition_names: Sequence[str]) -> dict[str, NDArray[Any]]:
         if last != name and last:
             places.setdefault(last, []).append(number)
     fold_of = {name: folded(name) for name in places}
-    names = sorted(places, key=lambda name: (fold_of[name], name))
+    names = [name for _, name in sorted((fold, name) for name, fold in fold_of.items())]
     terms = [list(dict.fromkeys(part_terms(name))) for name in names]
     return {
         **string_table("name", names),
