@@ -131,10 +131,11 @@ def score_literals(corpus: Corpus, text: str) -> RowScores:
     """
     keys = keys_said(text)
     places, rows = corpus.backend.names.literals(keys)
+    if not len(rows):
+        return RowScores(rows, np.zeros(0, np.float32))
     is_live = corpus.backend.allows(EVERYTHING, rows)
     places, rows = places[is_live], rows[is_live]
-    files = corpus.fields.of_rows("file", rows)
-    of_file = distinct(places.astype(np.int64) << 32 | files)
+    of_file = distinct(places.astype(np.int64) << 32 | corpus.fields.of_rows("file", rows))
     n_files = np.bincount(of_file >> 32, minlength=len(keys))[places]
     is_rare = n_files <= _MOST_WITH_LITERAL
     return RowScores(rows[is_rare], (1 / n_files[is_rare]).astype(np.float32))
@@ -299,8 +300,8 @@ def playing(roles: NDArray[np.uint8], role: str, spoken: frozenset[str] = frozen
             among the tests, so that of these two roles, a file that has both is spared for either.
     """
     kin = _AMONG_ONE_ANOTHER if role in _AMONG_ONE_ANOTHER else {role}
-    spared = np.uint8(sum(_BITS[one] for one in kin & spoken))
-    return ((roles & _BITS[role] > 0) & (roles & spared == 0)).astype(np.float32)
+    plays, spared = roles & _BITS[role] > 0, sum(_BITS[one] for one in kin & spoken)
+    return (plays & (roles & np.uint8(spared) == 0) if spared else plays).astype(np.float32)
 
 
 def other_version(corpus: Corpus, files: NDArray[np.int32], said: frozenset[int]) -> NDArray[np.float32]:
@@ -547,12 +548,7 @@ PIECES: dict[str, Callable[[Measured], NDArray[np.float32]]] = {
     "opening": opening,
     "feedback": feedback,
     "history": history,
-    "test": _plays("test"),
-    "example": _plays("example"),
-    "generated": _plays("generated"),
-    "vendored": _plays("vendored"),
-    "legacy": _plays("legacy"),
-    "interface": _plays("interface"),
+    **{role: _plays(role) for role in ("test", "example", "generated", "vendored", "legacy", "interface")},
     "version": version,
     "aside": _plays("aside"),
     "beside_source": beside_source,
@@ -629,8 +625,7 @@ def weigh(seen: Measured, weights: Mapping[str, float]) -> tuple[dict[str, NDArr
     names = list(filter(weights.get, PIECES))
     values = np.array([PIECES[name](seen) for name in names], np.float32).reshape(len(names), len(seen.files))
     values *= np.array([[weights[name]] for name in names], np.float32)
-    pieces = dict(zip(names, values, strict=True))
-    total = reduce(np.add, values, np.zeros(len(seen.files), np.float32))
+    pieces, total = dict(zip(names, values, strict=True)), reduce(np.add, values, np.zeros(len(seen.files), np.float32))
     for name in filter(weights.get, ON_TOP):
         pieces[name] = np.multiply(ON_TOP[name](seen, np.round(total, DECIMALS)), np.float32(weights[name]))
         total += pieces[name]
@@ -732,7 +727,7 @@ class _Pairs:
     def _versions(self, marks: PathMarks) -> tuple[Version, ...]:
         """Return the versions of a path; none when the query names one of them."""
         said = self._seen.asked.versions
-        return () if any(one.numbers[0] in said for one in marks.versions) else marks.versions
+        return () if said and any(one.numbers[0] in said for one in marks.versions) else marks.versions
 
     def _is_copy(self, one: Version, its: PathMarks) -> bool:
         """Return whether a first version is a copy of what lies beside its folder, where the other file lies."""
@@ -741,9 +736,8 @@ class _Pairs:
         return one.without == its.path or self._seen.corpus.is_copy(one)
 
     def _is_old(self, marks: PathMarks) -> bool:
-        asked = self._seen.asked
-        is_said = "legacy" in asked.roles or any(term in asked.words for word in marks.old for term in part_terms(word))
-        return bool(marks.old) and not is_said
+        asked, said = self._seen.asked, (term for word in marks.old for term in part_terms(word))
+        return bool(marks.old) and "legacy" not in asked.roles and not any(term in asked.words for term in said)
 
     def _is_stub(self, place: int) -> bool:
         return "interface" not in self._seen.asked.roles and bool(int(self._seen.roles[place]) & bit("interface"))

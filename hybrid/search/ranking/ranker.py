@@ -237,6 +237,5 @@ def _own(seen: Measured, best: Sequence[int], may_show: NDArray[np.bool_]) -> ND
 
 def _of_files(pieces: Mapping[str, NDArray[np.float32]], files: Sequence[int]) -> dict[int, dict[str, float]]:
     """Return number of a candidate → name of a piece → its value, for some candidates."""
-    places = np.array(files, np.intp)
-    columns = [values[places].tolist() for values in pieces.values()]
-    return {file: dict(zip(pieces, of_file, strict=True)) for file, *of_file in zip(files, *columns, strict=True)}
+    values = np.transpose(np.array(list(pieces.values()), np.float32)[:, np.array(files, np.intp)]).tolist()
+    return {file: dict(zip(pieces, of_file, strict=True)) for file, of_file in zip(files, values, strict=True)}
