@@ -1,10 +1,11 @@
 """Runs another retriever beside hybrid, on the same files, queries and vectors; `hybrid eval peer` calls it.
 
-Each build and each round of queries is a process of its own, ours and theirs in turn. Both sides answer the same jobs,
+Each build and each round of queries is a process of its own, ours and theirs in turn. Before a tree, a process indexes
+one file of it, which takes the cost of a start. Both sides answer the same jobs,
 a JSON file named on the command line, with one line of JSON:
 
     describe → name, version, python
-    build    → load_s, build_s, files, chunks, index_bytes
+    build    → load_s, start_s, build_s, files, chunks, index_bytes
     query    → load_s, open_s, times_ms, rankings: [[path, start_line, end_line], …] of each query
 
 `hybrid_side` answers for hybrid, `semble_side` for semble. This module asks, scores and sums up.
@@ -16,6 +17,7 @@ import json
 import os
 import shutil
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -49,7 +51,7 @@ WARM_UP = (
 
 _EXPECTED = {
     "describe": ("name", "version", "python"),
-    "build": ("build_s", "files", "chunks", "index_bytes"),
+    "build": ("start_s", "build_s", "files", "chunks", "index_bytes"),
     "query": ("open_s", "times_ms", "rankings"),
 }
 """What the answer to each job must hold."""
@@ -144,6 +146,7 @@ def evaluate_peer(
         job = {
             "root": str(root.resolve()),
             "folder": plan.roots.get(name, ""),
+            "first": str(_first_tree(root / plan.roots.get(name, ""), scratch / "first" / name)),
             "source": str(_PACKAGE),
             "model": loaded.config.model.name,
             "queries": [query.text for query in queries],
@@ -163,6 +166,15 @@ def evaluate_peer(
         machine=machine(),
         missing=tuple(sorted((set(plan.only) or judged) - found.keys())),
     )
+
+
+def _first_tree(root: Path, target: Path) -> Path:
+    """Make a folder with one file of a tree: of those with its most frequent ending, the middle one by size."""
+    files = sorted((path for path in root.rglob("*") if path.is_file()), key=lambda path: (path.stat().st_size, path))
+    ((ending, n_files),) = Counter(path.suffix for path in files).most_common(1)
+    target.mkdir(parents=True)
+    shutil.copy([path for path in files if path.suffix == ending][n_files // 2], target)
+    return target.resolve()
 
 
 def _compare(

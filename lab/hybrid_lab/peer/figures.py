@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 COSTS = (
+    "start_s",
     "build_s",
     "build_process_s",
     "build_peak_bytes",
@@ -53,7 +54,8 @@ class SideFigures(Struct, frozen=True):
         scores: Mean of each measure over the queries.
         files: With at least one chunk.
         chunks: Number of them.
-        build_s: Seconds to index and write the index, the embedding model being loaded.
+        start_s: Seconds to index one file first, the embedding model being loaded.
+        build_s: Seconds to index the tree and write the index after that.
         build_process_s: Seconds of that whole process, with its start, imports and the model.
         build_peak_bytes: Largest resident size of it above a bare interpreter; None where unknown.
         query_ms: Median of one query, over queries and rounds.
@@ -66,6 +68,7 @@ class SideFigures(Struct, frozen=True):
     scores: Mapping[str, float]
     files: frozenset[str]
     chunks: int
+    start_s: float
     build_s: float
     build_process_s: float
     build_peak_bytes: float | None
@@ -171,6 +174,7 @@ def side_figures(built: Sequence[Round], asked: Sequence[Round], scores: Mapping
         scores=scores,
         files=frozenset(first["files"]),
         chunks=first["chunks"],
+        start_s=median(each.answer["start_s"] for each in built),
         build_s=median(each.answer["build_s"] for each in built),
         build_process_s=median(each.seconds for each in built),
         build_peak_bytes=_middle(built),

@@ -67,20 +67,25 @@ def describe(_: dict[str, Any]) -> dict[str, Any]:
 
 
 def build(job: dict[str, Any]) -> dict[str, Any]:
-    """Index a tree and write the index; paths are relative to the top of the repository, as they are with hybrid."""
+    """Index a tree, and one file before it, and write the index; paths are relative to the top of the repository."""
     embedder, load_s = _embedder(job)
     from semble.index import SembleIndex
     from semble.index.create import create_index_from_path
 
-    top, model = Path(job["root"]), Documents(embedder)
-    started = time.perf_counter()
-    bm25, dense, chunks, manifest = create_index_from_path(top / job["folder"], model, display_root=top)
-    index = SembleIndex(model, bm25, dense, chunks, job["model"], root=top, manifest=manifest)
-    index.save(Path(job["index"]))
-    build_s = time.perf_counter() - started
+    def made(top: Path, folder: Path, target: Path) -> tuple[Any, float]:
+        started = time.perf_counter()
+        bm25, dense, chunks, manifest = create_index_from_path(folder, model, display_root=top)
+        index = SembleIndex(model, bm25, dense, chunks, job["model"], root=top, manifest=manifest)
+        index.save(target)
+        return chunks, time.perf_counter() - started
+
+    top, first, model = Path(job["root"]), Path(job["first"]), Documents(embedder)
+    _, start_s = made(first, first, Path(job["index"]).with_name("first"))
+    chunks, build_s = made(top, top / job["folder"], Path(job["index"]))
     files = sorted({chunk.file_path.replace("\\", "/") for chunk in chunks})
     size = sum(path.stat().st_size for path in Path(job["index"]).rglob("*") if path.is_file())
-    return {"load_s": load_s, "build_s": build_s, "files": files, "chunks": len(chunks), "index_bytes": size}
+    times = {"load_s": load_s, "start_s": start_s, "build_s": build_s}
+    return {**times, "files": files, "chunks": len(chunks), "index_bytes": size}
 
 
 def query(job: dict[str, Any]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ if job["action"] == "build":
     folder = pathlib.Path(job["root"], job["folder"])
     files = sorted(p.relative_to(job["root"]).as_posix() for p in folder.rglob("*") if p.suffix in (".py", ".go"))
     pathlib.Path(job["index"]).write_text(json.dumps({f: pathlib.Path(job["root"], f).read_text() for f in files}))
-    answer = {"load_s": 0, "build_s": 50, "files": files, "chunks": len(files), "index_bytes": 1}
+    answer = {"load_s": 0, "start_s": 1, "build_s": 50, "files": files, "chunks": len(files), "index_bytes": 1}
 if job["action"] == "query":
     texts = json.loads(pathlib.Path(job["index"]).read_text())
     def rank(query):
@@ -126,7 +126,7 @@ def test_the_command_prints_one_table_or_json(
     assert boats["hybrid"]["index_bytes"] == boats["ratios"]["index_bytes"] > 1000
     assert 5e6 < boats["hybrid"]["query_peak_bytes"] < 5e8  # above an interpreter that does nothing
     assert title.endswith("/ stand-in 1, both with the vectors of hashing-64; rounds: 2; × = hybrid / peer")
-    assert "n files nDCG@10 build s × query ms × p95 ms build MB query MB index MB" == " ".join(heads.split())
+    assert "n files nDCG@10 start s build s × query ms × p95 ms build MB query MB index MB" == " ".join(heads.split())
     assert ["boats", "2", "2", "/", "3"] == row.split()[:5]
     assert "/ 50.00 " in row
     assert "mean" == mean.split()[0]

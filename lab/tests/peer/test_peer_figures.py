@@ -5,7 +5,7 @@ from hybrid_lab.peer.figures import PeerReport, RepoFigures, Round, SideFigures,
 
 def built(build_s: float, seconds: float, peak_bytes: int | None) -> Round:
     """A build of two files."""
-    answer = {"build_s": build_s, "files": ["a.py", "b.py"], "chunks": 5, "index_bytes": 900}
+    answer = {"start_s": 0.1, "build_s": build_s, "files": ["a.py", "b.py"], "chunks": 5, "index_bytes": 900}
     return Round(answer, seconds, peak_bytes)
 
 
