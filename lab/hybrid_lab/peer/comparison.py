@@ -146,7 +146,6 @@ def evaluate_peer(
         job = {
             "root": str(root.resolve()),
             "folder": plan.roots.get(name, ""),
-            "first": str(_first_tree(root / plan.roots.get(name, ""), scratch / "first" / name)),
             "source": str(_PACKAGE),
             "model": loaded.config.model.name,
             "queries": [query.text for query in queries],
@@ -172,7 +171,7 @@ def _first_tree(root: Path, target: Path) -> Path:
     """Make a folder with one file of a tree: of those with its most frequent ending, the middle one by size."""
     files = sorted((path for path in root.rglob("*") if path.is_file()), key=lambda path: (path.stat().st_size, path))
     ((ending, n_files),) = Counter(path.suffix for path in files).most_common(1)
-    target.mkdir(parents=True)
+    target.mkdir()
     shutil.copy([path for path in files if path.suffix == ending][n_files // 2], target)
     return target.resolve()
 
@@ -187,10 +186,11 @@ def _compare(
         order = (0, 1) if number % 2 == 0 else (1, 0)
         with tempfile.TemporaryDirectory(dir=scratch, ignore_cleanup_errors=True) as folder:
             homes = (Path(folder) / "ours", Path(folder) / "theirs")
+            first = str(_first_tree(Path(job["root"], job["folder"]), Path(folder) / "first"))
             for action, answers in (("build", built), ("query", asked)):
                 for which in order:
                     homes[which].mkdir(exist_ok=True)
-                    places = {"action": action, "home": str(homes[which]), "index": str(homes[which] / "index")}
+                    places = {"action": action, "home": str(homes[which]), "index": str(homes[which] / "index"), "first": first}
                     answers[which].append((ours, theirs)[which].ask({**job, **places}, Path(folder)))
     mine, peer = (
         side_figures(built[which], asked[which], _scores(asked[which][0], queries, side.name))
