@@ -190,8 +190,9 @@ def _compare(
             for action, answers in (("build", built), ("query", asked)):
                 for which in order:
                     homes[which].mkdir(exist_ok=True)
-                    places = {"action": action, "home": str(homes[which]), "index": str(homes[which] / "index"), "first": first}
-                    answers[which].append((ours, theirs)[which].ask({**job, **places}, Path(folder)))
+                    places = {"home": str(homes[which]), "index": str(homes[which] / "index")}
+                    asked_for = {**job, **places, "action": action, "first": first}
+                    answers[which].append((ours, theirs)[which].ask(asked_for, Path(folder)))
     mine, peer = (
         side_figures(built[which], asked[which], _scores(asked[which][0], queries, side.name))
         for which, side in enumerate((ours, theirs))
