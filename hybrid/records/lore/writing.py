@@ -241,7 +241,7 @@ class LoreWriter:
             near = recent[likeness.index(max(likeness))]
             raise DuplicateError(
                 f"nothing was written: {near.kind} {near.id} says nearly the same "
-                f"({one_line(said(near))[:80]}); --force writes it all the same"
+                f"({redact(one_line(said(near)))[:80]}); --force writes it all the same"
             )
 
     def _change_decision(self, identity: str, changes: Mapping[str, str]) -> bool:

@@ -128,6 +128,16 @@ def test_a_near_duplicate_needs_force(lore: Given) -> None:
     assert lore.writer().add(DecisionDraft("Paint it red", "append-only, grep-friendly"))
 
 
+def test_a_secret_of_a_like_record_is_not_told(lore: Given) -> None:
+    """Another tool wrote it; the message that names the record would show it to whoever writes the same."""
+    said = f"Rotate {TOKEN} {' '.join(f'word{n}' for n in range(40))}"
+    lore.decisions(decision("dec-old", said))
+    with pytest.raises(DuplicateError, match="dec-old says nearly the same") as refused:
+        lore.writer().add(DecisionDraft(said, "append-only, grep-friendly"))
+
+    assert TOKEN[:12] not in str(refused.value)
+
+
 def test_a_refused_write_changes_nothing(lore: Given) -> None:
     """A file in a form that cannot be added to keeps its bytes."""
     lore.patterns("patterns: [{id: a, name: b}]\n")
