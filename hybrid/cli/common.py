@@ -36,7 +36,8 @@ _COMMON: dict[str, dict[str, Any]] = {
     "--verbose": {"action": "store_true", "help": "print more"},
     "--debug": {"action": "store_true", "help": "show where an internal error happened"},
 }
-_SHORT = {"--quiet": ("-q",), "--verbose": ("-v",)}
+SHORT = {"--quiet": ("-q",), "--verbose": ("-v",), "--limit": ("-n",)}
+"""Option → its other name, of one letter."""
 
 
 def add_common(parser: argparse.ArgumentParser, *, example: str, options: Iterable[str] = _COMMON) -> None:
@@ -51,7 +52,7 @@ def add_common(parser: argparse.ArgumentParser, *, example: str, options: Iterab
     parser.epilog = f"example:\n  {example}"
     parser.set_defaults(project=None)
     for option in options:
-        parser.add_argument(*_SHORT.get(option, ()), option, **_COMMON[option])
+        parser.add_argument(*SHORT.get(option, ()), option, **_COMMON[option])
 
 
 class Action(NamedTuple):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.base.home import expanded
 from hybrid.cli.common import Action, add_actions, add_common, print_found, workspace_of
-from hybrid.cli.operations import add_arguments, operation, perform_here, print_outcome
+from hybrid.cli.operations import actions_of, add_arguments, perform_here, print_outcome
 from hybrid.knowledge.stores import FILE, open_stores
 from hybrid.project.find import FOLDER_NAME, create_folder
 from hybrid.records.lessons.document import NewEntry, entry_lines, parse
@@ -172,20 +172,10 @@ def _difference(lesson: Lesson, text: str) -> LessonEdit:
 # --- the command --------------------------------------------------------------------------------------------
 
 
-_ACTIONS = {
-    "list": operation("lessons list"),
-    "show": operation("lessons show"),
-    "score": operation("lessons score"),
-    "stats": operation("lessons stats"),
-    "validate": operation("lessons validate"),
-    "add": operation("lessons add"),
-    "edit": operation("lessons edit")._replace(run=_edit),
-    "cite": operation("lessons cite")._replace(run=_cite),
-    "supersede": operation("lessons supersede"),
-    "delete": operation("lessons delete"),
-    "renumber": operation("lessons renumber"),
-    "promote": operation("lessons promote"),
-    "decay": operation("lessons decay"),
+_OPERATIONS = actions_of("lessons")
+_ACTIONS = _OPERATIONS | {
+    "edit": _OPERATIONS["edit"]._replace(run=_edit),
+    "cite": _OPERATIONS["cite"]._replace(run=_cite),
     "import": Action("take over lessons of another installation", "../other/.claude-recall --dry-run", _import),
 }
 

@@ -36,7 +36,7 @@ COMMANDS = {
     "lessons": ("lessons", "rules that the project learned: show, score, add, change, import"),
     "score-local": ("lessons", "how well lessons fit a query, by their words"),
     "dashboard": ("serving", "a page in the browser: what was given and why, search, gate, records, index, health"),
-    "doctor": ("doctor", "check installation, hooks, service, index, model and rights, with a remedy for each finding"),
+    "doctor": ("status", "check installation, hooks, service, index, model and rights, with a remedy for each finding"),
     "pause": ("pause", "switch hybrid off in this project, a session or everywhere"),
     "resume": ("pause", "switch it on again"),
     "statusline": ("statusline", "one line about this session for the client's status line"),

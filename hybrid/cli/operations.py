@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import inspect
 
-from hybrid.cli.common import Action, add_repeated, positive, print_json, query_of, say, warn, whole_in, workspace_of
+from hybrid.cli.common import (
+    SHORT,
+    Action,
+    add_repeated,
+    number_of,
+    positive,
+    print_json,
+    query_of,
+    say,
+    warn,
+    whole_in,
+    workspace_of,
+)
 from hybrid.operations.asking import COMMANDS, Asking, Outcome, perform
 
 if TYPE_CHECKING:
@@ -17,10 +29,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def operation(name: str) -> Action:
-    """Return an operation of `COMMANDS` as an action; `run_action` of its arguments performs and prints it."""
-    row = COMMANDS[name]
-    return Action(row.about, row.example, partial(run, name), arguments=partial(add_arguments, name))
+def actions_of(command: str) -> dict[str, Action]:
+    """Return the operations of a command as actions; `run_action` of their arguments performs and prints them."""
+    return {
+        action: Action(row.about, row.example, partial(run, name), arguments=partial(add_arguments, name))
+        for name, row in COMMANDS.items()
+        if (action := name.removeprefix(f"{command} ")) != name
+    }
 
 
 def run(name: str, args: argparse.Namespace) -> int:
@@ -40,7 +55,7 @@ def perform_here(name: str, args: argparse.Namespace, more: Mapping[str, Any] | 
 
     given = {field: getattr(args, field, None) for field in COMMANDS[name].arguments.__struct_fields__}
     if sentence := getattr(args, "sentence", None):
-        given[sentence] = query_of(given[sentence] or ())
+        given[sentence] = (query_of if sentence == "query" else " ".join)(given[sentence] or ())
     given = {field: value for field, value in {**given, **(more or {})}.items() if value is not None}
     now_ms = time.time_ns() // 1_000_000
     asking = Asking(workspace_of(args), OpenKinds(os.environ), os.environ, "manual", "", now_ms)
@@ -94,15 +109,17 @@ def _add_option(
     parser: argparse.ArgumentParser, field: inspect.Field, kind: inspect.Type, about: str, extra: Mapping[str, Any]
 ) -> None:
     named, metavar = f"--{field.name.replace('_', '-')}", extra.get("metavar") or None
-    choices = extra.get("choices") or None
+    names, choices = [*SHORT.get(named, ()), named], extra.get("choices") or None
     if isinstance(kind, inspect.BoolType):
-        parser.add_argument(named, action="store_true", help=about)
+        parser.add_argument(*names, action="store_true", help=about)
     elif isinstance(kind, inspect.ListType) and field.default is None:
         parser.add_argument(named, action="append", metavar=metavar, help=about)
     elif isinstance(kind, inspect.ListType):
         add_repeated(parser, named, metavar, about, choices)
     elif isinstance(kind, inspect.IntType):
         whole = positive if kind.le is None else whole_in(kind.ge or 0, kind.le)
-        parser.add_argument(named, type=whole, default=field.default, metavar=metavar, help=about)
+        parser.add_argument(*names, type=whole, default=field.default, metavar=metavar, help=about)
+    elif isinstance(kind, inspect.FloatType):
+        parser.add_argument(*names, type=number_of, default=field.default, metavar=metavar, help=about)
     else:
-        parser.add_argument(named, choices=choices, metavar=metavar, help=about)
+        parser.add_argument(*names, choices=choices, required=field.required, metavar=metavar, help=about)

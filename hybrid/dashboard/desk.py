@@ -282,7 +282,7 @@ class Asked:
         """
         return self.desk.service.ask(name, self.project.root, arguments, result)
 
-    def command(self, name: str, **arguments: Any) -> Done:
+    def command(self, name: str, /, **arguments: Any) -> Done:
         """Return the result of an operation that the command line has too, in this project.
 
         Raises:

@@ -46,13 +46,11 @@ from hybrid.index.roles import bit, roles
 from hybrid.knowledge.collections import record_hit
 from hybrid.knowledge.memory_intake import flush
 from hybrid.knowledge.stores import names_of, open_stores
-from hybrid.operations import types
+from hybrid.operations import lore, types
 from hybrid.operations.asking import CONNECTION, OperationError, Outcome, Shown
 from hybrid.prompting.query import make_query
 from hybrid.records.lessons.types import AI, Draft, full_lines, index_line, is_id, shown
-from hybrid.records.lore.json_records import DecisionDraft
 from hybrid.records.lore.types import called, full_text, listed
-from hybrid.records.lore.writing import head_commit, new_writer
 from hybrid.records.memory.types import Owner, RowFilter, name_of, record_of
 from hybrid.records.scoring import MAX_RELEVANCE
 from hybrid.redact import redact
@@ -488,13 +486,9 @@ def decide(asking: Asking, wanted: types.DecideArguments) -> Outcome:
     workspace = asking.workspace
     if not workspace.config.lore.enabled:
         raise OperationError("lore is switched off here (`lore.enabled`)")
-    project = workspace.require_project()
-    shelf, commit = asking.kinds.stores.shelf(workspace), head_commit(project.root)
-    draft = DecisionDraft(
-        wanted.decision, wanted.why, tuple(wanted.alternatives), tuple(wanted.tags), commit, asking.client
-    )
-    identity = new_writer(shelf, names_of(workspace), asking.now_ms / 1000).add(draft)
-    return Outcome(f"Wrote down decision {identity}.")
+    workspace.require_project()
+    decision = types.AddDecision(text=wanted.decision, why=wanted.why, alternative=wanted.alternatives, tag=wanted.tags)
+    return Outcome(f"Wrote down decision {lore.decide(asking, decision, asking.client).data['id']}.")
 
 
 # --- memory -----------------------------------------------------------------------------------------------

@@ -138,10 +138,6 @@ PAGES: Mapping[str, Operation] = {
     "page_search": Operation(types.PageSearchArguments, types.PageSearchResult, is_of_files=True),
     "page_files": Operation(types.PageFilesArguments, types.PageFiles),
     "page_progress": Operation(types.Nothing, types.PageProgress),
-    "page_lore": Operation(types.PageLoreArguments, types.PageLore),
-    "page_lore_add": Operation(types.PageLoreAddArguments, types.PageDone),
-    "page_lore_retract": Operation(types.PageRetractArguments, types.PageDone),
-    "page_lore_supersede": Operation(types.PageReplaceArguments, types.PageDone),
     "page_memory": Operation(types.PageMemoryArguments, types.PageMemory),
     "page_memory_row": Operation(types.PageIdArguments, types.PageRowResult),
     "page_memory_forget": Operation(types.PageForgetArguments, types.PageDone),
@@ -153,6 +149,11 @@ PAGES: Mapping[str, Operation] = {
 _SCORED = '"how should I format git commits?" --top 3'
 _ADDED = '"Git commit format" "Use type(scope): description" --category pattern'
 _EDITED = 'L001 --content "Use type(scope): description, in the imperative"'
+_PATTERN = 'add "Quote paths" --problem "spaces split them" --solution "write \\"$path\\""'
+_ANTI_PATTERN = 'add "Parsing ls output" --symptom "names with spaces split" --fix "use a glob"'
+_DECISION = '"Use JSONL for storage" --why "append-only, grep-friendly" --alternative SQLite'
+_RETRACTED = 'dec-a1b2c3d4 --reason "SQLite is needed after all"'
+_HANDOFF = '"Login works, OAuth is missing" --next "register the app"'
 
 
 def _changing(arguments: type[Struct], about: str, example: str) -> Operation:
@@ -181,10 +182,25 @@ COMMANDS: Mapping[str, Operation] = {
     ),
     "lessons promote": _changing(types.OneLesson, "make a lesson of this project one for all projects", "L001"),
     "lessons decay": _changing(types.DecayLessons, "let what is not used fade, at most once a week", "--force"),
+    "lore list": Operation(types.ListLore, about="the records of this project"),
+    "lore search": Operation(
+        types.SearchLore, about="records that fit some words", example='"bash arithmetic" --kind pattern'
+    ),
+    "lore show": Operation(types.ShowLore, about="a record with all its keys", example="dec-a1b2c3d4"),
+    "lore latest": Operation(types.Nothing, about="the latest handoff of this project"),
+    "lore pattern": _changing(types.AddPattern, "add a pattern: a solution that proved itself", _PATTERN),
+    "lore anti-pattern": _changing(types.AddAntiPattern, "add an anti-pattern: what not to do", _ANTI_PATTERN),
+    "lore decide": _changing(types.AddDecision, "write down a decision", _DECISION),
+    "lore retract": _changing(types.RetractLore, "take a decision back, or deprecate a pattern", _RETRACTED),
+    "lore supersede": _changing(
+        types.SupersedeLore, "let a decision take the place of another", "dec-a1b2c3d4 dec-0f1e2d3c"
+    ),
+    "lore handoff": _changing(types.LeaveHandoff, "leave a note for the next session", _HANDOFF),
 }
 """Name → operation of the command line and of the page, which no agent is offered.
 
-A name is a command and its action; the module `hybrid.operations.COMMAND` has the function of the action.
+A name is a command and its action, in the order of its help; the module `hybrid.operations.COMMAND` has the function
+of the action.
 """
 
 
@@ -214,13 +230,15 @@ def perform(name: str, asking: Asking, arguments: Mapping[str, object]) -> Struc
     """
     operation = operation_named(name)
     try:
-        wanted = msgspec.convert(dict(arguments), operation.arguments)
+        # A form of the page sends numbers as texts.
+        wanted = msgspec.convert(dict(arguments), operation.arguments, strict=name not in COMMANDS)
     except msgspec.ValidationError as error:
         raise OperationError(f"{name}: {_in_words(str(error), operation.arguments)}") from error
     # What does the work is imported when it is asked for.
     command, _, action = name.rpartition(" ")
     module = import_module(f"hybrid.operations.{command or ('agents' if name in OPERATIONS else 'pages')}")
-    function = getattr(module, action.removeprefix("page_"), None) or getattr(module, f"{action}_")
+    action = action.removeprefix("page_").replace("-", "_")
+    function = getattr(module, action, None) or getattr(module, f"{action}_")
     return function(asking, wanted)
 
 

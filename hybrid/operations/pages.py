@@ -1,16 +1,14 @@
-"""Operations of the page, by the names in `PAGES`: what is indexed, lessons, lore, and the memory, as the commands do.
+"""Operations of the page, by the names in `PAGES`: search, what is indexed, and the memory, as the commands do.
 
 Reading changes nothing; what is forgotten goes for good.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from msgspec import ValidationError, convert
-from msgspec.structs import fields, replace
+from msgspec.structs import replace
 
 from hybrid.answer.recording import gate_part
 from hybrid.ask.memory_lookup import (
@@ -25,22 +23,17 @@ from hybrid.ask.memory_lookup import (
 )
 from hybrid.ask.memory_lookup import search as search_memory
 from hybrid.ask.search import SearchRequest, find
-from hybrid.base.errors import HybridError, IndexMissingError
-from hybrid.base.text import cut, one_line
+from hybrid.base.errors import IndexMissingError
+from hybrid.base.text import cut
 from hybrid.base.tokens import query_tokens, tokens_of_word
 from hybrid.hooks.taking import forget_waiting
 from hybrid.index.catalog import Catalog
 from hybrid.index.holder import is_held, read_holder
 from hybrid.knowledge.collections import KINDS_OF
 from hybrid.knowledge.memory_intake import flush
-from hybrid.knowledge.stores import names_of
 from hybrid.operations import types
 from hybrid.operations.asking import OperationError
 from hybrid.prompting.query import make_query
-from hybrid.records.lore.json_records import DecisionDraft, HandoffDraft
-from hybrid.records.lore.patterns import AntiPatternDraft, PatternDraft
-from hybrid.records.lore.types import best_matches, listed, shown_fields
-from hybrid.records.lore.writing import git_state, head_commit, new_writer
 from hybrid.records.memory.types import (
     MEMORY_KINDS,
     Observation,
@@ -53,7 +46,6 @@ from hybrid.records.memory.types import (
     title_of,
     type_of,
 )
-from hybrid.records.types import DuplicateError
 from hybrid.redact import redact
 from hybrid.render.numbers import amount
 from hybrid.render.telling import GAP
@@ -65,8 +57,6 @@ if TYPE_CHECKING:
 
     from hybrid.ask.search import ResultHit, ResultList
     from hybrid.operations.asking import Asking
-    from hybrid.records.lore.types import Listed
-    from hybrid.records.lore.writing import LoreDraft, LoreWriter
     from hybrid.records.memory.store import MemoryStore, RowCounts
     from hybrid.records.memory.types import Row, RowFilter
     from hybrid.types import HookEvent
@@ -204,158 +194,7 @@ def progress(asking: Asking, wanted: types.Nothing) -> types.PageProgress:
     )
 
 
-NOT_THERE = "the folder of this project is gone or is no project any more, so nothing can be written down for it"
-"""Says why nothing is written down for a project: without it, what is meant for one would reach the others."""
-
-
-# --- lore -------------------------------------------------------------------------------------------------
-
-
-def lore(asking: Asking, wanted: types.PageLoreArguments) -> types.PageLore:
-    """Return a page of lore: what may be given here, or everything; with words the records that hold them.
-
-    Raises:
-        HybridError: A file cannot be read.
-    """
-    shelf, names = asking.kinds.stores.shelf(asking.workspace), names_of(asking.workspace)
-    every = listed(shelf.read(), names, is_all=wanted.is_all or bool(wanted.id))
-    chosen = [one for one in every if not wanted.kind or one.record.kind == wanted.kind]
-    if wanted.id:
-        chosen = [one for one in chosen if one.record.id == wanted.id][:1]
-    if wanted.query.strip():
-        chosen = best_matches(wanted.query, chosen, top_k=len(chosen) or 1)
-    page = chosen[wanted.skip : wanted.skip + wanted.limit]
-    records = [_lore(one, has_fields=bool(wanted.id)) for one in page]
-    enabled = asking.workspace.config.lore.enabled
-    return types.PageLore(records=records, total=len(chosen), is_enabled=enabled)
-
-
-def _lore(one: Listed, *, has_fields: bool) -> types.PageLoreRecord:
-    record = one.record
-    fields = shown_fields(one.value.fields) if has_fields else {}
-    texts = {
-        key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for key, value in fields.items()
-    }
-    return types.PageLoreRecord(
-        id=record.id,
-        kind=record.kind,
-        name=one_line(record.name),
-        lines=[redact(line) for line in record.lines],
-        status=one.status,
-        created_at=record.created_at,
-        project=record.project,
-        is_attributed=record.is_attributed,
-        fields=list(texts.items()),
-    )
-
-
-def lore_add(asking: Asking, wanted: types.PageLoreAddArguments) -> types.PageDone:
-    """Write a record; one that says nearly the same as a recent one is written only when that is wanted.
-
-    Raises:
-        HybridError: Lore is off, the project is not there, a part is empty that a record needs, there is no such part,
-            or the file cannot be written.
-    """
-    if not asking.workspace.config.lore.enabled:
-        raise OperationError("lore is switched off here (`lore.enabled`)")
-    if asking.workspace.project is None:
-        raise OperationError(NOT_THERE)
-    draft = _draft(asking, wanted.kind, wanted.texts)
-    try:
-        ref = _writer(asking).add(draft, is_forced=wanted.is_forced)
-    except DuplicateError as error:
-        message = str(error).partition("; --force")[0]
-        return types.PageDone(message=redact(message), is_done=False)
-    return types.PageDone(message=f"Wrote down {wanted.kind} {ref}", ref=ref)
-
-
-NEEDED: Mapping[types.LoreKind, tuple[str, ...]] = {
-    "pattern": ("name", "solution"),
-    "anti-pattern": ("name", "symptom", "fix"),
-    "decision": ("decision", "rationale"),
-    "handoff": ("message",),
-}
-"""Kind → the parts of a record that must say something, as the commands want them."""
-
-
-def _draft(asking: Asking, kind: types.LoreKind, texts: Mapping[str, str]) -> LoreDraft:
-    """Return the draft of a record.
-
-    Raises:
-        OperationError: A part is empty that it needs, or is none, or has no such form.
-    """
-    empty = [name for name in NEEDED[kind] if not texts.get(name, "").strip()]
-    if empty:
-        raise OperationError(f"the {empty[0]} is empty; a record must say something")
-    root = asking.workspace.require_project().root
-    made: dict[str, object] = {name: text for name, text in texts.items() if text.strip()}
-    for name in _LISTS & made.keys():
-        made[name] = tuple(line.strip() for line in texts[name].splitlines() if line.strip())
-    if kind == "pattern":
-        return _converted(PatternDraft, made)
-    if kind == "anti-pattern":
-        return _converted(AntiPatternDraft, {"risk": "", **made})
-    if kind == "decision":
-        return _converted(DecisionDraft, {**made, "git_commit": head_commit(root)})
-    return replace(_converted(HandoffDraft, made), git=git_state(root))
-
-
-_LISTS = frozenset(("alternatives", "tags", "next_steps", "blockers", "questions"))
-_Draft = TypeVar("_Draft", PatternDraft, AntiPatternDraft, DecisionDraft, HandoffDraft)
-
-
-def _converted(form: type[_Draft], parts: Mapping[str, object]) -> _Draft:
-    unknown = sorted(parts.keys() - {one.name for one in fields(form)})
-    if unknown:
-        raise OperationError(f"{unknown[0][:40]!r} is no part of a {form.kind}")
-    try:
-        draft = convert(parts, form, strict=False)
-    except ValidationError as error:
-        raise OperationError(f"a part has no such form: {error}") from error
-    if isinstance(draft, PatternDraft) and not 0 < draft.confidence <= 1:
-        raise OperationError("the confidence must lie above 0 and be at most 1: a pattern of 0 is never given")
-    return draft
-
-
-def lore_retract(asking: Asking, wanted: types.PageRetractArguments) -> types.PageDone:
-    """Take a decision back, or deprecate a pattern.
-
-    Raises:
-        HybridError: There is no such record, it is a handoff, or a file cannot be written.
-    """
-    is_changed = _writer(asking).retract(_known(asking, wanted.id), wanted.reason)
-    message = f"{wanted.id} is retracted" if is_changed else f"{wanted.id} was withdrawn already"
-    return types.PageDone(message=message, ref=wanted.id, is_done=is_changed)
-
-
-def lore_supersede(asking: Asking, wanted: types.PageReplaceArguments) -> types.PageDone:
-    """Mark a decision as superseded by another one.
-
-    Raises:
-        HybridError: One of them is no decision, or a file cannot be written.
-    """
-    old, new = _known(asking, wanted.old), _known(asking, wanted.new)
-    is_changed = _writer(asking).supersede(old, new)
-    message = f"{old} is superseded by {new}" if is_changed else f"{old} was withdrawn already"
-    return types.PageDone(message=message, ref=old, is_done=is_changed)
-
-
-def _writer(asking: Asking) -> LoreWriter:
-    shelf = asking.kinds.stores.shelf(asking.workspace)
-    return new_writer(shelf, names_of(asking.workspace), asking.now_ms / 1000)
-
-
-def _known(asking: Asking, identity: str) -> str:
-    """Return the id of a record that is there.
-
-    Raises:
-        OperationError: None has it.
-        HybridError: A file cannot be read.
-    """
-    try:
-        return _writer(asking).find(identity.strip()).id
-    except HybridError as error:
-        raise OperationError(f"there is no record {identity[:60]!r}") from error
+# --- memory -----------------------------------------------------------------------------------------------
 
 
 ALL = "*"

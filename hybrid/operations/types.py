@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct
 
 from hybrid.records.lessons.types import CATEGORIES, TYPES
+from hybrid.records.lore import patterns
 
 Kind = Literal["code", "doc", "lesson", "pattern", "anti-pattern", "decision", "handoff", "observation", "summary"]
 Detail = Literal["places", "lines", "full"]
@@ -241,11 +242,113 @@ class DecayLessons(Arguments, frozen=True):
     force: Annotated[bool, option("although a week has not gone by")] = False
 
 
+# --- lore, as people ask for it -----------------------------------------------------------------------------
+
+
+LORE_KINDS = ("pattern", "anti-pattern", "decision", "handoff")
+OnlyKinds = Annotated[list[str], option("only this kind; may be repeated", choices=LORE_KINDS)]
+AllLore = Annotated[bool, option("withdrawn records and those of other projects too")]
+ForAll = Annotated[bool, option("for all projects")]
+Forced = Annotated[bool, option("write it although a recent record says nearly the same")]
+LoreTitle = Annotated[str, word("title", "NAME")]
+LoreCategory = Annotated[str, option("default: general", choices=patterns.CATEGORIES)]
+ManyTexts = Annotated[list[str], option("may be repeated", "TEXT")]
+
+
+class ListLore(Arguments, frozen=True):
+    """A choice of records; `verbose` shows each as an agent is given it."""
+
+    kind: OnlyKinds = []
+    all: AllLore = False
+    verbose: bool = False
+
+
+class SearchLore(Arguments, frozen=True):
+    """A query, and a choice of records."""
+
+    query: Annotated[str, word("words, a question", "QUERY", is_sentence=True)]
+    limit: Annotated[int, option("records to show (default: 10)", ge=1)] = 10
+    kind: OnlyKinds = []
+    all: AllLore = False
+    verbose: bool = False
+
+
+class ShowLore(Arguments, frozen=True):
+    """A record; `quiet` leaves out the keys that say more."""
+
+    id: Annotated[str, word("of a record; its beginning is enough", "ID")]
+    quiet: bool = False
+
+
+class AddPattern(Arguments, frozen=True, kw_only=True):
+    """A new pattern."""
+
+    problem: Annotated[str, option("what goes wrong otherwise", "TEXT")] = ""
+    solution: Annotated[str, option("what to do", "TEXT")]
+    context: Annotated[str, option("when it applies", "TEXT")] = ""
+    confidence: Annotated[float, option("0 to 1 (default: 0.5)", "C")] = patterns.DEFAULT_CONFIDENCE
+    name: LoreTitle
+    category: LoreCategory = "general"
+    system: ForAll = False
+    force: Forced = False
+
+
+class AddAntiPattern(Arguments, frozen=True, kw_only=True):
+    """A new anti-pattern."""
+
+    symptom: Annotated[str, option("how it shows", "TEXT")]
+    risk: Annotated[str, option("what it leads to", "TEXT")] = ""
+    fix: Annotated[str, option("what to do instead", "TEXT")]
+    severity: Annotated[str, option("default: medium", choices=patterns.SEVERITIES)] = "medium"
+    name: LoreTitle
+    category: LoreCategory = "general"
+    system: ForAll = False
+    force: Forced = False
+
+
+class AddDecision(Arguments, frozen=True):
+    """A new decision."""
+
+    text: Annotated[str, word("what was decided", "TEXT", is_sentence=True)]
+    why: Annotated[str, option("the reason", "REASON")]
+    alternative: ManyTexts = []
+    tag: Annotated[list[str], option("may be repeated", "WORD")] = []
+    system: ForAll = False
+    force: Forced = False
+
+
+class LeaveHandoff(Arguments, frozen=True):
+    """A new handoff."""
+
+    message: Annotated[str, word("where things stand", "MESSAGE", is_sentence=True)]
+    next: Annotated[list[str], option("may be repeated", "STEP")] = []
+    blocker: ManyTexts = []
+    question: ManyTexts = []
+    system: ForAll = False
+    force: Forced = False
+
+
+AddLore = AddPattern | AddAntiPattern | AddDecision | LeaveHandoff
+
+
+class RetractLore(Arguments, frozen=True):
+    """A record to take back, and why."""
+
+    id: Annotated[str, word("of a decision, a pattern or an anti-pattern", "ID")]
+    reason: Annotated[str, option("kept with a decision", "TEXT")]
+
+
+class SupersedeLore(Arguments, frozen=True):
+    """Two decisions: `new` takes the place of `old`."""
+
+    old: Annotated[str, word("id of the decision that no longer holds", "OLD")]
+    new: Annotated[str, word("id of the one that holds instead", "NEW")]
+
+
 # --- the page --------------------------------------------------------------------------------------------
 
 
 PageSize = Annotated[int, Meta(ge=1, le=200)]
-Text = Annotated[str, Meta(max_length=20_000)]
 Words = Annotated[str, Meta(max_length=5_000)]
 
 
@@ -393,82 +496,10 @@ class PageProgress(Struct, frozen=True, kw_only=True):
     seconds_left: float | None = None
 
 
-# --- the page: lore -------------------------------------------------------------------------------------
-
-
-class PageReplaceArguments(Arguments, frozen=True):
-    """Two records: `new` takes the place of `old`."""
-
-    old: Words
-    new: Words
-
-
 class PageIdArguments(Arguments, frozen=True):
     """One record."""
 
     id: Words
-
-
-class PageLoreArguments(Arguments, frozen=True):
-    """A choice of lore: of a kind or all, of this project or, with `is_all`, everything that the folders hold."""
-
-    kind: Literal["", "pattern", "anti-pattern", "decision", "handoff"] = ""
-    query: Words = ""
-    id: Words = ""
-    is_all: bool = False
-    skip: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
-    limit: PageSize = 50
-
-
-class PageLoreRecord(Struct, frozen=True, kw_only=True):
-    """A record of lore.
-
-    Attributes:
-        fields: Name and value of everything that the file says of it, in its order; only of a single record.
-        status: active, deprecated, superseded, retracted or abandoned.
-    """
-
-    id: str
-    kind: str
-    name: str
-    lines: list[str]
-    status: str
-    created_at: str
-    project: str
-    is_attributed: bool
-    fields: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-
-
-class PageLore(Struct, frozen=True, kw_only=True):
-    """Records of lore; `total` counts all that fit."""
-
-    records: list[PageLoreRecord]
-    total: int
-    is_enabled: bool
-
-
-LoreKind = Literal["pattern", "anti-pattern", "decision", "handoff"]
-
-
-class PageLoreAddArguments(Arguments, frozen=True):
-    """A new record of lore.
-
-    Attributes:
-        kind: Its kind.
-        texts: Name → text of its parts, as of its draft; lists have an entry a line. Missing ones are empty.
-        is_forced: Write it although a recent record says nearly the same.
-    """
-
-    kind: LoreKind
-    texts: dict[str, Text]
-    is_forced: bool = False
-
-
-class PageRetractArguments(Arguments, frozen=True):
-    """A record to take back, and why."""
-
-    id: Words
-    reason: Annotated[str, Meta(max_length=2_000)] = ""
 
 
 # --- the page: memory -----------------------------------------------------------------------------------

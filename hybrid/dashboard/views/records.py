@@ -11,13 +11,13 @@ from hybrid.knowledge.stores import open_stores
 from hybrid.operations import types
 from hybrid.records.lessons.types import CATEGORIES, TYPES
 from hybrid.records.lore import patterns
+from hybrid.records.lore.types import field_texts
 from hybrid.redact import redact
 from hybrid.render.numbers import amount, local_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from msgspec import Struct
     from starlette.responses import Response
 
     from hybrid.dashboard.desk import Asked
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Row = Mapping[str, Any]
 
 _PAGE = 50
+_MOST_OTHERS = 200
 _KINDS = {
     "": "All",
     "pattern": "Patterns",
@@ -35,7 +36,14 @@ _KINDS = {
 
 
 class Part(NamedTuple):
-    """A field of the form of a record: `is_long` gives it several lines, `choices` make it a choice."""
+    """A field of the form of a record, by the name of an argument of its operation.
+
+    Attributes:
+        is_long: It has several lines.
+        choices: What it may be; empty for any text.
+        usual: What it is unless somebody changes it.
+        between: What stands between the texts of a list; empty for one text.
+    """
 
     name: str
     label: str
@@ -44,33 +52,40 @@ class Part(NamedTuple):
     is_long: bool = False
     choices: tuple[str, ...] = ()
     usual: str = ""
+    between: str = ""
 
 
 class Form(NamedTuple):
-    """The form of a kind of lore: what it is for, and its fields in order."""
+    """The form of a kind of lore: what it is for, the operation that takes it, and its fields in order."""
 
     title: str
     about: str
+    operation: str
     parts: tuple[Part, ...]
 
 
-_CATEGORY = Part("category", "Category", choices=patterns.CATEGORIES, usual="general")
-_A_LINE_EACH = "One a line."
+def _lines(name: str, label: str) -> Part:
+    return Part(name, label, "One a line.", is_long=True, between="\n")
 
-FORMS: dict[types.LoreKind, Form] = {
+
+_CATEGORY = Part("category", "Category", choices=patterns.CATEGORIES, usual="general")
+
+FORMS = {
     "decision": Form(
         "Decision",
         "What was decided, and why, so that nobody decides it anew.",
+        "lore decide",
         (
-            Part("decision", "Decision", "Such as: use JSONL for the journal.", is_needed=True),
-            Part("rationale", "Reason", is_needed=True, is_long=True),
-            Part("alternatives", "Alternatives", _A_LINE_EACH, is_long=True),
-            Part("tags", "Tags, with commas", "Words to find it by."),
+            Part("text", "Decision", "Such as: use JSONL for the journal.", is_needed=True),
+            Part("why", "Reason", is_needed=True, is_long=True),
+            _lines("alternative", "Alternatives"),
+            Part("tag", "Tags, with commas", "Words to find it by.", between=","),
         ),
     ),
     "pattern": Form(
         "Pattern",
         "A solution that proved itself.",
+        "lore pattern",
         (
             Part("name", "Name", is_needed=True),
             Part("problem", "Problem", "What goes wrong otherwise.", is_long=True),
@@ -83,6 +98,7 @@ FORMS: dict[types.LoreKind, Form] = {
     "anti-pattern": Form(
         "Anti-pattern",
         "What not to do.",
+        "lore anti-pattern",
         (
             Part("name", "Name", is_needed=True),
             Part("symptom", "Symptom", "How it shows.", is_needed=True, is_long=True),
@@ -95,19 +111,33 @@ FORMS: dict[types.LoreKind, Form] = {
     "handoff": Form(
         "Handoff",
         "A note for the next session; the newest one counts.",
+        "lore handoff",
         (
             Part("message", "Where things stand", is_needed=True, is_long=True),
-            Part("next_steps", "Next steps", _A_LINE_EACH, is_long=True),
-            Part("blockers", "Blockers", _A_LINE_EACH, is_long=True),
-            Part("questions", "Open questions", _A_LINE_EACH, is_long=True),
+            _lines("next", "Next steps"),
+            _lines("blocker", "Blockers"),
+            _lines("question", "Open questions"),
         ),
     ),
 }
 """Kind of lore → its form."""
 
 _GONE = "the folder of this project is gone"
-_NO_LESSONS = "lessons are switched off here (`lessons.enabled`)"
-_NO_LORE = "lore is switched off here (`lore.enabled`)"
+_OFF = {
+    "lessons": "lessons are switched off here (`lessons.enabled`)",
+    "lore": "lore is switched off here (`lore.enabled`)",
+}
+
+
+def _why_not(asked: Asked, records: str) -> str:
+    """Return why no lesson or lore can be written here; empty if it can."""
+    is_enabled = getattr(asked.workspace.config, records).enabled
+    return _GONE if not asked.project.root else "" if is_enabled else _OFF[records]
+
+
+def _require(asked: Asked, records: str, kind: str = "failed") -> None:
+    if why_not := _why_not(asked, records):
+        raise PageError(why_not, kind)
 
 
 # --- lessons ----------------------------------------------------------------------------------------------
@@ -138,7 +168,7 @@ def _lessons(asked: Asked, draft: Row | None = None) -> Response:
         unread=[str(path) for path in stores.foreign],
         problems=[redact(str(problem)) for store in stores.all for problem in store.read().problems],
         is_enabled=asked.workspace.config.lessons.enabled,
-        can_write=not _why_no_lesson(asked),
+        can_write=not _why_not(asked, "lessons"),
         status=409 if draft else 200,
         **_words(found),
     )
@@ -155,16 +185,6 @@ def _skip(asked: Asked) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 7 else 0
 
 
-def _why_no_lesson(asked: Asked) -> str:
-    """Return why no lesson can be added or changed; empty if it can."""
-    return _GONE if not asked.project.root else "" if asked.workspace.config.lessons.enabled else _NO_LESSONS
-
-
-def _require_lessons(asked: Asked, kind: str = "failed") -> None:
-    if why_not := _why_no_lesson(asked):
-        raise PageError(why_not, kind)
-
-
 def _lesson(asked: Asked, lesson_id: str) -> Row:
     found = asked.command("lessons show", id=lesson_id).data["lessons"]
     if not found:
@@ -178,7 +198,7 @@ def edit_lesson(asked: Asked) -> Response:
     Raises:
         PageError: There is no such lesson, or none can be changed here.
     """
-    _require_lessons(asked)
+    _require(asked, "lessons")
     lesson = _lesson(asked, asked.query.get("id", ""))
     return asked.page("lesson_edit.html", lesson=lesson, **_words([lesson]))
 
@@ -189,7 +209,7 @@ def confirm_promote_lesson(asked: Asked) -> Response:
     Raises:
         PageError: There is no such lesson, or none can be changed here.
     """
-    _require_lessons(asked)
+    _require(asked, "lessons")
     return asked.page("lesson_promote.html", lesson=_lesson(asked, asked.query.get("id", "")))
 
 
@@ -229,7 +249,9 @@ def _changed(
     if again is not None and not done.is_found:
         asked.session.notes.append((told, False))
         return again()
-    return asked.done(told[:1].upper() + told[1:], back, is_well=done.is_found)
+    if not told.startswith(done.data.get("id") or " "):  # An id stays as it is written.
+        told = told[:1].upper() + told[1:]
+    return asked.done(told, back, is_well=done.is_found)
 
 
 def do_add_lesson(asked: Asked) -> Response:
@@ -244,7 +266,7 @@ def do_add_lesson(asked: Asked) -> Response:
     }
 
     def add() -> Done:
-        _require_lessons(asked)
+        _require(asked, "lessons")
         return asked.command("lessons add", **draft, force=bool(asked.field("force")))
 
     def again() -> Response:
@@ -255,7 +277,7 @@ def do_add_lesson(asked: Asked) -> Response:
 
 def do_edit_lesson(asked: Asked) -> Response:
     """Change a lesson."""
-    _require_lessons(asked, "usage" if asked.project.root else "failed")
+    _require(asked, "lessons", "usage" if asked.project.root else "failed")
     values = {name: asked.field(name) for name in ("id", "title", "content", "category", "type")}
     back = f"{asked.path('lessons')}#{_anchor(values['id'])}"
     trigger = asked.field("triggers").split(",")
@@ -268,7 +290,7 @@ def _anchor(text: str) -> str:
 
 def do_promote_lesson(asked: Asked) -> Response:
     """Make a lesson one for all projects."""
-    _require_lessons(asked, "usage")
+    _require(asked, "lessons", "usage")
     return _changed(asked, lambda: asked.command("lessons promote", id=asked.field("id")), asked.path("lessons"))
 
 
@@ -291,67 +313,62 @@ def lore(asked: Asked) -> Response:
     kind = asked.query.get("kind", "")
     kind = kind if kind in _KINDS else ""
     query, is_all, skip = asked.query.get("q", "").strip(), bool(asked.query.get("all")), _skip(asked)
-    arguments = types.PageLoreArguments(kind=kind, query=query, is_all=is_all, skip=skip, limit=_PAGE)  # pyright: ignore[reportArgumentType]
-    found = asked.ask("page_lore", arguments, types.PageLore)
+    of = {"kind": [kind] if kind else [], "all": is_all}
+    search = {"query": query, "limit": _PAGE} if query else {}
+    found = asked.command("lore search" if query else "lore list", **of, **search).data["records"]
     return asked.page(
         "lore.html",
-        found=found,
-        can_write=bool(found.is_enabled and asked.project.root),
+        records=found[skip : skip + _PAGE],
+        total=len(found),
+        is_enabled=asked.workspace.config.lore.enabled,
+        can_write=not _why_not(asked, "lore"),
         kinds=_KINDS,
         kind=kind,
         query=query,
         is_all=is_all,
         skip=skip,
-        next_skip=skip + _PAGE if found.total > skip + _PAGE else 0,
+        next_skip=skip + _PAGE if len(found) > skip + _PAGE else 0,
     )
 
 
 def new_lore(asked: Asked) -> Response:
     """Show the form for a new record of a kind."""
     kind = asked.query.get("kind", "")
-    if kind not in FORMS:
-        return asked.page("lore_add.html", kind="", forms=FORMS, why_not=_why_no_lore(asked))
-    return _lore_form(asked, _lore_kind(kind), {})
+    return _lore_form(asked, kind if kind in FORMS else "", {})
 
 
-def _why_no_lore(asked: Asked) -> str:
-    """Return why no lore can be written down; empty if it can."""
-    if not asked.project.root:
-        return _GONE
-    return "" if asked.desk.workspace(asked.project).config.lore.enabled else _NO_LORE
-
-
-def _lore_kind(name: str) -> types.LoreKind:
-    """Return a kind of lore.
-
-    Raises:
-        PageError: It is none.
-    """
-    for kind in FORMS:
-        if kind == name:
-            return kind
-    raise PageError(f"{name[:40]!r} is no kind of lore", "usage")
-
-
-def _lore_form(asked: Asked, kind: types.LoreKind, texts: Mapping[str, str]) -> Response:
-    status = 409 if texts else 200
-    parts, why_not = FORMS[kind].parts, _why_no_lore(asked)
-    values = {"kind": kind, "forms": FORMS, "parts": parts, "texts": texts, "why_not": why_not}
-    return asked.page("lore_add.html", status=status, **values)
+def _lore_form(asked: Asked, kind: str, texts: Mapping[str, str]) -> Response:
+    values = {"kind": kind, "forms": FORMS, "texts": texts, "why_not": _why_not(asked, "lore")}
+    return asked.page("lore_add.html", status=409 if texts else 200, **values)
 
 
 def do_add_lore(asked: Asked) -> Response:
-    """Write a record down; what cannot be written stands in the form again."""
-    kind = _lore_kind(asked.field("kind"))
-    texts = {part.name: asked.field(part.name) for part in FORMS[kind].parts}
-    sent = {part.name: texts[part.name] for part in FORMS[kind].parts}
-    if "tags" in sent:
-        sent["tags"] = "\n".join(tag.strip() for tag in sent["tags"].split(",") if tag.strip())
-    arguments = types.PageLoreAddArguments(kind=kind, texts=sent, is_forced=bool(asked.field("force")))
+    """Write a record down; what cannot be written stands in the form again.
+
+    Raises:
+        PageError: There is no such kind of lore.
+    """
+    kind = asked.field("kind")
+    if kind not in FORMS:
+        raise PageError(f"{kind[:40]!r} is no kind of lore", "usage")
+    form = FORMS[kind]
+    texts = {part.name: asked.field(part.name) for part in form.parts}
+    sent = {
+        part.name: _listed(texts[part.name], part.between) if part.between else texts[part.name]
+        for part in form.parts
+        if texts[part.name] or part.is_needed
+    }
+
+    def add() -> Done:
+        _require(asked, "lore")
+        return asked.command(form.operation, **sent, force=bool(asked.field("force")))
+
     back = link(asked.path("lore"), kind=kind).unescape()
-    return _changed(
-        asked, lambda: _lore(asked, "page_lore_add", arguments), back, lambda: _lore_form(asked, kind, texts)
-    )
+    return _changed(asked, add, back, lambda: _lore_form(asked, kind, texts))
+
+
+def _listed(text: str, between: str) -> list[str]:
+    return [one.strip() for one in text.split(between) if one.strip()]
 
 
 def lore_record(asked: Asked) -> Response:
@@ -361,34 +378,27 @@ def lore_record(asked: Asked) -> Response:
         PageError: There is no such record.
     """
     identity = asked.query.get("id", "")
-    found = asked.ask("page_lore", types.PageLoreArguments(id=identity), types.PageLore)
-    if not found.records:
+    found: list[Row] = asked.command("lore show", id=identity).data["records"]
+    if not found:
         raise PageError(f"there is no record {identity[:60]!r}", "usage")
-    one = found.records[0]
-    others: list[types.PageLoreRecord] = []
-    if one.kind == "decision":
-        listed = asked.ask("page_lore", types.PageLoreArguments(kind="decision", limit=200), types.PageLore)
-        others = [other for other in listed.records if other.id != one.id]
-    return asked.page("lore_record.html", one=one, others=others)
+    one = found[0]
+    others: list[Row] = []
+    if one["kind"] == "decision":
+        every = asked.command("lore list", kind=["decision"]).data["records"]
+        others = [other for other in every if other["id"] != one["id"]][:_MOST_OTHERS]
+    return asked.page("lore_record.html", one=one, others=others, fields=field_texts(one["fields"]))
 
 
 def do_retract(asked: Asked) -> Response:
     """Take a record back."""
-    arguments = types.PageRetractArguments(id=asked.field("id"), reason=asked.field("reason"))
-    return _changed(asked, lambda: _lore(asked, "page_lore_retract", arguments), _record(asked))
+    wanted = {name: asked.field(name) for name in ("id", "reason")}
+    return _changed(asked, lambda: asked.command("lore retract", **wanted), _record(asked))
 
 
 def do_supersede_lore(asked: Asked) -> Response:
     """Have one decision take the place of another."""
-    arguments = types.PageReplaceArguments(old=asked.field("id"), new=asked.field("new"))
-    return _changed(asked, lambda: _lore(asked, "page_lore_supersede", arguments), _record(asked))
-
-
-def _lore(asked: Asked, name: str, arguments: Struct) -> Done:
-    if name == "page_lore_add" and not asked.project.root:
-        raise PageError(_GONE)
-    done = asked.ask(name, arguments, types.PageDone)
-    return Done({}, done.message, is_found=done.is_done)
+    ids = {"old": asked.field("id"), "new": asked.field("new")}
+    return _changed(asked, lambda: asked.command("lore supersede", **ids), _record(asked))
 
 
 def _record(asked: Asked) -> str:

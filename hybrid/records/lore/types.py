@@ -463,11 +463,16 @@ def shown_fields(fields: Mapping[str, object]) -> dict[str, Any]:
     return changed_texts(dict(fields), lambda text: redact(well_formed(text)), well_formed)
 
 
+def field_texts(shown: Mapping[str, object]) -> dict[str, str]:
+    """Return the keys of a record with their values as texts: of lists, numbers and mappings their JSON."""
+    return {
+        key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for key, value in shown.items()
+    }
+
+
 def field_lines(fields: Mapping[str, object]) -> list[str]:
     """Return a line for each key of a record as it is shown, `key: value`."""
-    shown = shown_fields(fields).items()
-    texts = ((key, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)) for key, value in shown)
-    return [f"{one_line(key)}: {one_line(text)}" for key, text in texts]
+    return [f"{one_line(key)}: {one_line(text)}" for key, text in field_texts(shown_fields(fields)).items()]
 
 
 def changed_texts(value: Any, text: Callable[[str], str], key: Callable[[str], str]) -> Any:
