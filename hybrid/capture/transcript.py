@@ -85,9 +85,8 @@ def _read(entry: object, kind: str, form: TranscriptForm) -> Utterance | None:
     """Return what is said in an entry of that type, if it has that form."""
     role = _ROLES.get(form.types[kind]) or _ROLES.get(str(value_at(entry, form.types[kind])))
     text = next(filter(str.strip, (_texts(value_at(entry, path)) for path in form.text)), "")
-    is_other = any(value_at(entry, path) for path in form.skip)
-    is_other = is_other or any(value_at(entry, path) == value for path, value in form.skip_values.items())
-    if role is None or not text or is_other:
+    marks = (value_at(entry, path) == value for path, value in form.skip_values.items())
+    if role is None or not text or any(value_at(entry, path) for path in form.skip) or any(marks):
         return None
     ids = (value_at(entry, path) for path in form.id)
     return Utterance(role, text, next((each for each in ids if isinstance(each, str) and each), ""))

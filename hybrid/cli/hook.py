@@ -66,9 +66,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def _configure_installing(install: argparse.ArgumentParser, uninstall: argparse.ArgumentParser) -> None:
     from hybrid.base.clients import clients
 
-    known = clients().values()
     with_hooks, others = (
-        ", ".join(each.name for each in known if bool(each.events) is is_with) for is_with in (True, False)
+        ", ".join(each.name for each in clients().values() if bool(each.events) is is_with) for is_with in (True, False)
     )
     names = f"{with_hooks}; by MCP and an instruction {others}"
     install.add_argument("--client", required=True, metavar="NAME", help=f"the coding agent: {names}")

@@ -249,8 +249,9 @@ class _Handlers:
         session = self._session_of(ctx)
         if not session.client:
             info = ctx.session.client_params.client_info.name.lower() if ctx.session.client_params else ""
-            with_hooks = (name for name, client in clients().items() if client.events)
-            session.client = next((name for name in with_hooks if info.startswith(name)), "")
+            session.client = next(
+                (name for name, each in clients().items() if each.events and info.startswith(name)), ""
+            )
         if not session.has_asked_roots and ctx.session.can_send_request:
             session.has_asked_roots = True
             if not await anyio.to_thread.run_sync(_is_in_project, session):

@@ -78,8 +78,7 @@ _ROLE_TAGS = rf"(?:system|human|assistant)\s{{0,8}}/?(?:\s[^<>\n]{{0,200}}?)?{_C
 @cache
 def _tag_rule() -> tuple[re.Pattern[str], str]:
     """Return the rule of elements, as in `_RULES`, with those of every client's file."""
-    named = {tag.removeprefix("<") for tag in (*block_tags(), *machine_prefixes()) if tag[0] not in "[#"}
-    names = [*_TAG_NAMES, *map(re.escape, sorted(named))]
+    names = dict.fromkeys((*_TAG_NAMES, *(re.escape(tag.lstrip("<")) for tag in (*block_tags(), *machine_prefixes()))))
     return re.compile(rf"{_OPENING}(?:[\s/\\]|%2f|&#47;)*(?:{'|'.join(names)})", re.IGNORECASE), "‹"
 
 

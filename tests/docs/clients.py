@@ -23,6 +23,7 @@ def clients_page() -> str:
         "clients",
         gets=table(("client", "`--client`", "hooks", "MCP", "rules"), [_gets(name) for name in clients()]),
         files=table(("client", "part", "user", "project"), list(_files())),
+        folders=table(("client", "folder", "macOS", "Windows", "variable"), list(_folders())),
         known=table(("client", "version or date", "here"), known),
     )
     return f"{MADE.format('the installer')}\n\n{text}"
@@ -46,7 +47,22 @@ def _files() -> Iterator[tuple[str, ...]]:
     for client in clients().values():
         for part in parts_of(client):
             kind = {"hooks": "hooks", "mcp": "MCP", "rules": "rules"}[part.kind]
-            yield client.label, kind, _place(part, "user"), _place(part, "project")
+            local = _place(part, "local")
+            own = "" if local == "–" else f"; `--scope local`: {local}"
+            yield client.label, kind, _place(part, "user"), _place(part, "project") + own
+
+
+def _folders() -> Iterator[tuple[str, ...]]:
+    """Yield the rows of folders that are not the same everywhere."""
+    for client in clients().values():
+        parts = (client.hooks, client.mcp, client.rules)
+        for folder in dict.fromkeys(part.folder or client.folder for part in parts if part and "user" in part.files):
+            home = f"~/{folder.home}".rstrip("/")
+            mac = f"~/{folder.mac}" if folder.mac is not None else home
+            windows = home if folder.windows is None else f"%APPDATA%/{folder.windows}".rstrip("/").replace("/", "\\")
+            if folder.variable or {mac, windows} != {home}:
+                variable = f"`{folder.variable}`" if folder.variable else ""
+                yield client.label, f"`{home}`", f"`{mac}`", f"`{windows}`", variable
 
 
 def _place(part: Part, scope: Scope) -> str:

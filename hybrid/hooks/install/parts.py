@@ -20,12 +20,13 @@ import re
 import shlex
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from msgspec import Struct
 
-from hybrid.base.clients import Client, Folder, PartTable, Scope
+from hybrid.base.clients import Client, Folder, PartTable, Scope, clients
 from hybrid.base.errors import HybridError
 from hybrid.hooks.install.jsonc import JsoncError, JsonNode, is_list, is_object, parse
 
@@ -359,9 +360,17 @@ def filled(entry: Mapping[str, Any], marks: Mapping[str, Any]) -> dict[str, Any]
     }
 
 
+@cache
+def _keys() -> tuple[str, ...]:
+    """Return the keys of a handler that say what it runs, in the order of the words, for any client."""
+    entries = (client.hooks.entry.items() for client in clients().values() if client.hooks)
+    named = (key for entry in entries for key, value in entry if value in ("{line}", "{program}", "{arguments}"))
+    return tuple(dict.fromkeys(("command", "exec", "args", "bash", "powershell", *named)))
+
+
 def command_text(handler: Mapping[str, Any]) -> str:
     """Return all that a handler of any client runs, as one text."""
-    parts = [handler.get(key) for key in ("command", "exec", "args", "bash", "powershell")]
+    parts = [handler.get(key) for key in _keys()]
     words = [part if is_list(part) else [part] for part in parts if part]
     return " ".join(str(word) for group in words for word in group)
 
@@ -376,10 +385,9 @@ def program_of(handler: Mapping[str, Any]) -> str:
     words = handler.get("args")
     if is_list(words) and words[:2] == ["-c", _GUARD] and len(words) > 2:
         return str(words[2])
-    if isinstance(handler.get("exec"), str):
-        return handler["exec"]
-    command = str(handler.get("command") or handler.get("bash") or "")
-    if handler.get("args"):
+    named = (handler.get(key) for key in ("exec", *_keys()))
+    command = next((text for text in named if isinstance(text, str) and text), "")
+    if handler.get("args") or handler.get("exec"):
         return command
     try:
         words = shlex.split(command.removeprefix("try { ").removeprefix("& "), posix="\\" not in command)
