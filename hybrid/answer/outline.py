@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from hybrid.knowledge.collections import Collection
-    from hybrid.search.parts import FileParts, Listed
+    from hybrid.search.parts import FileParts, ListedDefinition
     from hybrid.search.searcher import Searched
     from hybrid.types import Hit
 
@@ -110,12 +110,12 @@ def outlines(collection: Collection, searched: Searched, best: Sequence[Hit]) ->
     return found
 
 
-def _outline(lines: Sequence[str], listed: Sequence[Listed], n_files: int) -> list[str]:
+def _outline(lines: Sequence[str], listed: Sequence[ListedDefinition], n_files: int) -> list[str]:
     """Return the definitions of a file in order, each on a line, as many of the first ones as there is room for.
 
     A line has the range of the definition and its head; of a member its owner and the head from its name on.
     """
-    kept: list[tuple[Listed, str]] = []
+    kept: list[tuple[ListedDefinition, str]] = []
     left = _CHARS // n_files
     for one in listed:
         head = _head(lines, one)
@@ -135,7 +135,7 @@ def _outline(lines: Sequence[str], listed: Sequence[Listed], n_files: int) -> li
     return [*(said for _, said in kept), *more]
 
 
-def _head(lines: Sequence[str], one: Listed) -> str:
+def _head(lines: Sequence[str], one: ListedDefinition) -> str:
     """Return the head of a definition on one line, with decorators, and parameters that stand on lines of their own."""
     head, name = lines[one.start_line - 1].strip(), _pattern([one.name])
     for line in map(str.strip, lines[one.start_line : one.start_line + _HEAD_LINES]):
@@ -147,7 +147,7 @@ def _head(lines: Sequence[str], one: Listed) -> str:
     return head
 
 
-def _used_by(collection: Collection, parts: FileParts, hit: Hit, listed: Sequence[Listed]) -> list[str]:
+def _used_by(collection: Collection, parts: FileParts, hit: Hit, listed: Sequence[ListedDefinition]) -> list[str]:
     """Return the line that says which files use a file, each with a line that does; nothing without one."""
     names = [one.name for one in listed if not one.depth and not one.name.startswith("_")]
     found: list[str] = []

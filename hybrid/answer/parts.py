@@ -223,7 +223,7 @@ class Fitting(Struct, frozen=True):
     outlines: Mapping[str, Hit]
 
 
-class Shown(Struct, frozen=True):
+class Arranged(Struct, frozen=True):
     """The items of the files, and the hits of the others.
 
     Attributes:
@@ -282,7 +282,7 @@ class Arrangement:
         self._chunks: dict[int, tuple[bytes, bool]] = {}
         self._outlines: dict[str, Hit] = {}
 
-    def choose(self, room: Room) -> Shown:
+    def choose(self, room: Room) -> Arranged:
         """Choose what is shown and what is named of the files, within a room."""
         settings = self._settings
         room = replace(room, chars=min(room.chars, settings.chars))
@@ -302,11 +302,11 @@ class Arrangement:
             if not is_tiny or part.worth >= _TINY_WORTH * parts[0].worth:
                 self._show(part, for_text)
         if parts and not is_new and not self._items:  # What is left is second choice.
-            return Shown([], [(hit, "seen") for file in self._files for hit in file.hits], room)
+            return Arranged([], [(hit, "seen") for file in self._files for hit in file.hits], room)
         withheld = self._name_files(room)
         if not self._outlines:
             self._name_parts(parts, room)
-        return Shown(list(self._items.values()), withheld, self._left(room))
+        return Arranged(list(self._items.values()), withheld, self._left(room))
 
     # --- order ------------------------------------------------------------------------------------------------
 

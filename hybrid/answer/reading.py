@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from hybrid.answer.decide import Turn
-    from hybrid.capture.shown import Shown
+    from hybrid.capture.shown import ShownFile
 
 _MOST_RANGES = 20_000
 """Ranges of one session: more than an agent's context holds, and few enough to be read before every prompt."""
@@ -53,7 +53,7 @@ def note_lines_read(turn: Turn) -> None:
         workspace.ledgers.note_lines_read(turn.key, new)
 
 
-def _ranges(file: Shown, known: Collection[str]) -> list[str]:
+def _ranges(file: ShownFile, known: Collection[str]) -> list[str]:
     """Return the new ranges of a file: what the use showed, and after an edit what was read before and moved by it."""
     numbers = set(file.numbers)
     if file.edits and known:

@@ -54,7 +54,7 @@ _HEADING = re.compile(r"(?:File: )?`?(?P<path>[\w./\\~$@+-]{2,400})`?:?\Z")
 """A path alone on its line, as searches print it above the lines of its file."""
 
 
-class Shown(Struct):
+class ShownFile(Struct):
     """The lines of one file that a use of a tool showed.
 
     Attributes:
@@ -68,7 +68,9 @@ class Shown(Struct):
     edits: list[tuple[str, str]]
 
 
-def shown_lines(call: ToolCall, roots: PathRoots, lines_of: Callable[[str], Sequence[str] | None]) -> dict[str, Shown]:
+def shown_lines(
+    call: ToolCall, roots: PathRoots, lines_of: Callable[[str], Sequence[str] | None]
+) -> dict[str, ShownFile]:
     """Return path → what the use showed of that file; files of which it showed nothing are left out.
 
     Args:
@@ -98,17 +100,17 @@ class _Files:
     """The files that a use speaks of, each read once; paths come as the client or a program spells them."""
 
     def __init__(self, roots: PathRoots, lines_of: Callable[[str], Sequence[str] | None]) -> None:
-        self.found: dict[str, Shown] = {}
+        self.found: dict[str, ShownFile] = {}
         self._roots = roots
         self._lines_of = lines_of
-        self._asked: dict[str, Shown | None] = {}
+        self._asked: dict[str, ShownFile | None] = {}
 
-    def get(self, path: str) -> Shown | None:
+    def get(self, path: str) -> ShownFile | None:
         if path not in self._asked and len(self._asked) < _MOST_ASKED:
             self._asked[path] = self._read(path)
         return self._asked.get(path)
 
-    def _read(self, path: str) -> Shown | None:
+    def _read(self, path: str) -> ShownFile | None:
         name = self._roots.relative(path)
         if name in self.found:
             return self.found[name]
@@ -117,7 +119,7 @@ class _Files:
         lines = self._lines_of(name)
         if lines is None:
             return None
-        self.found[name] = Shown(lines, set(), [])
+        self.found[name] = ShownFile(lines, set(), [])
         return self.found[name]
 
 
@@ -141,10 +143,10 @@ def _edits(arguments: dict[str, object], kind: dialects.ToolKind) -> list[tuple[
     return [(path, old, new) for old, new in dialects.replacements(arguments)]
 
 
-def _take_output(output: Sequence[str], named: Sequence[Shown], files: _Files) -> None:
+def _take_output(output: Sequence[str], named: Sequence[ShownFile], files: _Files) -> None:
     """Note in the files what the output shows of them: of those named, and of those that it names itself."""
     bare: list[str] = []
-    heading: list[Shown] = []
+    heading: list[ShownFile] = []
     paths = _paths(output, files)
     for line in output:
         found = _with_path(line, paths)
@@ -163,13 +165,13 @@ def _take_output(output: Sequence[str], named: Sequence[Shown], files: _Files) -
         shown.numbers |= _in_runs(shown.lines, bare)
 
 
-def _paths(output: Sequence[str], files: _Files) -> dict[str, Shown]:
+def _paths(output: Sequence[str], files: _Files) -> dict[str, ShownFile]:
     """Return path → file of all paths before a number and a line; those around a match may stand before it."""
     paths = dict.fromkeys(match["path"] for line in output if (match := _MATCHED.match(line)))
     return {path: shown for path in paths if (shown := files.get(path))}
 
 
-def _with_path(line: str, paths: Mapping[str, Shown]) -> tuple[Shown, int, str] | None:
+def _with_path(line: str, paths: Mapping[str, ShownFile]) -> tuple[ShownFile, int, str] | None:
     """Return file, number and text of a line that begins with its file's path; None for another one."""
     if (match := _MATCHED.match(line)) and match["path"] in paths:
         return paths[match["path"]], int(match["number"]), match["text"]
@@ -179,14 +181,14 @@ def _with_path(line: str, paths: Mapping[str, Shown]) -> tuple[Shown, int, str] 
     return None
 
 
-def _headed(line: str, files: _Files) -> Shown | None:
+def _headed(line: str, files: _Files) -> ShownFile | None:
     """Return the file whose path is the whole line, as searches print above their lines; None when it is none."""
     match = _HEADING.match(line)
     is_path = match is not None and ("." in match["path"] or "/" in match["path"])
     return files.get(match["path"]) if match and is_path else None
 
 
-def _take_numbered(files: Iterable[Shown], number: int, text: str) -> bool:
+def _take_numbered(files: Iterable[ShownFile], number: int, text: str) -> bool:
     """Note a line in each of the files that has it under this number; return whether one has."""
     is_taken = False
     for shown in files:
@@ -242,7 +244,7 @@ def _of_text(lines: Sequence[str], text: str) -> set[int]:
     return numbers
 
 
-def before_edits(shown: Shown) -> tuple[list[str], dict[int, int]]:
+def before_edits(shown: ShownFile) -> tuple[list[str], dict[int, int]]:
     """Return the file as it was before the use's edits, and number of a line then → its number now.
 
     Lines that an edit replaced have no number now. An edit that cannot be found, or stands more than once, ends the

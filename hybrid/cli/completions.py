@@ -25,7 +25,7 @@ _FOLDERS = ("DIR", "REPO")
 _OF_FOLDER = (("init", "path"), ("reindex", "path"), ("project", "path"), ("trust", "path"))
 
 
-class Offer(NamedTuple):
+class Completion(NamedTuple):
     """The words that may stand at one place of the command line.
 
     Attributes:
@@ -37,7 +37,7 @@ class Offer(NamedTuple):
     paths: Literal["", "files", "dirs"] = ""
 
 
-def offer_for(words: Sequence[str]) -> Offer:
+def offer_for(words: Sequence[str]) -> Completion:
     """Return what may stand in place of the last word; nothing when an earlier word is a mistake.
 
     Args:
@@ -45,9 +45,9 @@ def offer_for(words: Sequence[str]) -> Offer:
     """
     *before, current = words or [""]
     if not before:
-        return Offer((*((name, about) for name, (_, about) in COMMANDS.items()), *_GENERAL))
+        return Completion((*((name, about) for name, (_, about) in COMMANDS.items()), *_GENERAL))
     if before[0] not in COMMANDS:
-        return Offer()
+        return Completion()
     walk = _Walk(before[0], parser_of(before[0]))
     for word in before[1:]:
         walk.take(word)
@@ -132,28 +132,28 @@ class _Walk:
         begun = {action for text, action in named.items() if name.startswith("--") and text.startswith(name)}
         return named.get(name) or (begun.pop() if len(begun) == 1 else None)
 
-    def offer(self, current: str) -> Offer:
+    def offer(self, current: str) -> Completion:
         """Return what may stand in place of a word that is begun."""
         if self._is_lost:
-            return Offer()
+            return Completion()
         waiting, positional = self._waiting, self._positional()
         must = waiting is not None and self._needs_one(waiting)
         if current.startswith("-") and not self._is_literal and not must:
             name, has_value, _ = current.partition("=")
             action = self._option(name) if has_value else None
-            return self._values(action, f"{name}=") if action else Offer(tuple(self._options()))
+            return self._values(action, f"{name}=") if action else Completion(tuple(self._options()))
         offers = [self._values(action) for action in (waiting, None if must else positional) if action]
         if not offers:
-            return Offer(tuple(option for option in self._options() if option[0].startswith("--")))
+            return Completion(tuple(option for option in self._options() if option[0].startswith("--")))
         values = tuple(value for offer in offers for value in offer.values)
         return next((offer for offer in offers if offer.paths), offers[0])._replace(values=values)
 
-    def _values(self, action: argparse.Action, before: str = "") -> Offer:
+    def _values(self, action: argparse.Action, before: str = "") -> Completion:
         """Return the choices of an argument, each after a text that is put before it, or the paths that it may be."""
         if _parsers(action):
-            return Offer(tuple(_subcommands(action)))
+            return Completion(tuple(_subcommands(action)))
         choices = tuple((f"{before}{choice}", "") for choice in action.choices or ())
-        return Offer(choices, _paths_of(self.command, action))
+        return Completion(choices, _paths_of(self.command, action))
 
     def _options(self) -> Iterator[tuple[str, str]]:
         """Yield the options that may still be given, with what they do."""

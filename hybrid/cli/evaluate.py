@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hybrid.evaluation.decisions import MarkedReport
     from hybrid.evaluation.own import Own
     from hybrid.evaluation.results import Configuration
-    from hybrid.evaluation.retrieval import Evaluation, Load, Plan, Tree
+    from hybrid.evaluation.retrieval import Evaluation, JudgedTree, Load, Plan
     from hybrid.workspace import Workspace
 
 
@@ -508,10 +508,10 @@ def run_queries(args: argparse.Namespace) -> int:
 
 def _tree_and_settings(
     workspace: Workspace, path: Path, own: Own, settings: Sequence[str]
-) -> tuple[dict[str, Tree], Load]:
+) -> tuple[dict[str, JudgedTree], Load]:
     """Return the project without what its queries were made of, and its settings with others on top of them."""
     from hybrid.evaluation.own import inside
-    from hybrid.evaluation.retrieval import IndexScope, Tree, settings_in_force
+    from hybrid.evaluation.retrieval import IndexScope, JudgedTree, settings_in_force
 
     project = workspace.require_project()
     folder = project.root / FOLDER_NAME if project.has_folder else None
@@ -520,7 +520,7 @@ def _tree_and_settings(
     def load(assignments: Sequence[str]) -> Loaded:
         return settings_in_force([*settings, *assignments], folder=folder)
 
-    return {project.name: Tree(project.root, scope)}, load
+    return {project.name: JudgedTree(project.root, scope)}, load
 
 
 def _workspace(args: argparse.Namespace) -> Workspace:

@@ -26,7 +26,7 @@ from hybrid.records.types import LessonsError, UnknownLessonError
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
-    from hybrid.records.lessons.importing import ImportReport
+    from hybrid.records.lessons.importing import LessonsImport
     from hybrid.records.lessons.types import Lesson
 
 
@@ -80,7 +80,7 @@ def _import(args: argparse.Namespace) -> int:
     return 0 if report.imported or report.duplicates else 1
 
 
-def _import_form(report: ImportReport, *, is_dry: bool) -> dict[str, object]:
+def _import_form(report: LessonsImport, *, is_dry: bool) -> dict[str, object]:
     return {
         "file": str(report.file),
         "dry_run": is_dry,
@@ -93,7 +93,7 @@ def _import_form(report: ImportReport, *, is_dry: bool) -> dict[str, object]:
     }
 
 
-def _import_lines(args: argparse.Namespace, report: ImportReport) -> list[str]:
+def _import_lines(args: argparse.Namespace, report: LessonsImport) -> list[str]:
     if not (report.imported or report.duplicates or report.problems or report.inactive):
         return [f"{report.file} holds no lesson; one begins with a heading `### [L001] Title`"]
     lines: list[str] = []

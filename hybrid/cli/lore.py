@@ -19,7 +19,7 @@ from hybrid.records.lore.writing import KINDS, import_folder
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
-    from hybrid.records.lore.writing import ImportReport
+    from hybrid.records.lore.writing import LoreImport
 
 
 def _import(args: argparse.Namespace) -> int:
@@ -35,7 +35,7 @@ def _import(args: argparse.Namespace) -> int:
     return print_found(args, form, _report_lines(args, report, target))
 
 
-def _report_lines(args: argparse.Namespace, report: ImportReport, target: LoreFolder) -> list[str]:
+def _report_lines(args: argparse.Namespace, report: LoreImport, target: LoreFolder) -> list[str]:
     verb = "would add" if args.dry_run else "added"
     lines = [f"{kind:<12}  {verb} {report.added[kind]}, here already {report.present[kind]}" for kind in KINDS]
     if report.withdrawn:

@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 
     from hybrid.ask.memory_lookup import RowRequest
     from hybrid.records.memory.store import MemoryStore
-    from hybrid.records.memory.types import ImportReport, MemoryKind
+    from hybrid.records.memory.types import MemoryImport, MemoryKind
     from hybrid.types import HookEvent
     from hybrid.workspace import Workspace
 
@@ -532,7 +532,7 @@ def _bounded(file: IO[AnyStr]) -> Iterator[AnyStr]:
     return iter(lambda: file.readline(MAX_LINE_CHARS + 1), file.read(0))
 
 
-def _print_import(args: argparse.Namespace, imported: ImportReport) -> int:
+def _print_import(args: argparse.Namespace, imported: MemoryImport) -> int:
     counts: dict[str, Any] = {
         name: getattr(imported, f"n_{name}") for name in ("observations", "summaries", "prompts", "sessions")
     }

@@ -12,7 +12,6 @@ from msgspec import inspect
 from hybrid.cli.common import (
     SHORT,
     Action,
-    add_repeated,
     number_of,
     positive,
     print_json,
@@ -112,10 +111,10 @@ def _add_option(
     names, choices = [*SHORT.get(named, ()), named], extra.get("choices") or None
     if isinstance(kind, inspect.BoolType):
         parser.add_argument(*names, action="store_true", help=about)
-    elif isinstance(kind, inspect.ListType) and field.default is None:
-        parser.add_argument(named, action="append", metavar=metavar, help=about)
     elif isinstance(kind, inspect.ListType):
-        add_repeated(parser, named, metavar, about, choices)
+        parser.add_argument(named, action="append", choices=choices, metavar=metavar, help=about)
+        if field.default is not None:
+            parser.set_defaults(**{field.name: list[str]()})
     elif isinstance(kind, inspect.IntType):
         whole = positive if kind.le is None else whole_in(kind.ge or 0, kind.le)
         parser.add_argument(*names, type=whole, default=field.default, metavar=metavar, help=about)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
     from starlette.responses import Response
 
-    from hybrid.dashboard.guard import Session
+    from hybrid.dashboard.guard import PageSession
     from hybrid.workspace import Workspace
 
     Event = Mapping[str, Any]
@@ -77,7 +77,7 @@ class Done(Struct, frozen=True):
     is_found: bool
 
 
-class Service:
+class ServiceClient:
     """The service of a `$HYBRID_HOME`.
 
     Args:
@@ -218,7 +218,7 @@ class Desk:
     def __init__(self, home: Path, environ: Mapping[str, str], cwd: Path) -> None:
         self.home = home
         self.environ = dict(environ)
-        self.service = Service(home, environ)
+        self.service = ServiceClient(home, environ)
         self.templates = environment()
         own = open_workspace(cwd, environ=environ)
         self.log_folder = log_folder(home)
@@ -261,7 +261,7 @@ class Asked:
     """
 
     def __init__(
-        self, desk: Desk, project: KnownProject, session: Session, query: QueryParams, form: Mapping[str, str]
+        self, desk: Desk, project: KnownProject, session: PageSession, query: QueryParams, form: Mapping[str, str]
     ) -> None:
         self.desk = desk
         self.project = project

@@ -51,7 +51,7 @@ HEADERS: Mapping[str, str] = {
 """Headers of every answer, also of a refusal."""
 
 
-class Session:
+class PageSession:
     """A browser that logged in.
 
     Attributes:
@@ -81,7 +81,7 @@ class Sessions:
         self._token = ""
         self._until_s = 0.0
         self._n_wrong = 0
-        self._sessions: dict[str, Session] = {}
+        self._sessions: dict[str, PageSession] = {}
 
     def offer(self) -> str:
         """Return a new token, in place of an earlier one."""
@@ -97,12 +97,12 @@ class Sessions:
             return None
         self._token = ""
         secret = secrets.token_urlsafe(32)
-        self._sessions[secret] = Session()
+        self._sessions[secret] = PageSession()
         while len(self._sessions) > _MOST_SESSIONS:
             del self._sessions[next(iter(self._sessions))]
         return secret
 
-    def of(self, secret: str) -> Session | None:
+    def of(self, secret: str) -> PageSession | None:
         """Return the session with a secret; None without one."""
         found = [one for known, one in self._sessions.items() if is_same(secret, known)]
         return found[0] if found else None

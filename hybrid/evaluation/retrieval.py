@@ -280,7 +280,7 @@ def ablations(config: Config, mode: Mode) -> list[Configuration]:
 # --- opening ----------------------------------------------------------------------------------------------
 
 
-class Tree(Struct, frozen=True):
+class JudgedTree(Struct, frozen=True):
     """A repository on disk, and what of it is indexed.
 
     Attributes:
@@ -335,7 +335,7 @@ class TreeOpener:
         """Key of the embedder that the settings in force name."""
         return self._embedder(self._in_force.config.model.name, self._home).info.key
 
-    def open(self, tree: Tree) -> Opened:
+    def open(self, tree: JudgedTree) -> Opened:
         """Build each index that the configurations need, and open it once.
 
         Raises:
@@ -362,14 +362,14 @@ class TreeOpener:
             searchers[label] = Searcher(first.backend, first.embedder, search, first.gate, loaded.config.ranking)
         return Opened(searchers, workspaces, built, workspace)
 
-    def _workspace(self, tree: Tree, loaded: Loaded) -> Workspace:
+    def _workspace(self, tree: JudgedTree, loaded: Loaded) -> Workspace:
         return workspace_at(tree.root, self._home, loaded, self._scope(tree, loaded))
 
-    def _build(self, tree: Tree, workspace: Workspace) -> Summary:
+    def _build(self, tree: JudgedTree, workspace: Workspace) -> Summary:
         embedder = self._embedder(workspace.config.model.name, self._home)
         return build_index(workspace, self._scope(tree, workspace.loaded), embedder=embedder)
 
-    def _scope(self, tree: Tree, loaded: Loaded) -> IndexScope:
+    def _scope(self, tree: JudgedTree, loaded: Loaded) -> IndexScope:
         key = _index_key(loaded)
         return tree.scope if key == _index_key(self._in_force) else replace(tree.scope, variant=key)
 
@@ -406,7 +406,7 @@ class Plan(Struct, frozen=True):
     """
 
     judged: Mapping[str, Sequence[JudgedQuery]]
-    trees: Mapping[str, Tree]
+    trees: Mapping[str, JudgedTree]
     configurations: Sequence[Configuration]
     only: tuple[str, ...] = ()
 
@@ -434,7 +434,7 @@ def trees_of(
     roots: Mapping[str, str] | None = MappingProxyType({}),
     only: Sequence[str] = (),
     history: Path | None = None,
-) -> dict[str, Tree]:
+) -> dict[str, JudgedTree]:
     """Return those of the queries' repositories that are on disk.
 
     Args:
@@ -450,7 +450,7 @@ def trees_of(
     """
     paths = repositories({query.repo for query in judged}, folder, only)
     return {
-        name: Tree(
+        name: JudgedTree(
             path,
             WHOLE if roots is None else IndexScope(roots.get(name, ""), code_only=True),
             history / path.name if history else None,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from hybrid.index.segment import Segment
 
-    Read = Callable[[Sequence[int], "Wanted | None"], tuple["NDArray[np.integer[Any]]", "NDArray[np.floating[Any]]"]]
+    Read = Callable[[Sequence[int], "RowSet | None"], tuple["NDArray[np.integer[Any]]", "NDArray[np.floating[Any]]"]]
 
 
 # --- the largest sums ----------------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ _MANY = 8
 """Rows of a list for each wanted one beyond which the wanted ones are looked up in it."""
 
 
-class Wanted:
+class RowSet:
     """Some rows of a block, ascending."""
 
     def __init__(self, rows: NDArray[np.intp]) -> None:
@@ -158,13 +158,13 @@ class LargestSums:
         """Add the terms that are left up for some rows of a block; leave out those that cannot be among the best."""
         read, done, least = how
         while done < len(self._order) and len(rows) > self._depth:
-            found, values = read((self._order[done],), Wanted(rows))
+            found, values = read((self._order[done],), RowSet(rows))
             sums[rows.searchsorted(found)] += values
             done += 1
             kept = (sums >= least - self._left[done]).nonzero()[0]
             rows, sums = rows[kept], sums[kept]
         # In the order of the terms: equal rows have equal sums.
-        found, values = read(range(len(self._order)), Wanted(rows))
+        found, values = read(range(len(self._order)), RowSet(rows))
         whole = np.bincount(rows.searchsorted(found), values, len(rows)).astype(np.float64, copy=False)
         self._note(first_row + rows, whole, is_last=is_last)
 
@@ -234,7 +234,7 @@ class Okapi:
         self.rows, self.scores = found.result()
 
     def _read(
-        self, segment: Segment, terms: Sequence[int], among: Wanted | None
+        self, segment: Segment, terms: Sequence[int], among: RowSet | None
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Return the chunks of a segment that hold some terms, and what each term adds to their bm25."""
         found = [live_postings(segment, self._terms[term], among) for term in terms]
@@ -296,7 +296,7 @@ class Weighing(Struct, frozen=True):
         return self.k1 * (1 - self.b + self.b * relative)
 
 
-def live_postings(segment: Segment, term: str, among: Wanted | None = None) -> tuple[NDArray[np.int32], NDArray[Any]]:
+def live_postings(segment: Segment, term: str, among: RowSet | None = None) -> tuple[NDArray[np.int32], NDArray[Any]]:
     """Return the chunks of a segment that hold a term and can be found, ascending, and its frequency in each.
 
     Args:

@@ -25,7 +25,7 @@ from hybrid.ipc.loopback import (
     token_of,
     token_problem,
 )
-from hybrid.mcp_server.server import Session, build_server
+from hybrid.mcp_server.server import ToolSession, build_server
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
@@ -50,17 +50,17 @@ def build_http(home: Path, cwd: str, port: int, clock: Callable[[], float] = tim
         port: The port that it is to listen on.
         clock: Gives monotonic seconds.
     """
-    sessions: dict[str, tuple[str, Session]] = {}
+    sessions: dict[str, tuple[str, ToolSession]] = {}
     """Id of a connection → the project that its requests name, and the session: a client may tell another folder."""
 
-    def session_of(ctx: Any) -> Session:
+    def session_of(ctx: Any) -> ToolSession:
         request = ctx.request
         project = request.query_params.get("project") or request.headers.get("x-hybrid-project") or cwd
         connection = request.headers.get("mcp-session-id") or ""
         client = request.headers.get("x-hybrid-client") or ""
         named, found = sessions.get(connection, ("", None))
         if found is None or named != project:
-            found = Session(str(home), project, client, {}, connection)
+            found = ToolSession(str(home), project, client, {}, connection)
             if connection:
                 sessions[connection] = project, found
                 while len(sessions) > _MOST_SESSIONS:

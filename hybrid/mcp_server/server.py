@@ -1,7 +1,7 @@
 """Answers a client of MCP: tools, resources and prompts; every answer comes from the service.
 
-Uses the official `mcp` package; one `Server` serves one client, whose `Session` knows where it works. A question waits
-for a service that starts and for a first build of the index, and tells how far that is.
+Uses the official `mcp` package; one `Server` serves one client, whose `ToolSession` knows where it works. A question
+waits for a service that starts and for a first build of the index, and tells how far that is.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class ToolError(Exception):
         super().__init__(harmless(message))
 
 
-class Session(Struct):
+class ToolSession(Struct):
     """A session of a client.
 
     Attributes:
@@ -150,7 +150,7 @@ def _told(error: dict[str, Any]) -> str:
     return f"{error['message']}{f' ({share:.0%} done)' if share else ''}"
 
 
-def build_server(session_of: Callable[[Context], Session]) -> Server[Any]:
+def build_server(session_of: Callable[[Context], ToolSession]) -> Server[Any]:
     """Return a server.
 
     Args:
@@ -173,7 +173,7 @@ def build_server(session_of: Callable[[Context], Session]) -> Server[Any]:
 
 
 class _Handlers:
-    def __init__(self, session_of: Callable[[Context], Session]) -> None:
+    def __init__(self, session_of: Callable[[Context], ToolSession]) -> None:
         self._session_of = session_of
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -244,7 +244,7 @@ class _Handlers:
 
     # --- session ------------------------------------------------------------------------------------------
 
-    async def _session(self, ctx: Context) -> Session:
+    async def _session(self, ctx: Context) -> ToolSession:
         """Return the session of a request, with the client's name, and its project where it does not start in one."""
         session = self._session_of(ctx)
         if not session.client:
@@ -280,7 +280,7 @@ async def _root(ctx: Context) -> str:
     return paths[0] if paths else ""
 
 
-def _is_in_project(session: Session) -> bool:
+def _is_in_project(session: ToolSession) -> bool:
     from pathlib import Path
 
     from hybrid.project.find import find_project
@@ -288,7 +288,7 @@ def _is_in_project(session: Session) -> bool:
     return find_project(Path(session.cwd), Path(session.home), Path.home()) is not None
 
 
-def _may_write(session: Session) -> bool:
+def _may_write(session: ToolSession) -> bool:
     from pathlib import Path
 
     from hybrid.workspace import open_workspace

@@ -169,7 +169,7 @@ class _Worker:
     async def _serve(self, sock: socket.socket, hello: dict[str, Any]) -> None:
         from mcp.server.stdio import stdio_server
 
-        from hybrid.mcp_server.server import Session, build_server
+        from hybrid.mcp_server.server import ToolSession, build_server
 
         # The first question will need it; the greeting does not wait for it.
         if read_endpoint(str(self._home)) is None:
@@ -177,7 +177,7 @@ class _Worker:
         sock.setblocking(False)
         reader, writer = await asyncio.open_connection(sock=sock, limit=_LINE_BYTES)
         try:
-            session = Session(
+            session = ToolSession(
                 str(self._home), hello["cwd"], hello.get("client", ""), hello.get("environ", {}), hello["session"]
             )
             server = build_server(lambda _ctx: session)

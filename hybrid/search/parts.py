@@ -58,7 +58,7 @@ _CHUNKS = 2
 """Chunks of each of these that are looked at: the first ones."""
 
 
-class Listed(Struct, frozen=True):
+class ListedDefinition(Struct, frozen=True):
     """A definition in the outline of a file.
 
     Attributes:
@@ -178,7 +178,7 @@ class FileParts:
             found.append(FilePart(*place, *said, False, worth, (first + at, first + at)))
         return found
 
-    def outline_of(self, row: int, lines: Sequence[str]) -> list[Listed]:
+    def outline_of(self, row: int, lines: Sequence[str]) -> list[ListedDefinition]:
         """Return the definitions of the file of a chunk, but those within functions: the most important ones first.
 
         What encloses more comes first, then what is public, then what is longer. What begins or ends in a chunk that
@@ -189,7 +189,7 @@ class FileParts:
             lines: The lines of the file as it is now, with secrets.
         """
         outline = self._backend.fields.outline(self.file_of(row))
-        found: list[Listed] = []
+        found: list[ListedDefinition] = []
         chunks = enumerate(zip(outline.chunk_starts.tolist(), outline.chunk_ends.tolist(), strict=True))
         is_same = [lines_digest(lines, *span) == outline.digest(at) for at, span in chunks]
         first = np.searchsorted(outline.chunk_ends, outline.starts).tolist()
@@ -205,10 +205,10 @@ class FileParts:
                 and all(is_same[first[at] : first[at] + 1] + is_same[last[at] : last[at] + 1])
             ):
                 owners = [name for _, outer, name in around if outer not in _AROUND or outer == "heading"]
-                found.append(Listed(start, end, name, kind, ".".join(owners), len(owners)))
+                found.append(ListedDefinition(start, end, name, kind, ".".join(owners), len(owners)))
             around.append((end, kind, name))
 
-        def rank(one: Listed) -> tuple[int, bool, int]:
+        def rank(one: ListedDefinition) -> tuple[int, bool, int]:
             return one.depth + (one.kind in _MORE_OF), one.name.startswith("_"), one.start_line - one.end_line
 
         return sorted(found, key=rank)

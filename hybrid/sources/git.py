@@ -107,7 +107,7 @@ class GitFailedError(GitUnavailableError):
         self.code = code
 
 
-class Listed(Struct, frozen=True):
+class GitListing(Struct, frozen=True):
     """The files and inner repositories that git lists in one working tree.
 
     Attributes:
@@ -119,7 +119,7 @@ class Listed(Struct, frozen=True):
     repositories: set[str]
 
 
-def list_files(root: str, within: Sequence[str] = (), *, timeout_s: float = _TIMEOUT_S) -> Listed:
+def list_files(root: str, within: Sequence[str] = (), *, timeout_s: float = _TIMEOUT_S) -> GitListing:
     """List the files that are tracked, or untracked and not ignored, as git sees them, and the repositories inside.
 
     Nothing in these is listed. The sets also take the place of `--deduplicate`, which git knows only since 2.31.
@@ -165,7 +165,7 @@ def list_files(root: str, within: Sequence[str] = (), *, timeout_s: float = _TIM
             repositories.add(path.rstrip("/"))
         else:
             files.add(path)
-    return Listed(files, repositories)
+    return GitListing(files, repositories)
 
 
 def has_more_files(root: str, limit: int, *, timeout_s: float = _TIMEOUT_S) -> bool:

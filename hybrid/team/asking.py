@@ -1,6 +1,6 @@
 """Connects with the team's store, and asks it for the candidates of a query, within a deadline and while it is up.
 
-A service keeps one `Connection` a store. It is opened in a thread, since pymilvus takes a second to import, and when a
+A service keeps one `StoreConnection` a store. It is opened in a thread, since pymilvus takes a second to import. When a
 call fails the store counts as down for some seconds, in which nobody waits for it: a thread asks whether it is back.
 """
 
@@ -43,7 +43,7 @@ _SPARE = 1.25
 """Times as many chunks as wanted are asked for, since some are of other generations or replaced here."""
 
 
-class Connection:
+class StoreConnection:
     """The connection of a process to one store; safe to use from several threads.
 
     Args:
@@ -104,7 +104,7 @@ class TeamIndex:
         call_s: Seconds that a search waits for the store.
     """
 
-    def __init__(self, connection: Connection, base: Base, *, call_s: float = CALL_S) -> None:
+    def __init__(self, connection: StoreConnection, base: Base, *, call_s: float = CALL_S) -> None:
         self.connection = connection
         self.base = base
         self._call_s = call_s
@@ -278,18 +278,18 @@ class Connections:
     """The connections of a process, one for each store and key.
 
     Args:
-        wait_s: As of `Connection`.
+        wait_s: As of `StoreConnection`.
     """
 
     def __init__(self, *, wait_s: float | None = None) -> None:
         self._wait_s = wait_s
-        self._open: dict[tuple[str, str, StoreKey], Connection] = {}
+        self._open: dict[tuple[str, str, StoreKey], StoreConnection] = {}
         self._lock = threading.Lock()
 
-    def to(self, settings: IndexConfig, key: StoreKey) -> Connection:
+    def to(self, settings: IndexConfig, key: StoreKey) -> StoreConnection:
         """Return the connection to the store of the settings, which may not be open yet."""
         with self._lock:
             name = settings.uri, settings.collection, key
             if name not in self._open:
-                self._open[name] = Connection(lambda: connect(settings, key), wait_s=self._wait_s)
+                self._open[name] = StoreConnection(lambda: connect(settings, key), wait_s=self._wait_s)
             return self._open[name]

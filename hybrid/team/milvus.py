@@ -46,10 +46,10 @@ from hybrid.base.lasting import how_to_add
 from hybrid.team.store import (
     ALL,
     Capabilities,
-    Found,
     Generation,
     Held,
     Only,
+    StoredHit,
     chunk_id,
     decode_file,
     decode_files,
@@ -641,7 +641,7 @@ class MilvusStore:
 
     def dense(
         self, repository: str, vectors: NDArray[np.float32], k: int, only: Only = ALL, *, timeout_s: float
-    ) -> list[list[Found]]:
+    ) -> list[list[StoredHit]]:
         """See `TeamStore.dense`."""
         is_asked = [bool(vector.any()) for vector in vectors]
         asked: list[Any] = [vector.tolist() for vector in vectors if vector.any()]
@@ -649,7 +649,7 @@ class MilvusStore:
 
     def lexical(
         self, repository: str, queries: Sequence[Sequence[str]], k: int, only: Only = ALL, *, timeout_s: float
-    ) -> list[list[Found]]:
+    ) -> list[list[StoredHit]]:
         """See `TeamStore.lexical`."""
         asked = [words_of(query) for query in queries if query]
         return self._search(repository, asked, list(map(bool, queries)), ("by_words", "BM25"), k, only, timeout_s)
@@ -663,7 +663,7 @@ class MilvusStore:
         k: int,
         only: Only,
         timeout_s: float,
-    ) -> list[list[Found]]:
+    ) -> list[list[StoredHit]]:
         if not asked or k < 1:
             return [[] for _ in is_asked]
         condition = [_equals("repository", repository)]
@@ -683,7 +683,7 @@ class MilvusStore:
             output_fields=["id"],
             consistency_level="Bounded",
         )
-        found = iter([[Found(*split_id(hit["id"]), float(hit["distance"])) for hit in hits] for hits in answers])
+        found = iter([[StoredHit(*split_id(hit["id"]), float(hit["distance"])) for hit in hits] for hits in answers])
         return [next(found) if is_one else [] for is_one in is_asked]
 
     def close(self) -> None:

@@ -37,7 +37,7 @@ _YOUNG_S = 86_400
 """Seconds for which files of no generation stay: a push that still runs, or was killed, may need them."""
 
 
-class Tree(Struct, frozen=True):
+class PushedTree(Struct, frozen=True):
     """The index of a working tree that is pushed.
 
     Attributes:
@@ -77,7 +77,7 @@ class Pushed(Struct, frozen=True):
 
 
 def push(
-    store: TeamStore, repository: str, tree: Tree, *, commit: str, now_s: int, keep: int, progress: Progress
+    store: TeamStore, repository: str, tree: PushedTree, *, commit: str, now_s: int, keep: int, progress: Progress
 ) -> Pushed:
     """Make the store hold a working tree as the generation of a commit, and delete what is too old.
 
@@ -150,7 +150,7 @@ def _listed(store: TeamStore, repository: str) -> set[str]:
     return found
 
 
-def _rows(tree: Tree) -> dict[str, DocumentRow]:
+def _rows(tree: PushedTree) -> dict[str, DocumentRow]:
     """Return path → row of the files of a tree that are pushed; a store takes no path that is not UTF-8."""
     return {
         path: row
@@ -166,7 +166,7 @@ def delete_texts(store: TeamStore, repository: str) -> int:
     return n_texts
 
 
-def _put_texts(store: TeamStore, repository: str, tree: Tree, ids: Mapping[str, str]) -> int:
+def _put_texts(store: TeamStore, repository: str, tree: PushedTree, ids: Mapping[str, str]) -> int:
     """Store the texts of a generation that are not stored yet; return how many. Texts without a file are deleted."""
     known = store.with_text(repository, timeout_s=CALL_S)
     if lost := known - store.held(repository, timeout_s=CALL_S).keys():
@@ -179,7 +179,7 @@ def _put_texts(store: TeamStore, repository: str, tree: Tree, ids: Mapping[str, 
     return n_texts
 
 
-def _texts(tree: Tree, paths: Iterable[str]) -> Iterator[StoredText]:
+def _texts(tree: PushedTree, paths: Iterable[str]) -> Iterator[StoredText]:
     """Yield the texts at some paths, secrets masked, but of files that do not say any more what their index is of."""
     rows = tree.catalog.indexed()
     for path in paths:
@@ -188,7 +188,7 @@ def _texts(tree: Tree, paths: Iterable[str]) -> Iterator[StoredText]:
             yield StoredText(path, mask(text))
 
 
-def stored_file(tree: Tree, path: str, row: DocumentRow) -> StoredFile:
+def stored_file(tree: PushedTree, path: str, row: DocumentRow) -> StoredFile:
     """Return a file of a working tree as the store keeps it."""
     content_id, kind, language = row
     catalog, model = tree.catalog, tree.model

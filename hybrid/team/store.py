@@ -316,7 +316,7 @@ class Only(Struct, frozen=True):
 ALL = Only()
 
 
-class Found(Struct, frozen=True):
+class StoredHit(Struct, frozen=True):
     """A chunk that a store found; its place in the answer is its rank.
 
     Attributes:
@@ -431,16 +431,16 @@ class TeamStore(Protocol):
 
     def dense(
         self, repository: str, vectors: NDArray[np.float32], k: int, only: Only = ALL, *, timeout_s: float
-    ) -> list[list[Found]]:
+    ) -> list[list[StoredHit]]:
         """Return for each of some unit vectors the k nearest chunks of a repository, of any generation, best first.
 
-        A vector of zeros finds nothing. `Found.raw` is the cosine.
+        A vector of zeros finds nothing. `StoredHit.raw` is the cosine.
         """
         ...
 
     def lexical(
         self, repository: str, queries: Sequence[Sequence[str]], k: int, only: Only = ALL, *, timeout_s: float
-    ) -> list[list[Found]]:
+    ) -> list[list[StoredHit]]:
         """Return for each of some lists of index terms the k best chunks by words, best first.
 
         A query without terms finds nothing. Only for a store that is `Capabilities.lexical`.

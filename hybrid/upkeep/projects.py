@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from datetime import date
 
-    from hybrid.records.lessons.importing import ImportReport
+    from hybrid.records.lessons.importing import LessonsImport
     from hybrid.workspace import Workspace
 
 _SIGNATURE = "build.holder"
@@ -199,7 +199,7 @@ class Moved(Struct, frozen=True):
     """
 
     file: Path
-    report: ImportReport
+    report: LessonsImport
     aside: Path
 
     def as_json(self) -> dict[str, Any]:

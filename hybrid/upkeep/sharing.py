@@ -97,7 +97,7 @@ def push_here(workspace: Workspace, store: TeamStore, *, keep: int, progress: Pr
     """
     from hybrid.index.snapshot import open_snapshot
     from hybrid.team.base import figures_of
-    from hybrid.team.pushing import Tree, push
+    from hybrid.team.pushing import PushedTree, push
 
     workspace = whole_tree(workspace)
     repository = repository_of(workspace)
@@ -109,7 +109,7 @@ def push_here(workspace: Workspace, store: TeamStore, *, keep: int, progress: Pr
             raise ProjectError("the working tree went to another commit meanwhile: push again")
         snapshot = open_snapshot(workspace.place.folder, model=embedder.info.key)
         read = _reader(workspace) if workspace.config.index.store_text else None
-        tree = Tree(catalog, embedder.info, figures_of(snapshot), _paths_of(workspace, commit), read)
+        tree = PushedTree(catalog, embedder.info, figures_of(snapshot), _paths_of(workspace, commit), read)
         return commit, push(
             store, repository, tree, commit=commit, now_s=int(time.time()), keep=keep, progress=progress
         )

@@ -19,7 +19,7 @@ from hybrid.answer.decide import Turn, decide
 from hybrid.answer.events import answer
 from hybrid.evaluation.measures import read_lines, unique
 from hybrid.evaluation.results import Configuration
-from hybrid.evaluation.retrieval import WHOLE, Tree, TreeOpener, repositories
+from hybrid.evaluation.retrieval import WHOLE, JudgedTree, TreeOpener, repositories
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.types import HookEvent
 from hybrid_lab.memory.replay import make_repository
@@ -194,7 +194,7 @@ def evaluate_follow_ups(
     found: dict[str, list[Asked]] = {way.label: [] for way in ways}
     for repo, root in repositories({pair.repo for pair in pairs}, repos, only).items():
         report_repo(repo)
-        opened = opener.open(Tree(root, WHOLE))
+        opened = opener.open(JudgedTree(root, WHOLE))
         for pair in (pair for pair in pairs if pair.repo == repo):
             _begin(opened, pair, is_read=is_read)
             for way in ways:
@@ -290,7 +290,7 @@ def _asked_in(
     """Replay one session and ask at its cuts."""
     found: dict[str, list[Asked]] = {}
     with seen_tree(root, events) as tree:
-        opened = opener.open(Tree(root, WHOLE))
+        opened = opener.open(JudgedTree(root, WHOLE))
         session = ""
         for one in events:
             tree.follow(one.fields)
@@ -302,7 +302,7 @@ def _asked_in(
                 answer(turn).finish(0.0)
             if (cut := cuts.get(one.number)) is None:
                 continue
-            opened = opener.open(Tree(root, WHOLE))
+            opened = opener.open(JudgedTree(root, WHOLE))
             fields = {"client": "claude", "event": "UserPromptSubmit", "session_id": session, "cwd": str(root)}
             event = HookEvent.of({**fields, "prompt": cut.prompt})
             for label in opened.workspaces:

@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 
 from hybrid.answer.decide import Turn, decide, span_reader
 from hybrid.evaluation.results import Configuration, interval
-from hybrid.evaluation.retrieval import WHOLE, Tree, TreeOpener, repositories
+from hybrid.evaluation.retrieval import WHOLE, JudgedTree, TreeOpener, repositories
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.render.frame import file_entry, render_entry
 from hybrid.types import HookEvent, Item
@@ -203,7 +203,7 @@ def evaluate_injections(
     of_prompts: dict[str, list[tuple[JudgedPrompt, _Injected]]] = {}
     for repo, root in repositories(names, repos, only).items():
         report_repo(repo)
-        opened = opener.open(Tree(root, WHOLE))
+        opened = opener.open(JudgedTree(root, WHOLE))
         for name, of_set in judged.items():
             for way in ways:
                 workspace, searcher = opened.workspaces[way.label], opened.searchers[way.label]

@@ -13,7 +13,7 @@ from msgspec.structs import asdict
 
 from hybrid.evaluation.measures import FilePassage, score
 from hybrid.evaluation.results import Configuration
-from hybrid.evaluation.retrieval import RANKED, WHOLE, Tree, TreeOpener, repositories
+from hybrid.evaluation.retrieval import RANKED, WHOLE, JudgedTree, TreeOpener, repositories
 from hybrid.prompting.query import make_query
 from hybrid_lab.injection import IN_FORCE, decided
 
@@ -99,7 +99,7 @@ def evaluate_languages(
     silent: dict[tuple[str, str], list[_Asked]] = {key: [] for key in wanted}
     for repo, root in repositories(names, repos, only).items():
         report_repo(repo)
-        opened = opener.open(Tree(root, WHOLE))
+        opened = opener.open(JudgedTree(root, WHOLE))
         for way, language in wanted:
             here = [prompt for prompt in prompts[language] if prompt.repo in (repo, None)]
             wanted[way, language] += [_ask(opened, way, prompt) for prompt in here if prompt.is_wanted]

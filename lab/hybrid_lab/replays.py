@@ -16,7 +16,7 @@ from hybrid.answer.events import answer
 from hybrid.capture import dialects
 from hybrid.capture.definitions import without_line_numbers
 from hybrid.evaluation.results import Configuration
-from hybrid.evaluation.retrieval import WHOLE, Tree, TreeOpener
+from hybrid.evaluation.retrieval import WHOLE, JudgedTree, TreeOpener
 from hybrid.session.lines_read import is_telling
 from hybrid_lab.followups import FILES_ALONE, IN_FORCE, copied, turn_of
 from hybrid_lab.sessions import opened_files, seen_tree, session_events
@@ -111,7 +111,7 @@ def evaluate_replays(
 def _replayed(opener: TreeOpener, session: str, root: Path, events: list[SessionEvent], every: int) -> Replayed:
     told, printed, last = Replayed(session), set[str](), None
     with seen_tree(root, events) as tree:
-        opened = opener.open(Tree(root, WHOLE))
+        opened = opener.open(JudgedTree(root, WHOLE))
         for one in events:
             tree.follow(one.fields)
             if one.event is None:
@@ -132,7 +132,7 @@ def _replayed(opener: TreeOpener, session: str, root: Path, events: list[Session
             if not one.event.agent_id:  # What a subagent read stands in its own context.
                 printed |= _lines_of(one.fields)
             if last is not None and told.uses % every == 0:
-                opened = opener.open(Tree(root, WHOLE))
+                opened = opener.open(JudgedTree(root, WHOLE))
                 _ask_again(told, opened, last, printed)
     return told
 

@@ -13,7 +13,7 @@ import pytest
 from starlette.datastructures import QueryParams
 
 from hybrid.dashboard.desk import NO_PROJECT, Asked, Desk, PageError
-from hybrid.dashboard.guard import Session
+from hybrid.dashboard.guard import PageSession
 from hybrid.dashboard.views.logged import projects
 from tests.support.builders import Shop, command_environment, git_project
 from tests.support.pages import CONTROL, SCRIPT, SECRET, Served, event_line, key_of, write_log
@@ -527,7 +527,7 @@ def test_a_number_that_is_not_known_is_not_zero(served: Served, monkeypatch: pyt
         raise PageError("the memory is in use", "busy")
 
     monkeypatch.setattr(desk.service, "ask", refuse)
-    shown = projects(Asked(desk, NO_PROJECT, Session(), QueryParams(""), {}))
+    shown = projects(Asked(desk, NO_PROJECT, PageSession(), QueryParams(""), {}))
     text = bytes(shown.body).decode()
 
     assert "How many rows the memory has is not known: the memory is in use." in text

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.dashboard.desk import PageError, Service
+from hybrid.dashboard.desk import PageError, ServiceClient
 from tests.support.builders import Shop, command_environment, git_project
 from tests.support.pages import CONTROL, SCRIPT, SECRET, key_of
 
@@ -212,7 +212,7 @@ def test_nothing_is_written_down_for_a_project_whose_folder_is_gone(
 
 def test_the_service_writes_nothing_down_without_a_project(served: Served, tmp_path: Path) -> None:
     """A folder that is no project any more when the form is sent: the service refuses as well."""
-    shop, service = served.shop, Service(served.shop.home, command_environment(served.shop.home))
+    shop, service = served.shop, ServiceClient(served.shop.home, command_environment(served.shop.home))
     decision = {"text": "Mend the roof", "why": "It leaks"}
     lesson = {"title": "Roof", "content": "Mend the roof"}
     edited = {"id": "L001", **lesson}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.base.atomic import locked
-from hybrid.dashboard.desk import Service
+from hybrid.dashboard.desk import ServiceClient
 from hybrid.operations.types import PageSearchArguments, PageSearchResult
 from hybrid.workspace import open_workspace
 from tests.support.agent import until
@@ -40,7 +40,7 @@ def _by_search(shop: Shop) -> Generator[Callable[[], bool]]:
 
 @contextmanager
 def _by_page(shop: Shop) -> Generator[Callable[[], bool]]:
-    page = Service(shop.home, environment(shop))
+    page = ServiceClient(shop.home, environment(shop))
     wanted = PageSearchArguments(query=QUESTION)
     yield lambda: NEW in str(page.ask("page_search", str(shop.root), wanted, PageSearchResult).lists)
 
@@ -95,7 +95,7 @@ def test_an_answer_says_that_a_build_failed(second: Shop) -> None:
         *_, before, problem = tools.text("search", query=QUESTION).split("\n")
         assert (False, True) == ("catalog.db" in before, "catalog.db" in problem)
         assert "brought up" not in tools.text("lessons")
-    page = Service(second.home, environment(second))
+    page = ServiceClient(second.home, environment(second))
     found = page.ask("page_search", str(second.root), PageSearchArguments(query=QUESTION), PageSearchResult)
 
     assert [problem] == found.problems

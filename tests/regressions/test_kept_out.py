@@ -121,7 +121,7 @@ def test_cancelled_questions_keep_their_places(tmp_path: Path, monkeypatch: pyte
         return {"text": home}
 
     monkeypatch.setattr(mcp, "exchange", exchange)
-    hasty, other = mcp.Session("hasty", str(tmp_path)), mcp.Session("other", str(tmp_path))
+    hasty, other = mcp.ToolSession("hasty", str(tmp_path)), mcp.ToolSession("other", str(tmp_path))
 
     async def ask_and_cancel() -> str:
         for _ in range(5):

@@ -14,7 +14,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from hybrid.base.clients import clients
-from hybrid.mcp_server.server import Session
+from hybrid.mcp_server.server import ToolSession
 from tests.support.agent import Agent, until
 from tests.support.hostile import CONTROL, FILE, NAME, PROMPT, TEXT, hostile_shop, marks_in, texts_in
 from tests.support.records import DECISION, HANDOFF
@@ -126,7 +126,7 @@ def test_no_client_is_given_a_mark(shop: Shop) -> None:
     forms = ("text", "xml", "json")
     asked = [(client, forms[number % 3]) for number, client in enumerate(sorted(clients()))]
     for client, form in sorted({*asked, *(("claude", form) for form in forms)}):
-        session = Session(str(shop.home), str(shop.root), client, {}, client + form)  # What the worker has of it.
+        session = ToolSession(str(shop.home), str(shop.root), client, {}, client + form)  # What the worker has of it.
         answers: list[Any] = [
             asyncio.run(session.ask("search", {"query": PROMPT, "detail": "full"})),
             asyncio.run(session.ask("read", {"ref": FILE})),

@@ -20,10 +20,10 @@ from hybrid.index.vectors import StoredVectors
 from hybrid.team.store import (
     ALL,
     Capabilities,
-    Found,
     Generation,
     Held,
     Only,
+    StoredHit,
     decode_file,
     decode_files,
     decode_text,
@@ -149,7 +149,7 @@ class EmbeddedStore:
 
     def dense(
         self, repository: str, vectors: NDArray[np.float32], k: int, only: Only = ALL, *, timeout_s: float
-    ) -> list[list[Found]]:
+    ) -> list[list[StoredHit]]:
         """See `TeamStore.dense`."""
         self._of(repository, "file", timeout_s, "dense")
         return self._legs(
@@ -158,17 +158,17 @@ class EmbeddedStore:
 
     def lexical(
         self, repository: str, queries: Sequence[Sequence[str]], k: int, only: Only = ALL, *, timeout_s: float
-    ) -> list[list[Found]]:
+    ) -> list[list[StoredHit]]:
         """See `TeamStore.lexical`."""
         self._of(repository, "file", timeout_s, "lexical")
         return self._legs(
             repository, lambda snapshot, one: snapshot.lexical(queries[one], k, _filter(only)), len(queries)
         )
 
-    def _legs(self, repository: str, ask: Callable[[Snapshot, int], object], n: int) -> list[list[Found]]:
+    def _legs(self, repository: str, ask: Callable[[Snapshot, int], object], n: int) -> list[list[StoredHit]]:
         snapshot, chunks = self._snapshot(repository)
         legs = [ask(snapshot, one) for one in range(n)]
-        return [[Found(*chunks[entry.row], entry.raw) for entry in leg.ranking] for leg in legs]  # type: ignore[attr-defined]
+        return [[StoredHit(*chunks[entry.row], entry.raw) for entry in leg.ranking] for leg in legs]  # type: ignore[attr-defined]
 
     def _snapshot(self, repository: str) -> tuple[Snapshot, list[tuple[str, int]]]:
         names = frozenset(self.held(repository, timeout_s=60))

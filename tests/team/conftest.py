@@ -10,7 +10,7 @@ import pytest
 
 from hybrid.index.catalog import Catalog
 from hybrid.models.registry import HashingEmbedder
-from hybrid.team.pushing import Tree
+from hybrid.team.pushing import PushedTree
 from hybrid.team.store import StoreKey, TeamStore
 from tests.support.builders import PAYMENTS, ListSource, build_index, place_in
 from tests.support.embedded_store import EmbeddedStore
@@ -89,9 +89,9 @@ def desk(
 
 
 @contextmanager
-def tree_of(folder: Path, texts: Mapping[str, str] = PAYMENTS) -> Iterator[Tree]:
+def tree_of(folder: Path, texts: Mapping[str, str] = PAYMENTS) -> Iterator[PushedTree]:
     """The index of a working tree with these files, as it is pushed."""
     place = place_in(folder)
     build_index(place, ListSource(dict(texts)))
     with Catalog(place.catalog, tree=place.tree, root=place.root) as catalog:
-        yield Tree(catalog, HashingEmbedder().info, b"figures")
+        yield PushedTree(catalog, HashingEmbedder().info, b"figures")

@@ -11,9 +11,9 @@ from hybrid.base.errors import StoreDownError
 from hybrid.base.tokens import query_tokens
 from hybrid.models.registry import HashingEmbedder
 from hybrid.team import asking
-from hybrid.team.asking import Connection, TeamIndex, beginning_of
+from hybrid.team.asking import StoreConnection, TeamIndex, beginning_of
 from hybrid.team.base import figures_of, read_base, write_base
-from hybrid.team.pushing import Tree, push
+from hybrid.team.pushing import PushedTree, push
 from hybrid.team.store import ALL, Only
 from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in
 from tests.support.embedded_store import EmbeddedStore
@@ -38,17 +38,19 @@ def store(tmp_path: Path) -> EmbeddedStore:
         from hybrid.index.catalog import Catalog
 
         with Catalog(place.catalog, tree=place.tree, root=place.root) as catalog:
-            tree = Tree(catalog, HashingEmbedder().info, figures_of(open_index(place)))
+            tree = PushedTree(catalog, HashingEmbedder().info, figures_of(open_index(place)))
             push(store, "shop", tree, commit=f"c{number}", now_s=number, keep=5, progress=lambda *_: None)
     return store
 
 
-def team(store: EmbeddedStore, folder: Path, connection: Connection | None = None, commit: str = "c1") -> TeamIndex:
+def team(
+    store: EmbeddedStore, folder: Path, connection: StoreConnection | None = None, commit: str = "c1"
+) -> TeamIndex:
     """The team's index at a commit."""
     write_base(folder, "shop", store.generation("shop", commit, timeout_s=60))
     base = read_base(folder)
     assert base is not None
-    return TeamIndex(connection or Connection(lambda: store, wait_s=None), base)
+    return TeamIndex(connection or StoreConnection(lambda: store, wait_s=None), base)
 
 
 def candidates(index: TeamIndex, only: Only = ALL, hidden: tuple[str, ...] = ()) -> list[str] | None:
@@ -142,7 +144,7 @@ def test_a_first_search_does_not_wait_for_the_connection(store: EmbeddedStore, t
         may_connect.wait(60)
         return store
 
-    index = team(store, tmp_path, Connection(connect, wait_s=0.0))
+    index = team(store, tmp_path, StoreConnection(connect, wait_s=0.0))
 
     assert candidates(index) is None
     may_connect.set()
@@ -158,7 +160,7 @@ def test_a_store_that_cannot_be_opened_fails_no_search(store: EmbeddedStore, tmp
     def connect() -> TeamStore:
         raise RuntimeError("no such host")
 
-    index = team(store, tmp_path, Connection(connect, wait_s=None))
+    index = team(store, tmp_path, StoreConnection(connect, wait_s=None))
 
     assert candidates(index) is None
     assert "no such host" == index.connection.problem

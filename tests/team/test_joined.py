@@ -13,7 +13,7 @@ from hybrid.models.registry import HashingEmbedder
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.team.base import BaseFigures, figures_of
 from hybrid.team.joined import JoinedSnapshot
-from hybrid.team.pushing import Tree, stored_file
+from hybrid.team.pushing import PushedTree, stored_file
 from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def indexed(folder: Path, texts: dict[str, str]) -> tuple[Snapshot, list[StoredF
     annotator = GateAnnotator(HashingEmbedder(), folder / "home")
     build_index(place, ListSource(dict(texts)), annotator=annotator)
     with Catalog(place.catalog, tree=place.tree, root=place.root) as catalog:
-        tree = Tree(catalog, HashingEmbedder().info, b"")
+        tree = PushedTree(catalog, HashingEmbedder().info, b"")
         files = [stored_file(tree, path, row) for path, row in catalog.indexed().items()]
     return open_index(place), files
 

@@ -18,9 +18,9 @@ from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.search.gate.verdict import open_gate
 from hybrid.search.searcher import Judging, Searcher
 from hybrid.search.team import TeamSearcher
-from hybrid.team.asking import Connection, TeamIndex
+from hybrid.team.asking import StoreConnection, TeamIndex
 from hybrid.team.base import figures_of, read_base, write_base
-from hybrid.team.pushing import Tree, push
+from hybrid.team.pushing import PushedTree, push
 from hybrid.team.store import StoreKey
 from tests.support.builders import ListSource, build_index, default_config, open_index, place_in
 
@@ -61,7 +61,7 @@ def test_rankings_agree_with_the_embedded_index(desk: Desk, tmp_path: Path, text
     if not store.capabilities.lexical:
         pytest.skip(f"{store.capabilities.product} does not search by words, and is refused in use")
     with Catalog(place.catalog, tree=place.tree, root=place.root) as catalog:
-        tree = Tree(catalog, embedder.info, figures_of(whole))
+        tree = PushedTree(catalog, embedder.info, figures_of(whole))
         push(store, "hybrid", tree, commit="c1", now_s=1, keep=1, progress=lambda *_: None)
     write_base(tmp_path, "hybrid", store.generation("hybrid", "c1", timeout_s=60))
     base = read_base(tmp_path)
@@ -70,7 +70,7 @@ def test_rankings_agree_with_the_embedded_index(desk: Desk, tmp_path: Path, text
     embedded = Searcher(whole, embedder, config.search, gate, config.ranking)
     nothing = Snapshot(Manifest(1, 1, manifest.model, manifest.dim, manifest.recipe, (), {}, manifest.background), [])
     through = TeamSearcher(
-        TeamIndex(Connection(lambda: store, wait_s=None), base, call_s=60),
+        TeamIndex(StoreConnection(lambda: store, wait_s=None), base, call_s=60),
         nothing,
         SOURCE,
         tmp_path,

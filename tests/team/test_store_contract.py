@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from hybrid.team.store import Found, StoredFile, TeamStore
+    from hybrid.team.store import StoredFile, StoredHit, TeamStore
     from tests.team.conftest import Desk
 
 T = 60.0
@@ -48,7 +48,7 @@ def vector(text: str) -> np.ndarray:
     return HashingEmbedder().embed_query(text)[np.newaxis, :]
 
 
-def paths(found: list[Found], files: dict[str, StoredFile]) -> list[str]:
+def paths(found: list[StoredHit], files: dict[str, StoredFile]) -> list[str]:
     """Path of each chunk found, in order."""
     return [files[one.file].path for one in found]
 

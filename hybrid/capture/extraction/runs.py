@@ -107,7 +107,7 @@ _GOOD = re.compile(
 )
 
 
-class Outcome(Struct, frozen=True):
+class RunOutcome(Struct, frozen=True):
     """The end of a command.
 
     Attributes:
@@ -134,7 +134,7 @@ def telling_lines(output: str) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def outcome_of(output: str, *, is_failed: bool, exit_code: int | None) -> Outcome:
+def outcome_of(output: str, *, is_failed: bool, exit_code: int | None) -> RunOutcome:
     """Return the outcome of a command, by its output first: behind a pipe the exit code is that of the last program.
 
     Args:
@@ -150,7 +150,7 @@ def outcome_of(output: str, *, is_failed: bool, exit_code: int | None) -> Outcom
     ends_badly = errors and not status and not _GOOD.match(output.strip().rpartition("\n")[2])
     if is_failed or is_hard or failing or ends_badly:
         status = "failed"
-    outcome = Outcome(status, "", failing, errors, telling_lines(output))
+    outcome = RunOutcome(status, "", failing, errors, telling_lines(output))
     return replace(outcome, brief=_brief(outcome, counts, exit_code) or _finished(output))
 
 
@@ -223,7 +223,7 @@ def _errors(text: str) -> tuple[str, ...]:
     return once([*errors, *late])[:8]
 
 
-def _brief(outcome: Outcome, counts: str, exit_code: int | None) -> str:
+def _brief(outcome: RunOutcome, counts: str, exit_code: int | None) -> str:
     """Return how a command ended in a few words: failing tests, the first error, counts or a last good line."""
     lines = outcome.lines
     if outcome.failing:
@@ -343,7 +343,7 @@ def _of_listing(use: ToolUse, line: CommandLine, output: str) -> ObservationDraf
     return ObservationDraft("discovery", "List", subject, parts, use.description, files_read=use.files_read)
 
 
-def _of_git(use: ToolUse, line: CommandLine, output: str, outcome: Outcome, prompt: str) -> ObservationDraft | None:
+def _of_git(use: ToolUse, line: CommandLine, output: str, outcome: RunOutcome, prompt: str) -> ObservationDraft | None:
     sub = next((word for word in line.words[1:] if not word.startswith("-")), "")
     if commit := _COMMIT.search(output):
         made = f"{commit[2]} on {commit[1]}"
@@ -404,7 +404,7 @@ def _shown(output: str) -> str:
     return "only build progress shown" if _PROGRESS.search(output) else clip(output.strip().rpartition("\n")[2], 50)
 
 
-def _of_run(use: ToolUse, line: CommandLine, output: str, outcome: Outcome, prompt: str) -> ObservationDraft | None:
+def _of_run(use: ToolUse, line: CommandLine, output: str, outcome: RunOutcome, prompt: str) -> ObservationDraft | None:
     if not output.strip() and not use.is_failed and line.work != "check" and not use.files_written:
         if line.work in ("list", "read", "git") or not use.description:
             return None
@@ -463,14 +463,14 @@ def _abbreviated(command: str, max_chars: int) -> str:
     return f"{head} … {squeeze(tail, spare)}"
 
 
-def _ending(use: ToolUse, outcome: Outcome, brief: str) -> str:
+def _ending(use: ToolUse, outcome: RunOutcome, brief: str) -> str:
     code_ = f" (exit code {use.exit_code})" if use.exit_code else ""
     if outcome.status == "failed":
         return f", which failed{code_}: {brief.removeprefix('failed: ')}"
     return f": {brief}" if brief else " without output" if not use.output.strip() else ""
 
 
-def _details(use: ToolUse, outcome: Outcome, prompt: str) -> list[str]:
+def _details(use: ToolUse, outcome: RunOutcome, prompt: str) -> list[str]:
     details = [f"Purpose: {use.description}."] if use.description else []
     if outcome.failing:
         details.append(f"Failing tests: {listed(outcome.failing, 300)}.")
@@ -481,7 +481,7 @@ def _details(use: ToolUse, outcome: Outcome, prompt: str) -> list[str]:
     return details + _key(outcome, prompt)
 
 
-def _key(outcome: Outcome, prompt: str) -> list[str]:
+def _key(outcome: RunOutcome, prompt: str) -> list[str]:
     """Return one sentence with the lines of the output that say most, and its last ones; empty without lines."""
     errors = "\n".join(outcome.errors)
     lines = [line for line in outcome.lines if line.strip() not in errors and len(line.strip()) > 3]
@@ -490,7 +490,7 @@ def _key(outcome: Outcome, prompt: str) -> list[str]:
     return [f"Output: {' / '.join(shown)}"] if shown else []
 
 
-def _last(outcome: Outcome, prompt: str) -> str:
+def _last(outcome: RunOutcome, prompt: str) -> str:
     """Return the last telling line for a title, or the number of lines and the most telling one; or empty."""
     lines = [line.strip() for line in outcome.lines if len(line.strip()) > 2]
     if 1 < len(lines) <= 12:
@@ -499,7 +499,7 @@ def _last(outcome: Outcome, prompt: str) -> str:
     return clip(lines[-1], 60) if lines else ""
 
 
-def _facts(use: ToolUse, outcome: Outcome, brief: str) -> tuple[str, ...]:
+def _facts(use: ToolUse, outcome: RunOutcome, brief: str) -> tuple[str, ...]:
     facts = [f"command: {clip(use.command, 200)}"]
     if use.exit_code:
         facts.append(f"exit code {use.exit_code}")

@@ -46,7 +46,7 @@ class ImportedLesson(Struct, frozen=True):
     duplicate_of: str = ""
 
 
-class ImportReport(Struct, frozen=True):
+class LessonsImport(Struct, frozen=True):
     """The outcome of an import, or of a dry run.
 
     Attributes:
@@ -80,7 +80,7 @@ def find_lessons_file(path: Path) -> Path:
 
 def import_lessons(
     path: Path, targets: Mapping[Level, LessonStore | None], *, today: date, is_dry: bool = False
-) -> ImportReport:
+) -> LessonsImport:
     """Take over the lessons of a file: `L…` go to the project's store, `S…` to the one for all projects.
 
     Args:
@@ -116,7 +116,7 @@ def import_lessons(
                 for (lesson, _), one in zip(offers, adopted, strict=True)
             ]
     done.sort(key=lambda one: one.lesson.line)
-    return ImportReport(
+    return LessonsImport(
         file,
         tuple(one for one in done if one.lesson_id),
         tuple(one for one in done if not one.lesson_id),

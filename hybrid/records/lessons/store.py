@@ -159,7 +159,7 @@ _FORMS: dict[str, tuple[Callable[[str], object], str]] = {
 """Name of a field → whether a value has its form, and the form in words."""
 
 
-class ChangedError(Exception):
+class LessonChangedError(Exception):
     """Another writer changed the file after it was read; the caller reads it again."""
 
 
@@ -215,13 +215,13 @@ def replace_bytes(target: Path, data: bytes, *, before: bytes, is_committed: boo
         is_committed: A new file gets the ordinary rights of a working tree, not those of a private file.
 
     Raises:
-        ChangedError: The file holds other bytes now.
+        LessonChangedError: The file holds other bytes now.
         LessonsFileError: The file cannot be written; the old file is untouched.
     """
 
     def check() -> None:
         if read_bytes(target) != before:
-            raise ChangedError
+            raise LessonChangedError
 
     try:
         if is_committed and not before:  # Other users may read it, if the umask lets them.
@@ -313,7 +313,7 @@ class LessonFiles:
         """
         with self._held():
             for _ in range(_TRIES):
-                with contextlib.suppress(ChangedError):
+                with contextlib.suppress(LessonChangedError):
                     self._attempt(step)
                     return
         raise LessonsBusyError(f"{self.file} changes all the time; try again when nobody writes it")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
 
-from hybrid.records.lore.types import Decision, Handoff, Lore, is_mapping, mapping_of, project_of, text_of, texts_of
+from hybrid.records.lore.types import Handoff, Lore, LoreDecision, is_mapping, mapping_of, project_of, text_of, texts_of
 from hybrid.records.types import Problem
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class DecisionLines:
     """Reads a file again and again, and parses only lines that are new since the last time. Not for several threads."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, Decision | str] = {}
+        self._known: dict[bytes, LoreDecision | str] = {}
 
     def read(self, data: bytes, file: str) -> Lore:
         """Return the decisions of a file, whatever its bytes are.
@@ -49,8 +49,8 @@ class DecisionLines:
             data: The whole file.
             file: Its path, for the problems.
         """
-        known: dict[bytes, Decision | str] = {}
-        last: dict[str, Decision] = {}
+        known: dict[bytes, LoreDecision | str] = {}
+        last: dict[str, LoreDecision] = {}
         problems: list[Problem] = []
         for number, line in enumerate(data.removeprefix(BOM).split(b"\n"), 1):
             if not line or line.isspace():
@@ -71,7 +71,7 @@ class DecisionLines:
         return Lore(decisions=tuple(last.values()), problems=tuple(problems))
 
 
-def read_line(line: bytes) -> Decision | str:
+def read_line(line: bytes) -> LoreDecision | str:
     """Return the decision of one line, or a message about what is wrong with the line."""
     try:
         fields: Any = json.loads(line.decode("utf-8", "surrogateescape"))
@@ -80,13 +80,13 @@ def read_line(line: bytes) -> Decision | str:
     return decision_of(fields) if is_mapping(fields) else "no JSON object"
 
 
-def decision_of(fields: Mapping[str, object]) -> Decision | str:
+def decision_of(fields: Mapping[str, object]) -> LoreDecision | str:
     """Return the decision that some keys make, or a message about what they lack."""
     get = fields.get
     identity = text_of(get("id"))
     if not identity:
         return "a decision without id"
-    return Decision(
+    return LoreDecision(
         id=identity,
         created_at=text_of(get("timestamp")),
         decision=text_of(get("decision")),

@@ -88,7 +88,7 @@ class AntiPattern(_Learned, frozen=True):
     severity: str
 
 
-class Decision(Struct, frozen=True):
+class LoreDecision(Struct, frozen=True):
     """A choice and its reason.
 
     Attributes:
@@ -174,12 +174,12 @@ class Lore(Struct, frozen=True):
 
     patterns: tuple[Pattern, ...] = ()
     anti_patterns: tuple[AntiPattern, ...] = ()
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[LoreDecision, ...] = ()
     handoffs: tuple[Handoff, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
-AnyLore = Pattern | AntiPattern | Decision | Handoff
+AnyLore = Pattern | AntiPattern | LoreDecision | Handoff
 
 
 # --- what keys hold ------------------------------------------------------------------------------------------
@@ -341,7 +341,7 @@ def learned_record(value: Pattern | AntiPattern) -> Record:
     )
 
 
-def decision_record(decision: Decision, project: str, hide: Callable[[str], str] = redact) -> Record:
+def decision_record(decision: LoreDecision, project: str, hide: Callable[[str], str] = redact) -> Record:
     """Return the record of a decision.
 
     Args:
@@ -569,7 +569,7 @@ def _names_one(words: str, names: frozenset[str]) -> bool:
     return any(re.search(rf"(?<![^ /]){re.escape(name)}(?![^ /])", words) for name in several)
 
 
-_Withdrawable = TypeVar("_Withdrawable", bound=Pattern | AntiPattern | Decision)
+_Withdrawable = TypeVar("_Withdrawable", bound=Pattern | AntiPattern | LoreDecision)
 
 
 _BATCH = 100
@@ -579,7 +579,7 @@ _BATCH = 100
 class _Made(Struct, frozen=True):
     """A value with its record, None for another project's; the value is kept so that its `id()` is not used anew."""
 
-    value: Decision | Handoff
+    value: LoreDecision | Handoff
     whose: Attribution
     seconds: float
     record: Record | None
@@ -623,11 +623,11 @@ class RecordMaker:
             of_it = [one for one in made if one.whose == whose]
             newest = sorted(of_it, key=lambda one: -one.seconds)
             latest = [one for one in newest if isinstance(one.value, Handoff)][:1]
-            shown = [one for one in newest if isinstance(one.value, Decision)] + latest
+            shown = [one for one in newest if isinstance(one.value, LoreDecision)] + latest
             records += [one.record for one in shown if one.record]
         return tuple({record.key: record for record in reversed(records)}.values())[::-1]
 
-    def _look_at(self, values: Sequence[Decision | Handoff]) -> list[_Made]:
+    def _look_at(self, values: Sequence[LoreDecision | Handoff]) -> list[_Made]:
         new = [value for value in values if id(value) not in self._made]
         for at in range(0, len(new), _BATCH):
             batch = new[at : at + _BATCH]
@@ -637,12 +637,12 @@ class RecordMaker:
         self._made = {id(value): self._made[id(value)] for value in values}
         return list(self._made.values())
 
-    def _make(self, value: Decision | Handoff, hide: Callable[[str], str]) -> _Made:
+    def _make(self, value: LoreDecision | Handoff, hide: Callable[[str], str]) -> _Made:
         whose = attributed(value.fields, self._project)
         if whose == "other":
             return _Made(value, whose, 0.0, None)
         name = (self._project.name or self._project.key) if whose == "this" else ""
-        is_decision = isinstance(value, Decision)
+        is_decision = isinstance(value, LoreDecision)
         record = decision_record(value, name, hide) if is_decision else handoff_record(value, name, hide)
         return _Made(value, whose, seconds_of(value.created_at), record)
 
@@ -759,7 +759,7 @@ def status_of(value: AnyLore) -> str:
     """Return the status of a record: active, deprecated, superseded, retracted or abandoned."""
     if isinstance(value, Handoff) or value.is_active:
         return "active"
-    if not isinstance(value, Decision):
+    if not isinstance(value, LoreDecision):
         return "deprecated"
     if value.status != "active":
         return value.status
@@ -785,4 +785,4 @@ def _record(value: AnyLore, project: ProjectNames) -> Record:
         return learned_record(value)
     own = (project.name or project.key) if attributed(value.fields, project) == "this" else ""
     name = value.project or own
-    return decision_record(value, name) if isinstance(value, Decision) else handoff_record(value, name)
+    return decision_record(value, name) if isinstance(value, LoreDecision) else handoff_record(value, name)

@@ -39,7 +39,7 @@ from hybrid.records.lore.store import (
     read_file,
     replace_file,
 )
-from hybrid.records.lore.types import AntiPattern, Decision, Handoff, Pattern, changed_texts, mapping_of, seconds_of
+from hybrid.records.lore.types import AntiPattern, Handoff, LoreDecision, Pattern, changed_texts, mapping_of, seconds_of
 from hybrid.records.scoring import jaccard, tokens
 from hybrid.records.types import DuplicateError, LoreError, LoreReadError, NoRecordError
 from hybrid.redact import redact
@@ -59,7 +59,7 @@ NEAR = 0.8
 
 def latest(lore: Lore, of: type[AnyLore]) -> Sequence[AnyLore]:
     """Return the last twenty records of a kind, the newest first: by line for decisions, by time for others."""
-    if of is Decision:
+    if of is LoreDecision:
         return [*reversed(lore.decisions[-LOOKED_AT:])]
     every = [one for one in (*lore.patterns, *lore.anti_patterns, *lore.handoffs) if isinstance(one, of)]
     return sorted(every, key=lambda one: -seconds_of(one.created_at))[:LOOKED_AT]
@@ -71,7 +71,7 @@ def said(record: AnyLore) -> str:
         return "\n".join((record.name, record.context, record.problem, record.solution))
     if isinstance(record, AntiPattern):
         return "\n".join((record.name, record.symptom, record.risk, record.fix))
-    if isinstance(record, Decision):
+    if isinstance(record, LoreDecision):
         return f"{record.decision}\n{record.rationale}"
     return "\n".join((record.message, *record.next_steps, *record.blockers, *record.questions))
 
@@ -167,7 +167,7 @@ class LoreWriter:
             raise LoreError(
                 f"{identity} is a handoff, which the next one replaces: write one with `hybrid lore handoff`"
             )
-        if isinstance(found, Decision):
+        if isinstance(found, LoreDecision):
             return self._change_decision(identity, {"status": "retracted", "retracted_reason": redact(reason)})
         changed = [self._deprecate(store.folder, identity) for store in self._shelf.stores]
         return any(changed)
@@ -177,7 +177,7 @@ class LoreWriter:
 
         Raises LoreError, too, when the ids are not those of two decisions.
         """
-        if not isinstance(self.find(old), Decision) or not isinstance(self.find(new), Decision) or old == new:
+        if not isinstance(self.find(old), LoreDecision) or not isinstance(self.find(new), LoreDecision) or old == new:
             raise LoreError(f"{old} and {new} must be two decisions; `hybrid lore list --kind decision` shows ids")
         return self._change_decision(old, {"status": "superseded", "superseded_by": new})
 
@@ -210,7 +210,7 @@ class LoreWriter:
     def _decision(self, identity: str, draft: DecisionDraft) -> tuple[AnyLore, Callable[[], None]]:
         fields = json_records.new_decision(identity, draft, timestamp=self._moment.written, project=self._project)
         record = json_records.decision_of(fields)
-        assert isinstance(record, Decision)
+        assert isinstance(record, LoreDecision)
         return record, partial(append_decisions, self._target, [json_records.line_of(fields)])
 
     def _session(self, identity: str, draft: HandoffDraft) -> tuple[AnyLore, Callable[[], None]]:
@@ -293,7 +293,7 @@ def _without_secrets(draft: _Draft) -> _Draft:
     return replace(draft, **redacted)
 
 
-def _active(store: LoreStore, identity: str) -> list[Decision]:
+def _active(store: LoreStore, identity: str) -> list[LoreDecision]:
     return [one for one in store.read().decisions if one.id == identity and one.is_active]
 
 
@@ -369,7 +369,7 @@ _NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{1,15})?")
 _TEXT_KEYS = frozenset("id name context problem solution symptom risk fix category origin severity project".split())
 
 
-class ImportReport(Struct):
+class LoreImport(Struct):
     """The outcome of an import, or of a dry run.
 
     Attributes:
@@ -387,7 +387,7 @@ class ImportReport(Struct):
     problems: tuple[Problem, ...] = ()
 
 
-def import_folder(source: LoreFolder, target: LoreFolder, *, project: str = "", is_dry: bool = False) -> ImportReport:
+def import_folder(source: LoreFolder, target: LoreFolder, *, project: str = "", is_dry: bool = False) -> LoreImport:
     """Add the records of one folder to another.
 
     Args:
@@ -416,7 +416,7 @@ def import_folder(source: LoreFolder, target: LoreFolder, *, project: str = "", 
 
 class _Importer:
     def __init__(self, source: LoreFolder, target: LoreFolder, project: str) -> None:
-        self.report = ImportReport()
+        self.report = LoreImport()
         self._source = source
         self._target = target
         self._project = project
@@ -473,11 +473,11 @@ class _Importer:
         made: dict[bytes, bytes] = {}
         for line in dict.fromkeys(lines):
             decision = json_records.read_line(line)
-            if isinstance(decision, Decision) and decision.id in new:
+            if isinstance(decision, LoreDecision) and decision.id in new:
                 made[line] = self._decision_line(line, decision, self._project)
         return [*(made[line] for line in lines if line in made), *self._withdrawals(there, known)]
 
-    def _withdrawals(self, there: Lore, known: Mapping[str, Decision]) -> list[bytes]:
+    def _withdrawals(self, there: Lore, known: Mapping[str, LoreDecision]) -> list[bytes]:
         """Return the last lines of decisions that are active here but not there, with the project that they have here.
 
         A line that is here as often as there is left out: a later line of ours made its decision active again.
@@ -489,7 +489,7 @@ class _Importer:
         last: dict[str, bytes] = {}
         for line in self._lines_of(self._source):
             decision = json_records.read_line(line)
-            if isinstance(decision, Decision) and decision.id in gone:
+            if isinstance(decision, LoreDecision) and decision.id in gone:
                 project = self._project or known[decision.id].project
                 last[decision.id] = made = self._decision_line(line, decision, project)
                 n_there[made] += 1
@@ -505,7 +505,7 @@ class _Importer:
             return []  # Among the problems already.
         return data.removeprefix(json_records.BOM).split(b"\n")
 
-    def _decision_line(self, line: bytes, decision: Decision, project: str) -> bytes:
+    def _decision_line(self, line: bytes, decision: LoreDecision, project: str) -> bytes:
         """Return a line as it stands, or written anew when it gets a project or loses a secret."""
         fields: dict[str, object] = dict(self._cleaned(decision.fields))
         if project and not decision.project:

@@ -38,7 +38,7 @@ from hybrid.records.memory.types import (
     OBSERVATION_TYPES,
     Flushed,
     ForgetReport,
-    ImportReport,
+    MemoryImport,
     MemoryKind,
     MemoryStats,
     Observation,
@@ -422,7 +422,7 @@ class MemoryStore:
 
     def import_lines(
         self, lines: Iterable[str], now_ms: int, *, name: str = "import", is_dry: bool = False
-    ) -> ImportReport:
+    ) -> MemoryImport:
         """Store the new rows among lines that `export` gave; rows that are here already stay as they are.
 
         Raises:

@@ -40,7 +40,7 @@ from hybrid.records.memory.types import (
     MAX_INT,
     OBSERVATION_TYPES,
     Extracted,
-    ImportReport,
+    MemoryImport,
     Observation,
     Owner,
     Session,
@@ -184,7 +184,7 @@ _MAX_PROBLEMS = 100
 _T = TypeVar("_T")
 
 
-def import_rows(database: Database, rows: Iterable[Numbered], *, is_dry: bool = False) -> ImportReport:
+def import_rows(database: Database, rows: Iterable[Numbered], *, is_dry: bool = False) -> MemoryImport:
     """Store the rows that are new and were not forgotten.
 
     Args:
@@ -205,7 +205,7 @@ def import_rows(database: Database, rows: Iterable[Numbered], *, is_dry: bool = 
             counts += database.read(lambda db, values=values: _would_keep(db, values, seen), None) or _new(values, seen)
         else:
             counts += database.write(lambda db, values=values: Counter(_keep(db, row) for row in values))
-    return ImportReport(
+    return MemoryImport(
         n_sessions=counts["session"],
         n_prompts=counts["prompt"],
         n_observations=counts["observation"],
@@ -457,7 +457,7 @@ _MAX_MS = 253_402_300_799_999
 
 def import_database(
     path: Path, database: Database, resolve_key: ResolveKey, *, now_ms: int, is_dry: bool = False
-) -> ImportReport:
+) -> MemoryImport:
     """Store the new sessions, prompts, observations and summaries of a claude-mem database.
 
     Args:

@@ -246,7 +246,7 @@ class ForgetReport(Struct, frozen=True):
     is_wiped: bool
 
 
-class ImportReport(Struct, frozen=True):
+class MemoryImport(Struct, frozen=True):
     """The outcome of an import, or of a dry run.
 
     Attributes:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from hybrid.constants import GateConfig
     from hybrid.index.backend import BackgroundFigures, Closest, SearchBackend
-    from hybrid.index.lexical import Wanted
+    from hybrid.index.lexical import RowSet
     from hybrid.search.gate.background import Background, RecordReader
     from hybrid.search.gate.meant import MeantPieces
     from hybrid.search.gate.pieces import PieceTerms
@@ -305,7 +305,7 @@ class Gate:
                 within = [rows[low:high] - start for rows, (low, high) in zip(rows_of_words, bounds, strict=True)]
 
             def read(
-                terms: Sequence[int], among: Wanted | None, within: Sequence[NDArray[np.intp]] = within
+                terms: Sequence[int], among: RowSet | None, within: Sequence[NDArray[np.intp]] = within
             ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
                 rows = [within[term] for term in terms]
                 if among is not None:

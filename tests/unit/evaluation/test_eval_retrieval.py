@@ -14,8 +14,8 @@ from hybrid.evaluation.retrieval import (
     WHOLE,
     Evaluation,
     IndexScope,
+    JudgedTree,
     Plan,
-    Tree,
     against,
     evaluate_retrieval,
     in_force,
@@ -33,7 +33,7 @@ LEXICAL = (Configuration("lexical", (), "lexical"),)
 
 def evaluate(
     judged: Sequence[JudgedQuery],
-    trees: dict[str, Tree],
+    trees: dict[str, JudgedTree],
     home: Path,
     configurations: Sequence[Configuration] = LEXICAL,
 ) -> Evaluation:
@@ -152,7 +152,7 @@ def test_what_is_held_out_is_not_found(repos: Path, tmp_path: Path) -> None:
     scope = IndexScope(
         held_out=(FilePassage("src/anchor.py", 2, 2), FilePassage("docs/anchor.md")), left_out=("queries.md",)
     )
-    open_tree, hidden = (Tree(repos / "boats", each) for each in (WHOLE, scope))
+    open_tree, hidden = (JudgedTree(repos / "boats", each) for each in (WHOLE, scope))
     before = answers(evaluate([query], {"boats": open_tree}, tmp_path / "home"))["q"].ranking
     after = answers(evaluate([query], {"boats": hidden}, tmp_path / "home"))["q"].ranking
     named = JudgedQuery("q", "boats", "drop_anchor", "", "", (FilePassage("src/anchor.py"),))
@@ -188,7 +188,7 @@ def test_queries_of_no_repository_are_an_error(repos: Path, queries_file: Path, 
     judged = [query for query in read_queries(queries_file) if query.repo == "far-away"]
 
     with pytest.raises(QrelsError, match="no query is about any"):
-        evaluate(judged, {"boats": Tree(repos / "boats", WHOLE)}, tmp_path / "home")
+        evaluate(judged, {"boats": JudgedTree(repos / "boats", WHOLE)}, tmp_path / "home")
 
 
 @needs_git

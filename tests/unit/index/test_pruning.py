@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.index import lexical
-from hybrid.index.lexical import LargestSums, Wanted
+from hybrid.index.lexical import LargestSums, RowSet
 from tests.support.examples import examples
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Terms:
         self.n_read = 0
 
     def read(
-        self, terms: Sequence[int], wanted: Wanted | None, start: int = 0, end: int = _N_ROWS
+        self, terms: Sequence[int], wanted: RowSet | None, start: int = 0, end: int = _N_ROWS
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """What some terms give to the wanted rows of a block."""
         rows: list[NDArray[np.intp]] = [np.zeros(0, np.intp)]
@@ -133,6 +133,6 @@ def test_a_term_that_can_lift_a_new_row_is_read_for_all() -> None:
 def test_wanted_rows_are_found_in_a_list(wanted: set[int], listed: set[int], form: type[np.integer]) -> None:
     """Whether they are looked up one by one or all at once, the places are those of the rows that both hold."""
     among = np.array(sorted(listed), form)
-    places = Wanted(np.array(sorted(wanted), np.intp)).places(among)
+    places = RowSet(np.array(sorted(wanted), np.intp)).places(among)
 
     assert sorted(wanted & listed) == among[places].tolist()

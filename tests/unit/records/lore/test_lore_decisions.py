@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.records.lore.json_records import DecisionLines, line_of, read_line
-from hybrid.records.lore.types import Decision
+from hybrid.records.lore.types import LoreDecision
 from tests.unit.records.lore.conftest import decision
 
 if TYPE_CHECKING:
@@ -72,10 +72,10 @@ def test_a_changed_decision_keeps_every_key(fields: dict[str, object]) -> None:
     given_fields = {**fields, "id": "dec-1"}
     made = read_line(line_of(given_fields))
 
-    assert isinstance(made, Decision)
+    assert isinstance(made, LoreDecision)
     assert given_fields == made.fields
     again = read_line(line_of({**made.fields, "status": "retracted", "retracted_reason": "no"}))
-    assert isinstance(again, Decision)
+    assert isinstance(again, LoreDecision)
     assert {**given_fields, "status": "retracted", "retracted_reason": "no"} == again.fields
     assert b"\n" not in line_of(given_fields)
 
@@ -84,7 +84,7 @@ def test_bytes_that_are_no_text_survive_a_retraction() -> None:
     """They stand in the new line as they stood in the old one."""
     made = read_line(b'{"id":"dec-1","note":"\xff\xfe"}')
 
-    assert isinstance(made, Decision)
+    assert isinstance(made, LoreDecision)
     assert b'{"id":"dec-1","note":"\xff\xfe","status":"retracted","retracted_reason":""}' == line_of(
         {**made.fields, "status": "retracted", "retracted_reason": ""}
     )

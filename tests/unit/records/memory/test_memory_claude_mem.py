@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.records.memory.transfer import import_database
-from hybrid.records.memory.types import ImportReport, RowFilter
+from hybrid.records.memory.types import MemoryImport, RowFilter
 from hybrid.records.types import MemoryImportError
 from tests.support.memories import NOW_MS
 
@@ -143,7 +143,7 @@ def test_newer_names_and_missing_columns(store: MemoryStore, tmp_path: Path) -> 
         _insert(db, "sdk_sessions", content_session_id="c", memory_session_id="m", project="p")
         _insert(db, "observations", memory_session_id="m", title="Bare", facts=json.dumps({"a": 1}))
 
-    assert ImportReport(n_sessions=1, n_observations=1) == import_database(
+    assert MemoryImport(n_sessions=1, n_observations=1) == import_database(
         path, store.database, _resolve, now_ms=NOW_MS
     )
     (row,) = store.all_rows("observation")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.records.memory.store import MemoryStore
-from hybrid.records.memory.types import CONCEPTS, OBSERVATION_TYPES, ImportReport, Owner, RowFilter, Summarised
+from hybrid.records.memory.types import CONCEPTS, OBSERVATION_TYPES, MemoryImport, Owner, RowFilter, Summarised
 from hybrid.records.types import MemoryImportError
 from tests.support.examples import examples
 from tests.support.memories import HERE, NOW_MS, THERE, matching, told
@@ -40,8 +40,8 @@ def test_an_import_gives_what_was_exported(store: MemoryStore, tmp_path: Path) -
         second = other.import_lines((line + "\r\n" for line in lines), NOW_MS)
 
         assert ["header", "session", "session", "prompt", "observation", "observation", "summary"] == _kinds(lines)
-        assert ImportReport(2, 1, 2, 1) == first
-        assert ImportReport(n_duplicates=6) == second
+        assert MemoryImport(2, 1, 2, 1) == first
+        assert MemoryImport(n_duplicates=6) == second
         assert lines == list(other.export(RowFilter()))
         assert [0, 1] == [row.repeat_count for row in other.all_rows("observation")]
         assert 1 == len(matching(other, "fix"))
@@ -77,7 +77,7 @@ def test_a_dry_import_says_what_it_would_do(store: MemoryStore, tmp_path: Path) 
         assert dry == other.import_lines([*lines, *lines], NOW_MS)
     fresh = json.dumps(json.loads(lines[-1]) | {"session_id": "s7"})
 
-    assert ImportReport(n_duplicates=6, n_summaries=1) == store.import_lines([*lines, fresh], NOW_MS, is_dry=True)
+    assert MemoryImport(n_duplicates=6, n_summaries=1) == store.import_lines([*lines, fresh], NOW_MS, is_dry=True)
     assert store.session("s7") is None
 
 
@@ -133,8 +133,8 @@ def test_secrets_are_taken_out_of_what_is_imported(store: MemoryStore) -> None:
         {"kind": "summary", "notes": f"use {token}", "created_ms": 1},
     ]
     lines = [json.dumps({"session_id": "s", "project_key": "k", "project": "p"} | row) for row in rows]
-    assert ImportReport(1, 1, 1, 1) == store.import_lines(lines, NOW_MS)
-    assert ImportReport(n_duplicates=4) == store.import_lines(lines, NOW_MS)
+    assert MemoryImport(1, 1, 1, 1) == store.import_lines(lines, NOW_MS)
+    assert MemoryImport(n_duplicates=4) == store.import_lines(lines, NOW_MS)
     text = "\n".join(store.export(RowFilter()))
 
     assert token not in text
