@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.capture.shown import before_edits, shown_lines
 from hybrid.capture.tools import PathRoots, ToolCall, own_home
-from hybrid.redact import mask, redact
+from hybrid.redact import mask, redact_name
 from hybrid.session.lines_read import lines_in, ranges_of, standing
 from hybrid.sources.files import FileReader
 
@@ -34,7 +34,7 @@ def note_lines_read(turn: Turn) -> None:
     files = FileReader(root, workspace.config.index.max_file_bytes)
 
     def lines_of(path: str) -> list[str] | None:
-        text = files.read_text(path) if redact(path) == path else None
+        text = files.read_text(path) if redact_name(path) == path else None
         return None if text is None else text.split("\n")
 
     call = ToolCall(event.tool, event.tool_input, event.tool_response, event.error)

@@ -22,7 +22,7 @@ from hybrid.project.find import marks_of
 from hybrid.project.registry import is_forgotten
 from hybrid.prompting.lexicon import in_english
 from hybrid.prompting.query import query_digest
-from hybrid.redact import redact
+from hybrid.redact import redact, redact_name
 from hybrid.session.ledger import Given
 from hybrid.sources.records import record_id
 
@@ -66,7 +66,7 @@ def place_of(hit: Hit) -> dict[str, Any]:
 
 def without_secrets(hit: Hit) -> Hit:
     """Return the hit with secrets taken out of its path; its other texts come without secrets from the index."""
-    return replace(hit, path=redact(hit.path))
+    return replace(hit, path=redact_name(hit.path))
 
 
 def prompt_part(cleaned: CleanedPrompt, decision: Decision, how: str) -> dict[str, Any]:

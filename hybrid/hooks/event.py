@@ -299,10 +299,10 @@ def bounded_id(text: str) -> str:
     """
     if _is_uuid(text):
         return text
-    from hybrid.redact import redact  # Where an event is read, it is there as a rule.
+    from hybrid.redact import redact_name  # Where an event is read, it is there as a rule.
 
     # A secret may begin near the end of what is shown.
-    shown = redact(text[: 5 * MAX_ID_CHARS])
+    shown = redact_name(text[: 5 * MAX_ID_CHARS])
     if shown == text and len(text) <= MAX_ID_CHARS:
         return text
     import hashlib

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from hybrid.base.digest import chunk_digest, digest_of_normalised
 from hybrid.index.analysis import chunk_text
 from hybrid.records.lore.types import seconds_of
-from hybrid.redact import MaskedDocuments, redact
+from hybrid.redact import MaskedDocuments, redact, redact_name
 from hybrid.render.frame import Entry, file_entry
 from hybrid.sources.files import FileReader
 from hybrid.sources.records import record_text
@@ -481,7 +481,7 @@ class SpanReader:
 
     def shown(self, hit: Hit) -> Hit:
         """Return the hit with the secrets in its path replaced; the index keeps the rest without secrets."""
-        path = _redacted(hit.path) if self._is_redacting else hit.path
+        path = redact_name(hit.path) if self._is_redacting else hit.path
         return hit if path == hit.path else replace(hit, path=path)
 
 
@@ -497,9 +497,3 @@ class _File:
         """The lines with secrets masked, as many as `lines`."""
         masked = _MASKED.mask(self._text)
         return self.lines if masked == self._text else masked.split("\n")
-
-
-@lru_cache(maxsize=1024)
-def _redacted(path: str) -> str:
-    """Return `redact(path)`, kept for the last paths."""
-    return redact(path)

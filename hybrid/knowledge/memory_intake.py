@@ -12,7 +12,7 @@ from __future__ import annotations
 import fnmatch
 import json
 import re
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -31,7 +31,7 @@ from hybrid.capture.transcript import last_exchange
 from hybrid.ipc.turns import OPT_OUT, is_private_turn
 from hybrid.knowledge.small_talk import is_about_project, is_talk
 from hybrid.records.memory.types import Extracted, Owner, PendingEvent, Summarised, session_of
-from hybrid.redact import find_secrets, redact
+from hybrid.redact import find_secrets, redact, redact_name
 from hybrid.workspace import excluded_patterns
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ _HOT_WORDS = (
 _MIN_PIECE = 16
 _PIECE = re.compile(rf"[A-Za-z0-9+/=_.~-]{{{_MIN_PIECE},}}")
 _MAX_PIECES = 60
+_SHORT = 200
+"""Characters of a text, at most, of which it is remembered that it has no secret: paths and names come again."""
 
 _Told = TypeVar("_Told", Extracted, Summarised)
 
@@ -80,6 +82,7 @@ def cleaned_call(call: ToolCall) -> ToolCall:
     return ToolCall(cleaned_name(call.tool), arguments, result, _text(error))
 
 
+@lru_cache(1 << 8)
 def cleaned_name(tool: str) -> str:
     """Return the name of a tool as it is stored, in one line of at most `MAX_TOOL_CHARS`."""
     # Read part by part: servers and their tools are joined by two underscores, within which no token begins.
@@ -133,9 +136,10 @@ def _clean(texts: Texts) -> None:
     texts.cut_private()
     _shorten(texts.leaves)
     cut_out([part for leaf in texts.leaves for part in leaf.parts()], _cuts)
-    for part in (part for leaf in texts.leaves for part in leaf.parts()):
+    for part in (part for leaf in texts.leaves for part in leaf.parts() if part.text):
         # What stands beside a text may hide its secrets, so each is read alone too.
-        part.text = "[redacted:private_key]" if is_key_line(part.text) else redact(part.text)
+        masked = redact_name if len(part.text) <= _SHORT else redact
+        part.text = "[redacted:private_key]" if is_key_line(part.text) else masked(part.text)
 
 
 def _cuts(text: str) -> Iterator[Cut]:

@@ -37,7 +37,17 @@ from hybrid.redact.values import is_generated, is_plain_id
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["REDACT_VERSION", "MaskedDocuments", "Secret", "find_secrets", "mask", "masker", "part_masker", "redact"]
+__all__ = [
+    "REDACT_VERSION",
+    "MaskedDocuments",
+    "Secret",
+    "find_secrets",
+    "mask",
+    "masker",
+    "part_masker",
+    "redact",
+    "redact_name",
+]
 
 REDACT_VERSION = "8"
 """Version of the rules; an index made under other rules is made again, so that no secret lives on in it."""
@@ -58,6 +68,26 @@ def mask(text: str) -> str:
     """
     secrets = _secrets_of_document(text)
     return _replaced(text, secrets, keeps_lines=True) if secrets else text
+
+
+_CLEAN = set[str]()
+_MOST_CLEAN = 4_096
+"""Short texts of which it is remembered that they have no secret."""
+
+
+def redact_name(name: str) -> str:
+    """Return `redact(name)` of a short text: paths and ids come again with every event, and are looked at once.
+
+    Only texts without a secret are kept. May be used by several threads at once.
+    """
+    if name in _CLEAN:
+        return name
+    found = redact(name)
+    if found == name:
+        if len(_CLEAN) >= _MOST_CLEAN:
+            _CLEAN.clear()
+        _CLEAN.add(name)
+    return found
 
 
 class MaskedDocuments:

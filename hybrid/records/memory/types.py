@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
+from functools import lru_cache
 from typing import Literal, TypeVar, cast, get_args
 
 from msgspec import Struct
@@ -418,6 +419,7 @@ def _paths(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in map(clean, paths) if path))
 
 
+@lru_cache(1 << 10)
 def session_of(session_id: str) -> str:
     """Return the id of a session; one that is too long or holds a secret is replaced by its SHA-256."""
     is_plain = len(session_id) <= MAX_SESSION_CHARS and text_of(session_id, "session_id") == session_id
