@@ -17,7 +17,6 @@ import json
 import os
 import shutil
 import tempfile
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -167,12 +166,17 @@ def evaluate_peer(
     )
 
 
-def _first_tree(root: Path, target: Path) -> Path:
-    """Make a folder with one file of a tree: of those with its most frequent ending, the middle one by size."""
-    files = sorted((path for path in root.rglob("*") if path.is_file()), key=lambda path: (path.stat().st_size, path))
-    ((ending, n_files),) = Counter(path.suffix for path in files).most_common(1)
+def first_tree(root: Path, queries: Sequence[JudgedQuery], target: Path) -> Path:
+    """Make a folder with one file of a repository: of those that the queries ask for, the middle one by size.
+
+    Both sides can read such a file, while most of a tree may be data that one of them leaves out. It stays empty when
+    none of the files is there.
+    """
+    asked_for = {root / wanted.path for query in queries for wanted in query.targets}
+    files = sorted((path for path in asked_for if path.is_file()), key=lambda path: (path.stat().st_size, path))
     target.mkdir()
-    shutil.copy([path for path in files if path.suffix == ending][n_files // 2], target)
+    for path in files[len(files) // 2 :][:1]:
+        shutil.copy(path, target)
     return target.resolve()
 
 
@@ -186,7 +190,7 @@ def _compare(
         order = (0, 1) if number % 2 == 0 else (1, 0)
         with tempfile.TemporaryDirectory(dir=scratch, ignore_cleanup_errors=True) as folder:
             homes = (Path(folder) / "ours", Path(folder) / "theirs")
-            first = str(_first_tree(Path(job["root"], job["folder"]), Path(folder) / "first"))
+            first = str(first_tree(Path(job["root"]), queries, Path(folder) / "first"))
             for action, answers in (("build", built), ("query", asked)):
                 for which in order:
                     homes[which].mkdir(exist_ok=True)

@@ -80,7 +80,8 @@ def build(job: dict[str, Any]) -> dict[str, Any]:
         return chunks, time.perf_counter() - started
 
     top, first, model = Path(job["root"]), Path(job["first"]), Documents(embedder)
-    _, start_s = made(first, first, Path(job["index"]).with_name("first"))
+    # semble takes a folder without a file for an error.
+    start_s = made(first, first, Path(job["index"]).with_name("first"))[1] if any(first.iterdir()) else 0.0
     chunks, build_s = made(top, top / job["folder"], Path(job["index"]))
     files = sorted({chunk.file_path.replace("\\", "/") for chunk in chunks})
     size = sum(path.stat().st_size for path in Path(job["index"]).rglob("*") if path.is_file())

@@ -13,12 +13,12 @@ import pytest
 import hybrid
 from hybrid.base.errors import HybridError
 from hybrid.cli.main import run
-from hybrid.evaluation.measures import QrelsError, read_queries, read_roots
+from hybrid.evaluation.measures import FilePassage, JudgedQuery, QrelsError, read_queries, read_roots
 from hybrid.evaluation.retrieval import settings_in_force
 from hybrid.evaluation.timing import Runner
 from hybrid.models.registry import HashingEmbedder
 from hybrid.types import EmbedInput
-from hybrid_lab.peer.comparison import PEER_SCRIPT, WARM_UP, PeerError, PeerPlan, evaluate_peer
+from hybrid_lab.peer.comparison import PEER_SCRIPT, WARM_UP, PeerError, PeerPlan, evaluate_peer, first_tree
 from hybrid_lab.peer.figures import PeerReport
 from hybrid_lab.peer.semble_side import Documents, Queries
 
@@ -63,6 +63,20 @@ def compare(plan: PeerPlan, scratch: Path) -> PeerReport:
     """Run a plan with the hashing embedder."""
     scratch.mkdir()
     return evaluate_peer(plan, scratch, settings_in_force([MODEL], environ={"HYBRID_HOME": str(scratch)}))
+
+
+def test_a_process_begins_with_a_file_that_is_asked_for(tmp_path: Path) -> None:
+    """The middle one by size of those that are there; most files of a tree may be data, which a peer leaves out."""
+    top = tmp_path / "top"
+    top.mkdir()
+    sizes = {"a.json": 9, "b.json": 8, "c.json": 7, "large.c": 6, "middle.c": 4, "small.c": 2}
+    for name, size in sizes.items():
+        (top / name).write_text("x" * size, encoding="utf-8")
+    wanted = tuple(map(FilePassage, ("small.c", "middle.c", "large.c", "absent.c")))
+    query = JudgedQuery("1", "top", "where", "", "c", wanted)
+
+    assert ["middle.c"] == [path.name for path in first_tree(top, [query], tmp_path / "first").iterdir()]
+    assert [] == list(first_tree(tmp_path, [query], tmp_path / "none").iterdir())
 
 
 @pytest.mark.slow
