@@ -25,7 +25,7 @@ from hybrid.records.memory.types import (
     LEAST_ANSWER_CHARS,
     MAX_TITLE_CHARS,
     MEMORY_KINDS,
-    OBSERVATION_TYPES,
+    ROW_TYPES,
     Extracted,
     Observation,
     RowFilter,
@@ -53,16 +53,10 @@ if TYPE_CHECKING:
 
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.records.memory.store import MemoryStore
-    from hybrid.records.memory.types import MemoryKind, ObservationType, Owner, Row
+    from hybrid.records.memory.types import MemoryKind, ObservationType, Row
     from hybrid.search.searcher import Mode
     from hybrid.workspace import Workspace
 
-
-MAX_LIMIT = 100
-DEFAULT_LIMIT = 10
-
-TYPES = (*OBSERVATION_TYPES, "summary")
-FORMS = ("index", "full")
 
 _MOST_ID_DIGITS = 8
 """Digits that the number of a row may have: longer numbers are read as times."""
@@ -77,22 +71,6 @@ _MS_FROM = 100_000_000_000
 _FIRST = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
-class Filters(Struct, frozen=True):
-    """The filters of a request, as the user wrote them; nothing is checked yet.
-
-    Attributes:
-        limit: 1 to `MAX_LIMIT`.
-        since: As `since_ms` reads it; empty for any age.
-        types: Names from `TYPES`; `summary` stands alone. Empty for all.
-        files: Project-relative paths.
-    """
-
-    limit: int = DEFAULT_LIMIT
-    since: str = ""
-    types: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-
-
 class MemoryScope(Struct, frozen=True):
     """The projects whose rows are looked at.
 
@@ -100,50 +78,43 @@ class MemoryScope(Struct, frozen=True):
         key: Key of the only project whose rows are looked at; empty for all.
         name: Name of that project, or of the present one; empty for none.
         present: Key of the present project; empty for none.
-        is_cross: Other projects' rows too, where `key` is empty.
     """
 
     key: str
     name: str
     present: str
-    is_cross: bool
 
     @property
     def heading(self) -> str:
         """The heading of a list of these rows."""
         return f"# {self.name or 'all projects'} recent context"
 
-    def wanted(self, filters: Filters, now_ms: int) -> RowFilter:
+    def wanted(self, now_ms: int, since: str = "", types: Sequence[str] = (), files: Sequence[str] = ()) -> RowFilter:
         """Return the filter that the store understands.
+
+        Args:
+            now_ms: The present time in milliseconds since 1970.
+            since: As `since_ms` reads it; empty for any age.
+            types: Types of observations; `summary` stands alone. Empty for all.
+            files: Project-relative paths.
 
         Raises:
             HybridError: A filter has no such form.
         """
-        unknown = [name for name in filters.types if name not in TYPES]
+        named = tuple(dict.fromkeys(types))
+        unknown = [name for name in named if name not in ROW_TYPES]
         if unknown:
-            raise HybridError(f"type {unknown[0]!r} is none of {', '.join(TYPES)}")
-        if "summary" in filters.types and len(filters.types) > 1:
+            raise HybridError(f"type {unknown[0]!r} is none of {', '.join(ROW_TYPES)}")
+        if "summary" in named and len(named) > 1:
             raise HybridError("summaries have no other type: ask for type summary alone")
-        is_summary = filters.types == ("summary",)
-        kinds: tuple[MemoryKind, ...] = ("summary",) if is_summary else ()
+        is_summary = named == ("summary",)
         return RowFilter(
             key=self.key,
-            since_ms=since_ms(filters.since, now_ms) if filters.since.strip() else None,
-            types=() if is_summary else filters.types,
-            files=filters.files,
-            kinds=kinds,
+            since_ms=since_ms(since, now_ms) if since.strip() else None,
+            types=() if is_summary else named,
+            files=tuple(files),
+            kinds=("summary",) if is_summary else (),
         )
-
-
-def checked_limit(text: str) -> int:
-    """Return a number of rows from its text.
-
-    Raises:
-        HybridError: It is no whole number from 1 to `MAX_LIMIT`.
-    """
-    if not (text.isascii() and text.isdigit()) or not 1 <= int(text[:9]) <= MAX_LIMIT:
-        raise HybridError(f"{text!r} must be a whole number from 1 to {MAX_LIMIT}")
-    return int(text)
 
 
 def around(limit: int, before: int | None, after: int | None) -> tuple[int, int]:
@@ -312,7 +283,7 @@ class RowRequest(Struct, frozen=True):
     Attributes:
         wanted: Restricts the rows.
         present: The time and the project from which the rows are ranked.
-        limit: Rows at most, 1 to `MAX_LIMIT`.
+        limit: Rows at most.
     """
 
     wanted: RowFilter
@@ -328,42 +299,34 @@ class OpenMemory(Struct, frozen=True):
         store: The database that the settings name.
         scope: The projects whose rows are looked at.
         now_ms: The present time in milliseconds since 1970.
+        warning: Why some of what waits is not told of yet; empty for nothing.
     """
 
     workspace: Workspace
     store: MemoryStore
     scope: MemoryScope
     now_ms: int
+    warning: str = ""
 
     @property
     def present(self) -> Present:
         """The time and the project from which rows are ranked; no file counts as present."""
         return Present(self.now_ms, self.scope.present, (), self.workspace.config.memory.half_life_days)
 
-    def scope_of(self, owner: Owner) -> MemoryScope:
-        """Return a scope with the rows of one project only, the owner's."""
-        return MemoryScope(owner.key, owner.project, self.scope.present, is_cross=False)
-
     def request(self, wanted: RowFilter, limit: int) -> RowRequest:
         """Return the request for at most `limit` rows that a filter lets through, ranked from here and now."""
         return RowRequest(wanted, self.present, limit)
 
 
-def recent(store: MemoryStore, request: RowRequest, *, is_cross: bool) -> list[RankedRow]:
-    """Return the newest rows, newest first; with `is_cross` half of them are the present project's if it has so many.
+def recent(store: MemoryStore, request: RowRequest) -> list[RankedRow]:
+    """Return the newest rows, newest first; of all projects half are the present one's if it has so many.
 
     Turns in which nothing was done and little was said are left out.
-
-    Args:
-        store: The store of the memory.
-        request: The filter and the number of rows.
-        is_cross: Also other projects' rows.
     """
-    wanted, present, limit = replace(request.wanted, answer_chars=LEAST_ANSWER_CHARS), request.present, request.limit
-    if is_cross and present.key and not wanted.key:
-        rows = store.recent(wanted, present.key, limit)
-    else:
-        rows = store.newest(replace(wanted, key=wanted.key or ("" if is_cross else present.key)), limit)
+    wanted, present = replace(request.wanted, answer_chars=LEAST_ANSWER_CHARS), request.present
+    is_shared = present.key and not wanted.key
+    limit = request.limit
+    rows = store.recent(wanted, present.key, limit) if is_shared else store.newest(wanted, limit)
     return [RankedRow(row, parts_of(row, present)) for row in rows]
 
 

@@ -36,7 +36,7 @@ _COMMON: dict[str, dict[str, Any]] = {
     "--verbose": {"action": "store_true", "help": "print more"},
     "--debug": {"action": "store_true", "help": "show where an internal error happened"},
 }
-SHORT = {"--quiet": ("-q",), "--verbose": ("-v",), "--limit": ("-n",)}
+SHORT = {"--quiet": ("-q",), "--verbose": ("-v",), "--limit": ("-n",), "--yes": ("-y",)}
 """Option → its other name, of one letter."""
 
 

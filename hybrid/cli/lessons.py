@@ -1,7 +1,8 @@
-"""`hybrid lessons`: the rules that a project learned: show, find, add, change, count and take over.
+"""`hybrid lessons` and `hybrid lore`: show, find, write down, change, count and take over, for people and for agents.
 
-Most actions are operations (`hybrid.operations.lessons`). `edit` without options hands the lesson to the user's editor
-and reads back what was changed. `hybrid score-local` is `hybrid lessons score`, under the name that older scripts call.
+Most actions are operations (`hybrid.operations.lessons` and `lore`). `lessons edit` without options hands the lesson to
+the user's editor and reads back what was changed. `hybrid score-local` is `hybrid lessons score`, under the name that
+older scripts call.
 """
 
 from __future__ import annotations
@@ -14,20 +15,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.base.home import expanded
-from hybrid.cli.common import Action, add_actions, add_common, print_found, workspace_of
+from hybrid.cli.common import Action, add_actions, add_common, print_found, unread_lines, warn, workspace_of
 from hybrid.cli.operations import actions_of, add_arguments, perform_here, print_outcome
-from hybrid.knowledge.stores import FILE, open_stores
+from hybrid.knowledge.stores import FILE, RecordStores, open_stores
+from hybrid.operations.lore import left_out
 from hybrid.project.find import FOLDER_NAME, create_folder
 from hybrid.records.lessons.document import NewEntry, entry_lines, parse
 from hybrid.records.lessons.importing import find_lessons_file, import_lessons
 from hybrid.records.lessons.store import LessonStore
 from hybrid.records.lessons.types import Draft, LessonEdit, shown
+from hybrid.records.lore.store import LoreFolder
+from hybrid.records.lore.writing import KINDS, import_folder
 from hybrid.records.types import LessonsError, UnknownLessonError
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
     from hybrid.records.lessons.importing import LessonsImport
     from hybrid.records.lessons.types import Lesson
+    from hybrid.records.lore.writing import LoreImport
 
 
 # --- changing -----------------------------------------------------------------------------------------------
@@ -195,3 +200,72 @@ def configure_score_local(parser: argparse.ArgumentParser) -> None:
     add_common(parser, example=f"{parser.prog} {score.example}")
     add_arguments("lessons score", parser)
     parser.set_defaults(run_action=score.run)
+
+
+# --- lore ---------------------------------------------------------------------------------------------------
+
+
+def _import_lore(args: argparse.Namespace) -> int:
+    """Run `hybrid lore import`: take over records of another folder; the exit code is 0 also when none is new."""
+    workspace = workspace_of(args)
+    shelf = RecordStores().shelf(workspace)
+    if not args.quiet and (told := left_out(workspace, shelf)):
+        warn(told)
+    source, target = LoreFolder(Path(expanded(args.path)), "personal"), shelf.stores[0].folder
+    report = import_folder(source, target, project=args.attribute_to, is_dry=args.dry_run)
+    form = {name: getattr(report, name) for name in ("added", "present", "withdrawn", "redacted")}
+    form |= {"problems": list(map(str, report.problems)), "dry_run": args.dry_run, "folder": str(target.path)}
+    return print_found(args, form, _lore_lines(args, report, target))
+
+
+def _lore_lines(args: argparse.Namespace, report: LoreImport, target: LoreFolder) -> list[str]:
+    verb = "would add" if args.dry_run else "added"
+    lines = [f"{kind:<12}  {verb} {report.added[kind]}, here already {report.present[kind]}" for kind in KINDS]
+    if report.withdrawn:
+        verb = "would withdraw" if args.dry_run else "withdrew"
+        lines.append(f"{'decision':<12}  {verb} {report.withdrawn}, no longer active there")
+    if report.redacted:
+        lines.append(f"secrets were taken out of {amount(report.redacted, 'record')}")
+    lines += unread_lines(report.problems, len(report.problems), is_verbose=args.verbose)
+    return lines if args.quiet else [*lines, f"{'to' if args.dry_run else 'in'} {target.path}"]
+
+
+def _adding(action: Action) -> Action:
+    """Return an action whose arguments begin with the word `add`: more could be done with patterns one day."""
+
+    def arguments(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("verb", type=_add_word, metavar="add")
+        assert action.arguments is not None
+        action.arguments(parser)
+
+    return action._replace(arguments=arguments)
+
+
+def _add_word(text: str) -> str:
+    """Return the one action of patterns and anti-patterns, `add`."""
+    if text != "add":
+        raise argparse.ArgumentTypeError(f"{text!r} stands where the word add must stand")
+    return text
+
+
+_LORE = actions_of("lore")
+_LORE_ACTIONS = _LORE | {
+    "pattern": _adding(_LORE["pattern"]),
+    "anti-pattern": _adding(_LORE["anti-pattern"]),
+    "import": Action(
+        "take over the records of another lore folder",
+        "~/lore --project payments --dry-run",
+        _import_lore,
+        options=("--json", "--quiet", "--verbose", "--debug"),
+    ),
+}
+
+
+def configure_lore(parser: argparse.ArgumentParser) -> None:
+    """Add the actions of `hybrid lore`."""
+    parser.epilog = 'example:\n  hybrid lore decide "Use JSONL for storage" --why "append-only, grep-friendly"'
+    importing = add_actions(parser, _LORE_ACTIONS)["import"]
+    importing.add_argument("path", metavar="PATH", help="the data folder; it is only read")
+    about = "the project of records that name none"
+    importing.add_argument("--project", dest="attribute_to", metavar="NAME", default="", help=about)
+    importing.add_argument("--dry-run", action="store_true", help="only say what would be done")

@@ -30,7 +30,7 @@ COMMANDS = {
     "mcp": ("serving", "serve an agent's client over MCP: search, read, lessons, memory"),
     "explain": ("log", "why something was injected, or why it was silent"),
     "log": ("log", "the last decisions"),
-    "lore": ("lore", "patterns, decisions and handoffs: list, search, write down, import"),
+    "lore": ("lessons", "patterns, decisions and handoffs: list, search, write down, import"),
     "memory": ("memory", "what happened in earlier sessions: recent, search, show, timeline, add, forget, import"),
     "mark": ("log", "say whether a decision was good or noise"),
     "lessons": ("lessons", "rules that the project learned: show, score, add, change, import"),

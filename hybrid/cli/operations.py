@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from msgspec import inspect
 
@@ -22,10 +22,13 @@ from hybrid.cli.common import (
     workspace_of,
 )
 from hybrid.operations.asking import COMMANDS, Asking, Outcome, perform
+from hybrid.operations.types import described
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
+
+    from hybrid.operations.types import Argument
 
 
 def actions_of(command: str) -> dict[str, Action]:
@@ -33,7 +36,7 @@ def actions_of(command: str) -> dict[str, Action]:
     return {
         action: Action(row.about, row.example, partial(run, name), arguments=partial(add_arguments, name))
         for name, row in COMMANDS.items()
-        if (action := name.removeprefix(f"{command} ")) != name
+        if row.about and (action := name.removeprefix(f"{command} ")) != name
     }
 
 
@@ -50,17 +53,23 @@ def perform_here(name: str, args: argparse.Namespace, more: Mapping[str, Any] | 
         args: Arguments of the command line.
         more: Arguments in place of theirs.
     """
-    from hybrid.knowledge.open_kinds import OpenKinds
-
     given = {field: getattr(args, field, None) for field in COMMANDS[name].arguments.__struct_fields__}
     if sentence := getattr(args, "sentence", None):
         given[sentence] = (query_of if sentence == "query" else " ".join)(given[sentence] or ())
     given = {field: value for field, value in {**given, **(more or {})}.items() if value is not None}
-    now_ms = time.time_ns() // 1_000_000
-    asking = Asking(workspace_of(args), OpenKinds(os.environ), os.environ, "manual", "", now_ms)
-    outcome = perform(name, asking, given)
+    outcome = perform(name, asking_here(args), given)
     assert isinstance(outcome, Outcome), name
     return outcome
+
+
+def asking_here(args: argparse.Namespace) -> Asking:
+    """Return who asks where an operation is performed by this process; the same each time for one command line."""
+    from hybrid.knowledge.open_kinds import OpenKinds
+
+    if "asking" not in args:
+        now_ms = time.time_ns() // 1_000_000
+        args.asking = Asking(workspace_of(args), OpenKinds(os.environ), os.environ, "manual", "", now_ms)
+    return args.asking
 
 
 def print_outcome(args: argparse.Namespace, outcome: Outcome, *, is_change: bool) -> int:
@@ -75,50 +84,43 @@ def print_outcome(args: argparse.Namespace, outcome: Outcome, *, is_change: bool
 
 
 def add_arguments(name: str, parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of an operation: those that `types.word` says more of by their place, others as options."""
-    described = inspect.type_info(COMMANDS[name].arguments)
-    assert isinstance(described, inspect.StructType)
-    for field in described.fields:
-        kind, about, extra = field.type, "", dict[str, Any]()
-        if isinstance(kind, inspect.Metadata):
-            said = cast("dict[str, str]", kind.extra_json_schema or {})
-            about, extra, kind = said.get("description", ""), cast("dict[str, Any]", kind.extra or {}), kind.type
-        if isinstance(kind, inspect.UnionType):  # It may be left out.
-            kind = next(one for one in kind.types if not isinstance(one, inspect.NoneType))
-        if not about:  # A common option.
-            continue
-        if extra.get("is_word"):
-            _add_word(parser, field, kind, about, extra)
+    """Add the arguments of an operation that `types.word` and `types.option` describe, by their place or as options."""
+    arguments = [one for one in described(COMMANDS[name].arguments) if "metavar" in one.extra]
+    one_of = any("is_one_of" in one.extra for one in arguments)
+    group = parser.add_mutually_exclusive_group(required=True) if one_of else parser
+    for one in arguments:
+        to = group if "is_one_of" in one.extra else parser
+        if one.extra.get("is_word"):
+            _add_word(to, parser, one)
         else:
-            _add_option(parser, field, kind, about, extra)
+            _add_option(to, one)
 
 
-def _add_word(
-    parser: argparse.ArgumentParser, field: inspect.Field, kind: inspect.Type, about: str, extra: Mapping[str, Any]
-) -> None:
-    is_list = isinstance(kind, inspect.ListType)
-    nargs = "+" if is_list or extra.get("is_sentence") else None if field.required else "?"
-    more: dict[str, Any] = {} if nargs is None else {"nargs": nargs}
-    if extra.get("is_sentence"):
-        parser.set_defaults(sentence=field.name)
-    parser.add_argument(field.name, metavar=extra["metavar"], help=about, **more)
+def _add_word(to: argparse._ActionsContainer, parser: argparse.ArgumentParser, one: Argument) -> None:  # pyright: ignore[reportPrivateUsage]
+    is_list, is_sentence = isinstance(one.kind, inspect.ListType), bool(one.extra.get("is_sentence"))
+    more: dict[str, Any] = {}
+    if is_list or is_sentence:
+        more = {"nargs": "+"} if one.is_needed else {"nargs": "*", "default": []}
+    elif not one.is_needed:
+        more = {"nargs": "?"}
+    if is_sentence:
+        parser.set_defaults(sentence=one.name)
+    to.add_argument(one.name, metavar=one.extra["metavar"], help=one.about, **more)
 
 
-def _add_option(
-    parser: argparse.ArgumentParser, field: inspect.Field, kind: inspect.Type, about: str, extra: Mapping[str, Any]
-) -> None:
-    named, metavar = f"--{field.name.replace('_', '-')}", extra.get("metavar") or None
-    names, choices = [*SHORT.get(named, ()), named], extra.get("choices") or None
-    if isinstance(kind, inspect.BoolType):
-        parser.add_argument(*names, action="store_true", help=about)
-    elif isinstance(kind, inspect.ListType):
-        parser.add_argument(named, action="append", choices=choices, metavar=metavar, help=about)
-        if field.default is not None:
-            parser.set_defaults(**{field.name: list[str]()})
-    elif isinstance(kind, inspect.IntType):
-        whole = positive if kind.le is None else whole_in(kind.ge or 0, kind.le)
-        parser.add_argument(*names, type=whole, default=field.default, metavar=metavar, help=about)
-    elif isinstance(kind, inspect.FloatType):
-        parser.add_argument(*names, type=number_of, default=field.default, metavar=metavar, help=about)
+def _add_option(to: argparse._ActionsContainer, one: Argument) -> None:  # pyright: ignore[reportPrivateUsage]
+    named = f"--{one.name.replace('_', '-')}"
+    names = [*SHORT.get(named, ()), named]
+    more: dict[str, Any] = {"metavar": one.extra["metavar"] or None, "choices": one.extra["choices"] or None}
+    if isinstance(one.kind, inspect.BoolType):
+        more = {"action": "store_true"}
+    elif isinstance(one.kind, inspect.ListType):
+        more |= {"action": "append", "default": one.default}
+    elif isinstance(one.kind, inspect.IntType):
+        low, high = one.kind.ge or 0, one.kind.le
+        more |= {"type": positive if high is None else whole_in(low, high), "default": one.default}
+    elif isinstance(one.kind, inspect.FloatType):
+        more |= {"type": number_of, "default": one.default}
     else:
-        parser.add_argument(*names, choices=choices, required=field.required, metavar=metavar, help=about)
+        more["required"] = one.is_needed
+    to.add_argument(*names, help=one.about, **more)

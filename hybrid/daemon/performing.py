@@ -1,8 +1,9 @@
-"""Performs operations for tools of agents and for the page; one question and one answer of JSON on a connection.
+"""Performs operations for tools of agents and for the page, and those with a route for programs that ask over HTTP.
 
-The question: `cwd`, `client`, `connection` (empty for the page), `environ`, `arguments`. The answer: `text` for
-an agent, `result` for the page, or an `error` with a `kind` and a `message`; of a kind `building` also the `progress`
-of the build. What an answer shows counts in the ledger of the session that asked, which is found out here.
+On a connection: one question and one answer of JSON. The question: `cwd`, `client`, `connection` (empty for the page),
+`environ`, `arguments`. The answer: `text` for an agent, `result` or `data` for the page, or an `error` with a `kind`
+and a `message`; of a kind `building` also the `progress` of the build. What an answer shows counts in the ledger of
+the session that asked, which is found out here. Over HTTP the described arguments are the parameters.
 """
 
 from __future__ import annotations
@@ -14,19 +15,30 @@ import time
 from collections import deque
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, inspect
 from msgspec.structs import replace
 
 from hybrid.base.clients import session_in
 from hybrid.base.errors import BusyError, HybridError, IndexMissingError, IndexUnavailableError, ProjectError
+from hybrid.base.resources import shipped
+from hybrid.daemon.http import RouteError
 from hybrid.feedback.events import newest_events
 from hybrid.index.holder import is_held, read_holder
-from hybrid.operations.asking import CONNECTION, OPERATIONS, Asking, OperationError, Outcome, operation_named, perform
+from hybrid.operations.asking import (
+    COMMANDS,
+    CONNECTION,
+    OPERATIONS,
+    Asking,
+    OperationError,
+    Outcome,
+    operation_named,
+    perform,
+)
 from hybrid.operations.tools import BY_NAME
-from hybrid.operations.types import PageSearchResult
+from hybrid.operations.types import Nothing, PageSearchResult, SearchMemory, described
 from hybrid.records.types import MemoryBusyError
 from hybrid.render.marks import harmless
 from hybrid.session.ledger import EMPTY, Given, SessionKey
@@ -209,6 +221,119 @@ def _message(error: Exception) -> str:
 
 def _error(kind: str, message: str, **more: object) -> bytes:
     return json.dumps({"error": {"kind": kind, "message": harmless(message), **more}}).encode()
+
+
+# --- over HTTP ----------------------------------------------------------------------------------------------
+
+
+SCHEMA = ("index", "schema", "http.json")
+"""Parts of the path of the shipped JSON schema of the answers."""
+
+_SEARCH_WAIT_S = 5.0
+"""Seconds that a search waits for another one to end."""
+_SEARCHING = threading.Lock()
+"""One search at a time: prompts come first."""
+_ROUTES = {row.route: name for name, row in COMMANDS.items() if row.route}
+_PATHS = ("/health", *_ROUTES, "/schema")
+
+
+class Routes:
+    """Answers about the memory of a `$HYBRID_HOME`: the operations that have a route.
+
+    Args:
+        home: `$HYBRID_HOME`.
+        environ: Environment variables for the settings.
+        kinds: Gives the open stores and indexes, which hooks use too.
+    """
+
+    def __init__(self, home: Path, environ: Mapping[str, str], kinds: Callable[[], OpenKinds]) -> None:
+        self._home = home
+        self._environ = environ
+        self._kinds = kinds
+
+    def answer(self, path: str, values: Mapping[str, list[str]]) -> dict[str, Any] | str:
+        """Answer a path with an object, or with a text where that was asked for.
+
+        Raises:
+            RouteError: 404 for an unknown path, project or record, 400 for a wrong parameter, 503 when the memory is
+                in use or cannot be searched.
+        """
+        if path == "/schema":
+            _arguments(Nothing, values, {})
+            return cast("dict[str, Any]", json.loads(shipped(*SCHEMA).read_bytes()))
+        name, slash, rest = path[1:].partition("/")
+        operation = _ROUTES.get(f"/{name}/{{id}}" if slash else path)
+        if operation is None:
+            raise RouteError(404, f"nothing is at {path}; there are {', '.join(_PATHS)}")
+        arguments = COMMANDS[operation].arguments
+        wanted = _arguments(arguments, values, {"id": [rest]} if slash else {})
+        try:
+            outcome = self._performed(operation, wanted)
+        except ProjectError as error:
+            raise RouteError(404, str(error)) from error
+        except OperationError as error:
+            missing = next(
+                (one.name for one in described(arguments) if one.is_needed and not getattr(wanted, one.name)), ""
+            )
+            raise RouteError(400, f"{missing and f'{missing}: '}{error}") from error
+        except HybridError as error:
+            is_passing = isinstance(error, (BusyError, MemoryBusyError))
+            raise RouteError(503, str(error), {"Retry-After": "1"} if is_passing else None) from error
+        if outcome.missing:
+            raise RouteError(404, f"no record {outcome.missing}")
+        form = getattr(wanted, "form", "")
+        if form == "text":
+            return outcome.text
+        # As the command prints it, where that was asked for.
+        told = (outcome.text if outcome.is_found else "") if form or getattr(wanted, "explain", False) else None
+        return outcome.data | {"text": outcome.data.get("text", told)}
+
+    def _performed(self, operation: str, wanted: Struct) -> Outcome:
+        workspace = open_workspace(self._home, environ=self._environ)
+        asking = Asking(workspace, self._kinds(), self._environ, "manual", "", time.time_ns() // 1_000_000)
+        is_search = isinstance(wanted, SearchMemory)
+        if is_search and not _SEARCHING.acquire(timeout=_SEARCH_WAIT_S):
+            raise BusyError("other searches are not done yet")
+        try:
+            return cast("Outcome", perform(operation, asking, wanted))
+        finally:
+            if is_search:
+                _SEARCHING.release()
+
+
+def _arguments(kind: type[Struct], values: Mapping[str, list[str]], of_path: Mapping[str, list[str]]) -> Struct:
+    """Return the arguments of an operation from the parameters of a request and from its path.
+
+    Raises:
+        RouteError: A parameter is unknown, given too often or has no such value; status 400.
+    """
+    known = {one.name: one for one in described(kind) if one.about and one.name not in of_path}
+    unknown = sorted(values.keys() - known.keys())
+    if unknown:
+        raise RouteError(400, f"unknown parameter {unknown[0]!r}; there are: {', '.join(known) or 'none'}")
+    given: dict[str, Any] = {
+        name: [] if isinstance(one.kind, inspect.ListType) else "" for name, one in known.items() if one.is_needed
+    }
+    for name, texts in values.items():
+        one, several = known[name], list(dict.fromkeys(filter(None, texts)))
+        is_list = isinstance(one.kind, inspect.ListType)
+        if len(texts) > 1 and not is_list:
+            raise RouteError(400, f"{name!r} may be given once")
+        if wrong := [text for text in several if text not in (one.extra.get("choices") or several)]:
+            raise RouteError(400, f"{name} = {wrong[0]!r} is none of {', '.join(one.extra['choices'])}")
+        if several or isinstance(one.kind, inspect.BoolType):  # `explain` alone stands for true.
+            given[name] = several if is_list else "".join(several) or "true"
+    try:
+        return msgspec.convert({**given, **of_path}, kind, strict=False)
+    except msgspec.ValidationError as error:
+        name = str(error).rpartition("`$.")[2].rstrip("`")
+        number = known[name].kind
+        form = (
+            f"a whole number from {number.ge} to {number.le}"
+            if isinstance(number, inspect.IntType)
+            else "true or false"
+        )
+        raise RouteError(400, f"{name}: {given[name]!r} must be {form}") from error
 
 
 # --- which session asked ----------------------------------------------------------------------------------

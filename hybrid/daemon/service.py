@@ -324,14 +324,15 @@ class Service:
         if not settings.http:
             return
         try:
-            from hybrid.daemon.http import HttpInterface, Routes
+            from hybrid.daemon.http import HttpInterface
 
             environ = self._own_environ()
-            routes = Routes(self._home, environ, lambda: self._open_kinds(environ))
 
             def answer(path: str, values: Mapping[str, list[str]]) -> dict[str, Any] | str:
+                from hybrid.daemon.performing import Routes  # As a rule nobody asks.
+
                 self._active_s = time.monotonic()  # A request is use of the service, which would end when it is idle.
-                return routes.answer(path, values)
+                return Routes(self._home, environ, lambda: self._open_kinds(environ)).answer(path, values)
 
             with self._starting_http:
                 if not self._is_closed:

@@ -20,10 +20,7 @@ from hybrid.answer.decide import Turn
 from hybrid.answer.pack import shortened
 from hybrid.answer.session_start import start_session
 from hybrid.ask.memory_lookup import (
-    Filters,
-    MemoryScope,
     Note,
-    OpenMemory,
     RankedRow,
     around,
     id_of,
@@ -34,7 +31,6 @@ from hybrid.ask.memory_lookup import (
     rows_of,
     told,
 )
-from hybrid.ask.memory_lookup import search as search_memory
 from hybrid.ask.search import SearchRequest, find
 from hybrid.base.digest import chunk_digest
 from hybrid.base.text import one_line
@@ -44,10 +40,10 @@ from hybrid.index.backend import Filter
 from hybrid.index.history import open_history
 from hybrid.index.roles import bit, roles
 from hybrid.knowledge.collections import record_hit
-from hybrid.knowledge.memory_intake import flush
 from hybrid.knowledge.stores import names_of, open_stores
 from hybrid.operations import lore, types
 from hybrid.operations.asking import CONNECTION, OperationError, Outcome, Shown
+from hybrid.operations.memory import flushed, found_by, opened
 from hybrid.prompting.query import make_query
 from hybrid.records.lessons.types import AI, Draft, full_lines, index_line, is_id, shown
 from hybrid.records.lore.types import called, full_text, listed
@@ -62,6 +58,7 @@ from hybrid.types import Hit, HookEvent
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from hybrid.ask.memory_lookup import OpenMemory, RowRequest
     from hybrid.ask.search import ResultHit
     from hybrid.index.backend import ChunkView, SearchBackend
     from hybrid.operations.asking import Asking
@@ -535,14 +532,14 @@ def recall(asking: Asking, wanted: types.RecallArguments) -> Outcome:
         OperationError: The memory is off, or `around` names no row.
         HybridError: A filter has no such form, or the memory cannot be searched.
     """
-    memory, skip = _memory(asking), offset_of(wanted.cursor)
-    filters = Filters(
-        wanted.limit,
-        wanted.since,
-        tuple(wanted.types),
-        project_paths(wanted.files, None, memory.workspace.require_project().root),
-    )
-    rows = _rows(asking, memory, wanted, filters, min(skip + wanted.limit + 1, _MOST_ROWS))
+    if not asking.workspace.config.memory.enabled:
+        raise OperationError("the memory is switched off here (`memory.enabled`)")
+    project, skip = asking.workspace.require_project(), offset_of(wanted.cursor)
+    memory = flushed(opened(asking))
+    files = project_paths(wanted.files, None, project.root)
+    only = memory.scope.wanted(asking.now_ms, wanted.since, wanted.types, files)
+    request = memory.request(only, min(skip + wanted.limit + 1, _MOST_ROWS))
+    rows = _rows(asking, memory, wanted, request)
     page = rows[skip : skip + wanted.limit]
     own, form = memory.scope.present, "full" if wanted.detail == "full" else "index"
     told: list[str] = []
@@ -557,22 +554,7 @@ def recall(asking: Asking, wanted: types.RecallArguments) -> Outcome:
     return Outcome("\n".join([listed, *_more(skip, page, rows)]), tuple(shown_rows))
 
 
-def _memory(asking: Asking) -> OpenMemory:
-    workspace = asking.workspace
-    if not workspace.config.memory.enabled:
-        raise OperationError("the memory is switched off here (`memory.enabled`)")
-    project, store = workspace.require_project(), asking.kinds.stores.memory(workspace)
-    if store.exists:
-        flush(workspace, store, asking.now_ms)
-    is_cross = workspace.config.memory.cross_project
-    scope = MemoryScope("" if is_cross else project.key, project.name, project.key, is_cross=is_cross)
-    return OpenMemory(workspace, store, scope, asking.now_ms)
-
-
-def _rows(
-    asking: Asking, memory: OpenMemory, wanted: types.RecallArguments, filters: Filters, n_rows: int
-) -> list[RankedRow]:
-    request = memory.request(memory.scope.wanted(filters, memory.now_ms), n_rows)
+def _rows(asking: Asking, memory: OpenMemory, wanted: types.RecallArguments, request: RowRequest) -> list[RankedRow]:
     if wanted.around:
         identity = id_of(wanted.around)
         middle = rows_of(memory.store, [identity]) if identity else []
@@ -582,10 +564,10 @@ def _rows(
         before, after = around(wanted.limit, None, None)
         return [RankedRow(row) for row in memory.store.timeline(*identity, before, after, request.wanted)]
     if wanted.query.strip():
-        return search_memory(memory.workspace, asking.kinds, wanted.query, request)
-    if filters.files:
-        return of_files(memory.store, filters.files, request)
-    return recent(memory.store, request, is_cross=memory.scope.is_cross)
+        return found_by(asking, memory, request, wanted.query)
+    if request.wanted.files:
+        return of_files(memory.store, request.wanted.files, request)
+    return recent(memory.store, request)
 
 
 # --- texts that nobody searched for -------------------------------------------------------------------------

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import date
 
+    from hybrid.index.plan import Progress
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.types import Hit
     from hybrid.workspace import Workspace
@@ -46,6 +47,7 @@ class Asking(Struct, frozen=True):
         session_id: The agent's session, may be empty; one that begins with `CONNECTION` stands for a connection alone.
         ledger: What that session was given.
         now_ms: The time, milliseconds since 1970.
+        progress: Is told how far a change of an index is; None for nobody.
     """
 
     workspace: Workspace
@@ -55,6 +57,7 @@ class Asking(Struct, frozen=True):
     session_id: str
     now_ms: int
     ledger: Ledger = field(default_factory=Ledger)
+    progress: Progress | None = None
 
     @property
     def today(self) -> date:
@@ -84,6 +87,7 @@ class Outcome(Struct, frozen=True):
         data: The same for programs and for the page: an object of JSON without secrets. Agents get the text alone.
         is_found: False when nothing was found or changed.
         warning: Something that a person should know besides; empty for nothing.
+        missing: The id that was asked for and is not there; empty for none.
     """
 
     text: str
@@ -92,6 +96,7 @@ class Outcome(Struct, frozen=True):
     data: dict[str, Any] = {}
     is_found: bool = True
     warning: str = ""
+    missing: str = ""
 
     def for_agent(self) -> str:
         """Return the text as an agent may get it: nothing in it is a mark of a frame or of a client."""
@@ -106,8 +111,9 @@ class Operation(Struct, frozen=True):
         result: Type of its result.
         is_writing: It changes lessons, lore, memory, marks or settings.
         is_of_files: It asks the index of the files, which is brought up to date before.
-        about: Help for people: what it does.
+        about: Help for people: what it does; empty for one that the command line does not have.
         example: The arguments of an example, as the command line takes them.
+        route: The path under which programs get it over HTTP; empty for none. Nothing that writes has one.
     """
 
     arguments: type[Struct]
@@ -116,6 +122,7 @@ class Operation(Struct, frozen=True):
     is_of_files: bool = False
     about: str = ""
     example: str = ""
+    route: str = ""
 
 
 OPERATIONS: Mapping[str, Operation] = {
@@ -138,10 +145,6 @@ PAGES: Mapping[str, Operation] = {
     "page_search": Operation(types.PageSearchArguments, types.PageSearchResult, is_of_files=True),
     "page_files": Operation(types.PageFilesArguments, types.PageFiles),
     "page_progress": Operation(types.Nothing, types.PageProgress),
-    "page_memory": Operation(types.PageMemoryArguments, types.PageMemory),
-    "page_memory_row": Operation(types.PageIdArguments, types.PageRowResult),
-    "page_memory_forget": Operation(types.PageForgetArguments, types.PageDone),
-    "page_titles": Operation(types.PageTitlesArguments, types.PageTitles),
 }
 """Name → operation of the page, which no agent is offered; `pages` has it without the beginning of its name."""
 
@@ -154,6 +157,10 @@ _ANTI_PATTERN = 'add "Parsing ls output" --symptom "names with spaces split" --f
 _DECISION = '"Use JSONL for storage" --why "append-only, grep-friendly" --alternative SQLite'
 _RETRACTED = 'dec-a1b2c3d4 --reason "SQLite is needed after all"'
 _HANDOFF = '"Login works, OAuth is missing" --next "register the app"'
+_FAILED = '"which test failed first" --here'
+_FILES = "src/payments/client.py docs"
+_NOTED = '"Deploys need the VPN" --type discovery --fact "the registry is internal"'
+_AROUND = "what happened before and after a record or a time, in one project unless told otherwise"
 
 
 def _changing(arguments: type[Struct], about: str, example: str) -> Operation:
@@ -196,6 +203,22 @@ COMMANDS: Mapping[str, Operation] = {
         types.SupersedeLore, "let a decision take the place of another", "dec-a1b2c3d4 dec-0f1e2d3c"
     ),
     "lore handoff": _changing(types.LeaveHandoff, "leave a note for the next session", _HANDOFF),
+    "memory context": Operation(types.MemoryContext, route="/context"),
+    "memory browse": Operation(types.BrowseMemory),
+    "memory recent": Operation(
+        types.MemoryList, about="the last work done", example="--since 7d --type bugfix --explain"
+    ),
+    "memory search": Operation(
+        types.SearchMemory, about="what fits a question, the best first", example=_FAILED, route="/search"
+    ),
+    "memory files": Operation(
+        types.MemoryOfFiles, about="what was done with files, the newest first", example=_FILES, route="/files"
+    ),
+    "memory show": Operation(types.ShowRows, about="records in full", example="o42 s7", route="/observations/{id}"),
+    "memory timeline": Operation(types.Timeline, about=_AROUND, example="o42 --before 5 --after 5", route="/timeline"),
+    "memory stats": Operation(types.Nothing, about="how much is known, and of what", example="--json"),
+    "memory add": _changing(types.AddRow, "write down an observation of your own", _NOTED),
+    "memory forget": _changing(types.ForgetRows, "delete for good: the row, its full text and its vector", "o42 s7"),
 }
 """Name → operation of the command line and of the page, which no agent is offered.
 
@@ -216,13 +239,13 @@ def operation_named(name: str) -> Operation:
     return found
 
 
-def perform(name: str, asking: Asking, arguments: Mapping[str, object]) -> Struct:
+def perform(name: str, asking: Asking, arguments: Mapping[str, object] | Struct) -> Struct:
     """Do an operation, and return its result.
 
     Args:
         name: A name of `OPERATIONS`, `COMMANDS` or `PAGES`.
         asking: Who asks, and where.
-        arguments: The arguments as JSON has them.
+        arguments: The arguments as JSON has them, or a value of their type.
 
     Raises:
         OperationError: There is no such operation, or an argument is wrong.
@@ -231,7 +254,9 @@ def perform(name: str, asking: Asking, arguments: Mapping[str, object]) -> Struc
     operation = operation_named(name)
     try:
         # A form of the page sends numbers as texts.
-        wanted = msgspec.convert(dict(arguments), operation.arguments, strict=name not in COMMANDS)
+        is_strict = name not in COMMANDS
+        is_ready = isinstance(arguments, Struct)
+        wanted = arguments if is_ready else msgspec.convert(dict(arguments), operation.arguments, strict=is_strict)
     except msgspec.ValidationError as error:
         raise OperationError(f"{name}: {_in_words(str(error), operation.arguments)}") from error
     # What does the work is imported when it is asked for.

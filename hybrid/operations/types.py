@@ -8,12 +8,13 @@ None.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, inspect
 
 from hybrid.records.lessons.types import CATEGORIES, TYPES
 from hybrid.records.lore import patterns
+from hybrid.records.memory.types import OBSERVATION_TYPES, ROW_TYPES
 
 Kind = Literal["code", "doc", "lesson", "pattern", "anti-pattern", "decision", "handoff", "observation", "summary"]
 Detail = Literal["places", "lines", "full"]
@@ -29,31 +30,76 @@ class Arguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 def option(
-    about: str, metavar: str = "", *, choices: Sequence[str] = (), ge: int | None = None, le: int | None = None
+    about: str,
+    metavar: str = "",
+    *,
+    choices: Sequence[str] = (),
+    ge: int | None = None,
+    le: int | None = None,
+    **more: Any,
 ) -> Meta:
     """Return what is said of an argument that the command line takes as an option.
 
     Args:
         about: For its help, and for schemas.
         metavar: Stands for its value in the help.
-        choices: The values that the command line offers; other values are for the operation to judge.
+        choices: The values that the command line and HTTP offer; other values are for the operation to judge.
         ge: The least number.
         le: The greatest number.
+        more: `is_one_of` for those of which one must be given.
     """
-    return Meta(description=about, ge=ge, le=le, extra={"metavar": metavar, "choices": tuple(choices)})
+    return Meta(description=about, ge=ge, le=le, extra={"metavar": metavar, "choices": tuple(choices), **more})
 
 
-def word(about: str, metavar: str, *, min_length: int | None = None, is_sentence: bool = False) -> Meta:
+def word(about: str, metavar: str, *, min_length: int | None = None, **more: Any) -> Meta:
     """Return what is said of an argument that the command line takes by its place.
 
     Args:
         about: For its help, and for schemas.
         metavar: Its name in the help.
         min_length: Values of a list, at least.
-        is_sentence: All words of the command line make one text, which must say something.
+        more: `is_sentence` if all words of the command line make one text, which must say something; `is_one_of`.
     """
-    extra = {"metavar": metavar, "is_word": True, "is_sentence": is_sentence}
-    return Meta(description=about, min_length=min_length, extra=extra)
+    return Meta(description=about, min_length=min_length, extra={"metavar": metavar, "is_word": True, **more})
+
+
+class Argument(Struct, frozen=True):
+    """An argument as an adapter sees it.
+
+    Attributes:
+        name: Its name.
+        kind: Its type, without what is said of it.
+        about: What it is; empty for one that only code gives.
+        extra: What `option` or `word` say for the command line.
+        default: Its default; None for one that must be given.
+        is_needed: It must be given.
+    """
+
+    name: str
+    kind: inspect.Type
+    about: str
+    extra: dict[str, Any]
+    default: object
+    is_needed: bool
+
+
+def described(arguments: type[Struct]) -> list[Argument]:
+    """Return the arguments of a type: its own first, then those that it shares with others."""
+    found = inspect.type_info(arguments)
+    assert isinstance(found, inspect.StructType)
+    return [_argument(one) for one in sorted(found.fields, key=lambda one: one.name not in arguments.__annotations__)]
+
+
+def _argument(of: inspect.Field) -> Argument:
+    kind, said, extra = of.type, dict[str, str](), dict[str, Any]()
+    while isinstance(kind, inspect.Metadata | inspect.UnionType):
+        if isinstance(kind, inspect.UnionType):  # It may be left out.
+            kind = next(one for one in kind.types if not isinstance(one, inspect.NoneType))
+        else:
+            said, extra = cast("dict[str, str]", kind.extra_json_schema or {}), cast("dict[str, Any]", kind.extra or {})
+            kind = kind.type
+    default: object = list[str]() if of.default_factory is list else None if of.required else of.default
+    return Argument(of.name, kind, said.get("description", ""), extra, default, of.required)
 
 
 # --- code and documents -----------------------------------------------------------------------------------
@@ -345,25 +391,118 @@ class SupersedeLore(Arguments, frozen=True):
     new: Annotated[str, word("id of the one that holds instead", "NEW")]
 
 
+# --- memory, as people and programs ask for it --------------------------------------------------------------
+
+
+_FORMS = ("index", "full")
+_IDS = "o42, of a summary s7"
+
+
+class MemoryFilters(Arguments, frozen=True, kw_only=True):
+    """Filters of rows.
+
+    `project` is a name, a key or a path, `.` for the present one or `*` for all; without it the settings decide.
+    """
+
+    project: Annotated[str, Meta(description="only of this project, by name or key")] = ""
+    limit: Annotated[int, option("records to show, 1 to 100 (default: 10)", "N", ge=1, le=100)] = 10
+    since: Annotated[str, option("today, yesterday, 7d, 2w, an ISO date or time, or an epoch", "TIME")] = ""
+    type: Annotated[
+        list[str], option(f"only this type, may be repeated: {', '.join(ROW_TYPES)}", "TYPE", choices=ROW_TYPES)
+    ] = []
+    file: Annotated[
+        list[str], option("only what touched this file or folder of the project; may be repeated", "PATH")
+    ] = []
+
+
+class MemoryList(MemoryFilters, frozen=True, kw_only=True):
+    """Filters, and how rows are shown: `verbose` with their prompts, `quiet` without days."""
+
+    form: Annotated[str, option("a line each, or in full (default: index)", choices=_FORMS)] = ""
+    explain: Annotated[bool, option("show the parts of each rank")] = False
+    verbose: bool = False
+    quiet: bool = False
+
+
+class MemoryContext(MemoryFilters, frozen=True, kw_only=True):
+    """Filters; without a limit as many rows as a session is told of at its start."""
+
+    limit: Annotated[int, Meta(ge=1, le=100, description="records to show")] = 0
+    form: Annotated[str, Meta(description="json, or the text alone", extra={"choices": ("json", "text")})] = "json"
+
+
+class BrowseMemory(MemoryFilters, frozen=True, kw_only=True):
+    """A page of rows, newest first, or with words those that fit, best first; without a project of the present one.
+
+    `before` is the `next_before` of the page before.
+    """
+
+    query: str = ""
+    session: str = ""
+    before: str = ""
+
+
+class SearchMemory(MemoryList, frozen=True, kw_only=True):
+    """A query, and the rows that it may find."""
+
+    query: Annotated[str, word("words, a question", "QUERY", is_sentence=True)]
+    mode: Annotated[str, option("legs that take part", choices=("hybrid", "dense", "lexical"))] = "hybrid"
+
+
+class MemoryOfFiles(MemoryList, frozen=True, kw_only=True):
+    """Files or folders."""
+
+    path: Annotated[list[str], word("a file, or a folder with everything in it", "PATH")]
+    file: Annotated[list[str], Meta(description="another file that they touched")] = []
+
+
+def _beside(side: str) -> Meta:
+    return option(f"records {side} it, 0 to 100 (default: half of --limit)", "N", ge=0, le=100)
+
+
+class Timeline(MemoryList, frozen=True, kw_only=True):
+    """A row or a time, and how much around it."""
+
+    at: Annotated[str, word("a record, or a time as for --since", "ID|DATE")]
+    before: Annotated[int, _beside("before")] | None = None
+    after: Annotated[int, _beside("after")] | None = None
+    explain: Annotated[bool, Meta(description="without effect: no row is ranked")] = False
+
+
+class ShowRows(Arguments, frozen=True):
+    """Rows by their ids; `verbose` tells more of each."""
+
+    id: Annotated[list[str], word(_IDS, "ID", min_length=1)]
+    form: Annotated[str, Meta(description="a line each, or in full", extra={"choices": _FORMS})] = ""
+    verbose: bool = False
+
+
+class AddRow(Arguments, frozen=True):
+    """An observation that somebody writes down."""
+
+    title: Annotated[str, word("what was done or found, in one line", "TITLE", is_sentence=True)]
+    narrative: Annotated[str, option("what, why, and how it ended", "TEXT")] = ""
+    type: Annotated[str, option("default: discovery", choices=OBSERVATION_TYPES)] = "discovery"
+    fact: Annotated[list[str], option("may be repeated", "TEXT")] = []
+    concept: Annotated[list[str], option("gotcha, pattern, …; may be repeated", "WORD")] = []
+    file: Annotated[list[str], option("that it is about; may be repeated", "PATH")] = []
+
+
+class ForgetRows(Arguments, frozen=True):
+    """Rows to forget for good; without `yes` it is only said which."""
+
+    id: Annotated[list[str], word(_IDS, "ID", is_one_of=True)] = []
+    session: Annotated[str, option("all of a session; --verbose of the lists shows its ID", "ID", is_one_of=True)] = ""
+    project_data: Annotated[str, option("all of a project, by name or key", "NAME", is_one_of=True)] = ""
+    everything: Annotated[bool, option("all of all projects", is_one_of=True)] = False
+    yes: Annotated[bool, option("do not ask")] = False
+
+
 # --- the page --------------------------------------------------------------------------------------------
 
 
 PageSize = Annotated[int, Meta(ge=1, le=200)]
 Words = Annotated[str, Meta(max_length=5_000)]
-
-
-class PageDone(Struct, frozen=True, kw_only=True):
-    """The result of a change.
-
-    Attributes:
-        message: A sentence for a person.
-        ref: Id of what was changed; empty when nothing was.
-        is_done: False when nothing was changed.
-    """
-
-    message: str
-    ref: str = ""
-    is_done: bool = True
 
 
 # --- the page: search -----------------------------------------------------------------------------------
@@ -494,112 +633,3 @@ class PageProgress(Struct, frozen=True, kw_only=True):
     total: int = 0
     share: float = 0.0
     seconds_left: float | None = None
-
-
-class PageIdArguments(Arguments, frozen=True):
-    """One record."""
-
-    id: Words
-
-
-# --- the page: memory -----------------------------------------------------------------------------------
-
-
-class PageMemoryArguments(Arguments, frozen=True):
-    """A choice of rows of the memory, newest first, or with words those that fit, best first.
-
-    `project` is a key, empty for this project, `*` for all. `before` is the `next_before` of the page before.
-    """
-
-    project: Words = ""
-    types: list[str] = []
-    file: Words = ""
-    since: Words = ""
-    session: Words = ""
-    query: Words = ""
-    before: Words = ""
-    limit: PageSize = 50
-
-
-class PageRow(Struct, frozen=True, kw_only=True):
-    """A row of the memory.
-
-    Attributes:
-        ref: Its id, `o42` or `s7`.
-        when: ISO time in UTC.
-        type: Type of an observation, or `summary`.
-        title: One line.
-        body: What a list shows below it.
-        project: Name of its project.
-        is_here: It is of this project.
-        files: Paths that it touched.
-        repeats: How often the same was observed again.
-    """
-
-    ref: str
-    when: str
-    type: str
-    title: str
-    body: list[str]
-    project: str
-    is_here: bool
-    session: str
-    files: list[str]
-    repeats: int = 0
-
-
-class PageMemory(Struct, frozen=True, kw_only=True):
-    """Rows of the memory.
-
-    Attributes:
-        next_before: Place of the next page; empty on the last one.
-        projects: Key, name and number of rows of each project, the one with most first.
-        types: Type → number of rows of the projects that are looked at; summaries under `summary`.
-        total: Number of rows that fit; None where that is not known without a look at each.
-        is_enabled: The setting `memory.enabled`.
-    """
-
-    rows: list[PageRow]
-    next_before: str
-    projects: list[tuple[str, str, int]]
-    types: dict[str, int]
-    is_enabled: bool
-    total: int | None = None
-
-
-class PageRowResult(Struct, frozen=True, kw_only=True):
-    """One row in full.
-
-    Attributes:
-        row: The row.
-        lines: All that it says.
-        prompt: The prompt that it comes of; empty where it is not known.
-        n_session: Number of rows of its session.
-    """
-
-    row: PageRow
-    lines: list[str]
-    prompt: str
-    n_session: int
-
-
-class PageForgetArguments(Arguments, frozen=True):
-    """Rows to forget for good, or a whole session."""
-
-    ids: Annotated[list[str], Meta(max_length=500)] = []
-    session: Words = ""
-
-
-# --- the page: decisions --------------------------------------------------------------------------------
-
-
-class PageTitlesArguments(Arguments, frozen=True):
-    """Ids of rows of the memory, of which the log keeps no titles."""
-
-    ids: Annotated[list[str], Meta(max_length=200)]
-
-
-class PageTitles(Struct, frozen=True, kw_only=True):
-    """Id → title of the rows that are still there."""
-
-    titles: dict[str, str]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import sys
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,8 @@ import pytest
 from hybrid import __version__
 from hybrid.base.resources import shipped
 from hybrid.daemon.service import Service
+from hybrid.operations.asking import COMMANDS
+from hybrid.operations.tools import BY_NAME
 from hybrid.records.memory.types import moment_text
 from tests.support.agent import Agent, until
 from tests.support.builders import new_shop
@@ -167,6 +170,24 @@ def test_a_wrong_request_says_what_is_wrong(asker: Asker, case: Case) -> None:
 
     assert int(code) == found["status"]
     assert said in found["error"]
+
+
+def test_nothing_that_writes_is_a_route_or_a_tool() -> None:
+    """Deletion and forgetting stay with people, whatever else the table of operations holds."""
+    served = {name: row for name, row in COMMANDS.items() if row.route}
+
+    assert {"context", "search", "timeline", "files", "show"} == {name.removeprefix("memory ") for name in served}
+    assert not [name for name, row in served.items() if row.is_writing]
+    assert COMMANDS["memory forget"].is_writing
+    assert not BY_NAME.keys() & COMMANDS.keys()
+    assert not [name for name in BY_NAME if re.search("forget|delete|retract|prune|purge", name)]
+
+
+@pytest.mark.parametrize("path", ["/forget", "/memory", "/add", "/stats", "/recent", "/lessons", "/memory%20forget"])
+def test_what_has_no_route_is_not_there(asker: Asker, path: str) -> None:
+    """Neither under its name nor by a parameter."""
+    assert "nothing is at" in asker.get(path, 404, id="1", yes="1")["error"]
+    assert asker.get("/observations/1")["records"]
 
 
 def test_hundreds_of_parameters_are_not_read(asker: Asker) -> None:

@@ -526,7 +526,7 @@ def test_a_number_that_is_not_known_is_not_zero(served: Served, monkeypatch: pyt
     def refuse(*_: object) -> None:
         raise PageError("the memory is in use", "busy")
 
-    monkeypatch.setattr(desk.service, "ask", refuse)
+    monkeypatch.setattr(desk.service, "command", refuse)
     shown = projects(Asked(desk, NO_PROJECT, PageSession(), QueryParams(""), {}))
     text = bytes(shown.body).decode()
 

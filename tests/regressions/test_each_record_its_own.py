@@ -92,14 +92,14 @@ def test_a_query_that_nothing_is_near_to_says_so(own_shop: Shop) -> None:
 def test_the_page_searches_other_projects_too(tmp_path: Path) -> None:
     """Its owner asks there."""
     from hybrid.operations.asking import Asking
-    from hybrid.operations.pages import ALL, memory
-    from hybrid.operations.types import PageMemoryArguments
+    from hybrid.operations.memory import ALL, browse
+    from hybrid.operations.types import BrowseMemory
 
     talk = new_talk(tmp_path, {})
     store = talk.kinds.stores.memory(talk.workspace())
     for owner in (Owner("s", talk.workspace().require_project().key, "shop"), BLOG):
         assert store.add_observation(owner, Extracted("change", f"Sign the cookie of the {owner.project}"), FIRST_MS)
     asking = Asking(talk.workspace(), talk.kinds, {}, "manual", "", FIRST_MS)
-    found = memory(asking, PageMemoryArguments(query="sign the cookie", project=ALL))
+    found = browse(asking, BrowseMemory(query="sign the cookie", project=ALL)).data
 
-    assert {"shop", "blog"} == {row.project for row in found.rows}
+    assert {"shop", "blog"} == {row["project"] for row in found["records"]}

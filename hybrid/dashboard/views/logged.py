@@ -20,9 +20,9 @@ from hybrid.feedback.log_index import COMPARED, INJECTED, PROMPT, LogFilter
 from hybrid.feedback.marks import MEANINGS, add_mark, read_marks, remove_marks
 from hybrid.feedback.reasons import REASONS, STARTS, reason_of
 from hybrid.health.explaining import advice, gate_rows, item_place, kind_rows, learned_ids
-from hybrid.operations import types
 from hybrid.operations.doctor import status_of
 from hybrid.records.memory.types import parse_name
+from hybrid.redact import redact
 from hybrid.render.numbers import LOWEST_BAR, local_time
 
 if TYPE_CHECKING:
@@ -233,9 +233,9 @@ def projects(asked: Asked) -> Response:
     names: dict[str, str] = {}
     problem = ""
     try:
-        found = asked.ask("page_memory", types.PageMemoryArguments(project="*", limit=1), types.PageMemory)
-        n_rows = {key: n for key, _, n in found.projects}
-        names = {key: name for key, name, _ in found.projects}
+        found = asked.command("memory browse", project="*", limit=1).data["projects"]
+        n_rows = {key: n for key, _, n in found}
+        names = {key: name for key, name, _ in found}
     except PageError as error:
         problem = str(error)
     known = desk.projects()
@@ -331,7 +331,8 @@ def _named(asked: Asked, events: list[Event]) -> list[Event]:
     names = list(dict.fromkeys(item["id"] for item in items if parse_name(item["id"])))[:_MOST_NAMED]
     if names and asked.desk.service.is_there:
         with contextlib.suppress(PageError):
-            titles = asked.ask("page_titles", types.PageTitlesArguments(ids=names), types.PageTitles).titles
+            rows = asked.command("memory show", id=names).data["records"]
+            titles = {row["id"]: redact(row["title"] or "") for row in rows}
             for item in items:
                 item["name"] = item["name"] or titles.get(item["id"], "")
     return events

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hybrid.dashboard.desk import Done, PageError
 from hybrid.dashboard.rendering import link
 from hybrid.knowledge.stores import open_stores
-from hybrid.operations import types
 from hybrid.records.lessons.types import CATEGORIES, TYPES
 from hybrid.records.lore import patterns
 from hybrid.records.lore.types import field_texts
+from hybrid.records.memory.types import ROW_TYPES
 from hybrid.redact import redact
 from hybrid.render.numbers import amount, local_time
 
@@ -408,7 +408,6 @@ def _record(asked: Asked) -> str:
 # --- memory -----------------------------------------------------------------------------------------------
 
 
-_TYPES = ("decision", "bugfix", "feature", "refactor", "discovery", "change", "summary")
 _SHOWN = 20
 """Rows that are named before they are forgotten."""
 
@@ -416,79 +415,79 @@ _SHOWN = 20
 def timeline(asked: Asked) -> Response:
     """Show rows of the memory by day, newest first, or what fits a text."""
     query = asked.query
-    wanted = [name for name in query.getlist("type") if name in _TYPES]
+    wanted = [name for name in query.getlist("type") if name in ROW_TYPES]
     filters = {name: query.get(name, "").strip() for name in ("owner", "file", "since", "session", "q", "before")}
-    arguments = types.PageMemoryArguments(
-        project=filters["owner"],
-        types=wanted,
-        file=filters["file"],
-        since=filters["since"],
-        session=filters["session"],
-        query=filters["q"],
-        before=filters["before"],
-    )
+    arguments = {name: filters[name] for name in ("since", "session", "before")} | {
+        # A folder that is gone has no project of its own any more.
+        "project": filters["owner"] or ("" if asked.project.root else asked.project.key),
+        "file": [filters["file"]] if filters["file"] else [],
+        "query": filters["q"],
+    }
     error: PageError | None = None
-    found = types.PageMemory(rows=[], next_before="", projects=[], types={}, is_enabled=True)
+    found: Row = {"records": [], "next_before": "", "projects": [], "types": {}, "total": None, "is_enabled": True}
     try:
-        found = asked.ask("page_memory", arguments, types.PageMemory)
+        found = asked.command("memory browse", type=wanted, limit=_PAGE, **arguments).data
     except PageError as failed:
         error = failed
-    days = [(day, list(rows)) for day, rows in groupby(found.rows, key=lambda row: local_time(row.when)[:10])]
+    rows = found["records"]
+    days = [(day, list(some)) for day, some in groupby(rows, key=lambda row: local_time(row["created_at"])[:10])]
     return asked.page(
         "memory.html",
         status=200 if error is None else 409,
         found=found,
-        days=[("Best first", found.rows)] if filters["q"] and found.rows else days,
+        days=[("Best first", rows)] if filters["q"] and rows else days,
         error=error,
         filters=filters,
         wanted=wanted,
-        types=_TYPES,
+        types=ROW_TYPES,
         is_filtered=bool(wanted or any(value for name, value in filters.items() if name not in ("owner", "before"))),
         told_rows=_told(found),
     )
 
 
-def _told(found: types.PageMemory) -> str:
+def _told(found: Row) -> str:
     """Return how many rows are shown, and of how many."""
-    n, more = len(found.rows), " and older ones" if found.next_before else ""
-    if found.total is None or found.total == n:
+    n, more = len(found["records"]), " and older ones" if found["next_before"] else ""
+    if found["total"] in (None, n):
         return f"{amount(n, 'row')}{more}"
-    return f"{n} of {amount(found.total, 'row')}"
+    return f"{n} of {amount(found['total'], 'row')}"
+
+
+def _rows(asked: Asked, ids: list[str]) -> list[Row]:
+    return asked.command("memory show", id=ids, verbose=True).data["records"]
 
 
 def memory_row(asked: Asked) -> Response:
-    """Show one row in full."""
-    found = asked.ask("page_memory_row", types.PageIdArguments(id=asked.query.get("id", "")), types.PageRowResult)
-    return asked.page("memory_row.html", found=found, row=found.row)
+    """Show one row in full.
+
+    Raises:
+        PageError: There is no such row.
+    """
+    name = asked.query.get("id", "")
+    found = _rows(asked, [name])
+    if not found:
+        raise PageError(f"the memory has no row {name[:40]!r}: it was forgotten, or never there", "usage")
+    return asked.page("memory_row.html", row=found[0])
 
 
 def confirm_forget(asked: Asked) -> Response:
     """Show what would be forgotten, and ask.
 
     Raises:
-        PageError: Nothing is named, or nothing of it is there.
+        PageError: Nothing is named.
     """
     ids, session = asked.query.getlist("ids")[:500], asked.query.get("session", "")
     if not ids and not session:
         raise PageError("choose the rows to forget first", "usage")
-    rows: list[types.PageRow] = []
-    n_session = 0
-    for name in ids[:_SHOWN]:
-        try:
-            found = asked.ask("page_memory_row", types.PageIdArguments(id=name), types.PageRowResult)
-        except PageError as error:
-            if error.kind != "usage":
-                raise
-        else:
-            rows.append(found.row)
-            n_session = found.n_session
-    return asked.page(
-        "memory_forget.html", rows=rows, ids=ids, session=session, n_session=n_session, n_more=len(ids) - len(rows)
-    )
+    rows = _rows(asked, ids[:_SHOWN]) if ids else []
+    return asked.page("memory_forget.html", rows=rows, ids=ids, session=session, n_more=len(ids) - len(rows))
 
 
 def do_forget(asked: Asked) -> Response:
     """Forget rows or a session for good."""
-    arguments = types.PageForgetArguments(ids=asked.field("ids").split(), session=asked.field("session"))
-    done = asked.ask("page_memory_forget", arguments, types.PageDone)
-    return asked.done(done.message, asked.back("memory"), is_well=done.is_done)
+    ids, session = asked.field("ids").split(), asked.field("session")
+    done = asked.command("memory forget", id=ids, session=session, yes=True)
+    told = done.text.replace("\n", " ")
+    if problems := done.data["problems"]:
+        told += f" But an index still holds it: {redact('; '.join(problems))}; `hybrid memory prune` tries again."
+    return asked.done(told, asked.back("memory"), is_well=done.is_found)

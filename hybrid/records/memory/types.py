@@ -25,6 +25,7 @@ from hybrid.render.numbers import amount
 
 ObservationType = Literal["decision", "bugfix", "feature", "refactor", "discovery", "change"]
 OBSERVATION_TYPES: tuple[ObservationType, ...] = get_args(ObservationType)
+ROW_TYPES = (*OBSERVATION_TYPES, "summary")
 
 Concept = Literal["how-it-works", "why-it-exists", "what-changed", "problem-solution", "gotcha", "pattern", "trade-off"]
 CONCEPTS: tuple[Concept, ...] = get_args(Concept)

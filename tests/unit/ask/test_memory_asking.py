@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hybrid.ask.memory_lookup import Filters, MemoryScope, around, checked_limit, id_of, project_named, project_paths
+from hybrid.ask.memory_lookup import MemoryScope, around, id_of, project_named, project_paths
 from hybrid.base.errors import HybridError, ProjectError
 from hybrid.project.registry import Marks, remember
 from hybrid.records.memory.store import MemoryStore
@@ -12,7 +12,7 @@ from hybrid.records.memory.types import Extracted, Owner, RowFilter
 from tests.support.cases import Case, cases
 
 NOW_MS = 1_770_000_000_000
-ALL = MemoryScope("", "", "", is_cross=True)
+ALL = MemoryScope("", "", "")
 
 
 def _known(home: Path) -> MemoryStore:
@@ -97,19 +97,12 @@ def test_a_limit_is_shared_by_both_sides(
     assert expected == around(limit, before, after)
 
 
-@pytest.mark.parametrize("text", ["0", "101", "", "-3", "1.5", "ten", "9" * 5_000, "²"])
-def test_a_limit_that_is_none(text: str) -> None:
-    """1 to 100."""
-    with pytest.raises(HybridError, match="must be a whole number from 1 to 100"):
-        checked_limit(text)
-
-
 def test_filters_become_what_the_store_understands() -> None:
     """Summaries are a kind, not a type; a time is read; nothing restricts nothing."""
-    assert RowFilter() == ALL.wanted(Filters(), NOW_MS)
-    assert RowFilter(kinds=("summary",)) == ALL.wanted(Filters(types=("summary",)), NOW_MS)
-    wanted = MemoryScope("k" * 16, "shop", "", is_cross=False).wanted(Filters(5, "2d", ("bugfix",), ("src",)), NOW_MS)
+    assert RowFilter() == ALL.wanted(NOW_MS)
+    assert RowFilter(kinds=("summary",)) == ALL.wanted(NOW_MS, types=("summary",))
+    wanted = MemoryScope("k" * 16, "shop", "").wanted(NOW_MS, "2d", ("bugfix",), ("src",))
     assert RowFilter("k" * 16, NOW_MS - 2 * 86_400_000, ("bugfix",), ("src",)) == wanted
     for types in (("summary", "bugfix"), ("secret",)):
         with pytest.raises(HybridError):
-            ALL.wanted(Filters(types=types), NOW_MS)
+            ALL.wanted(NOW_MS, types=types)
