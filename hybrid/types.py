@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import Struct, field
 
@@ -323,8 +323,59 @@ class Hit(Struct, frozen=True, kw_only=True):
 # --- injection ---------------------------------------------------------------------------------------------
 
 
+class CleanedPrompt(Struct, frozen=True):
+    """A prompt without what must be neither searched nor stored.
+
+    Attributes:
+        text: Text that may be searched; of a slash command its arguments, of a subagent's report the report.
+        had_private: Whether a `<private>` span was cut.
+        is_opted_out: Whether the prompt holds `[no-hybrid]`.
+        is_machine_made: Whether a client wrote it and nobody typed it.
+        subagent_report: The report in a `<task-notification>`, or None; then `is_machine_made` holds too.
+        command_name: Name of a slash command without the slash, else empty.
+    """
+
+    text: str = ""
+    had_private: bool = False
+    is_opted_out: bool = False
+    is_machine_made: bool = False
+    subagent_report: str | None = None
+    command_name: str = ""
+
+    @property
+    def is_blank(self) -> bool:
+        """True for no prompt, and for one of white space: Qwen sends an empty one after every tool's result."""
+        return self == NO_PROMPT
+
+    @property
+    def typed(self) -> str:
+        """The cleaned prompt with the slash command it began with; what configured prefixes are compared with."""
+        return f"/{self.command_name} {self.text}".rstrip() if self.command_name else self.text
+
+
+NO_PROMPT = CleanedPrompt()
+
+
+class ToolCall(Struct, frozen=True):
+    """A use of a tool as its event tells it, without private spans and secrets.
+
+    Attributes:
+        tool: Name of the tool, as the client spells it.
+        arguments: An object, JSON as text, or a patch.
+        result: Text, blocks, or an object of any client's form.
+        error: Text of the error in an event that tells of a failure; else empty.
+    """
+
+    tool: str
+    arguments: object
+    result: object
+    error: str = ""
+
+
 class HookEvent(Struct, frozen=True):
-    """One hook event of any client, reduced to what the engine needs; `hooks.event` makes the fields.
+    """One hook event of any client, reduced to what the engine needs; `hooks.event.parse_event` makes it.
+
+    No text in it has a secret, but for the names of files, which must be found: `cwd`, `paths` and `transcript`.
 
     Attributes:
         client: A name of `hybrid.base.clients`; `manual` by hand.
@@ -332,18 +383,15 @@ class HookEvent(Struct, frozen=True):
         session_id: The agent's session id; empty when the event had none.
         agent_id: Id of a subagent; empty in the main conversation.
         cwd: Working directory of the session.
-        prompt: As typed.
+        prompt: The prompt, cleaned.
         name: The event as the client spells it; its answer must carry that name.
         source: Of a session start: `startup`, `resume`, `clear`, `compact`; of a session end its reason.
-        tool: Name of the tool that was used, as the client spells it.
+        call: The use of a tool; None for other events.
+        tool_use_id: The client's id of the use of a tool; empty when it gives none.
         paths: Files that the tool wrote, as the client names them.
-        report: Final text of a subagent.
+        report: Final text of a subagent, cleaned.
         message: Last text of the agent, at the end of its turn; empty when the client does not say.
         transcript: File of the conversation, as the client names it; empty when it names none.
-        tool_use_id: The client's id of the use of a tool; empty when it gives none.
-        error: What a tool that failed said, where the client tells it apart; empty otherwise.
-        tool_input: What the tool was given, as the client has it: any value of JSON.
-        tool_response: What the tool answered: any value of JSON.
         key: Unique key of this event, so that it has its effects once however often it is sent; empty without one.
     """
 
@@ -352,33 +400,16 @@ class HookEvent(Struct, frozen=True):
     session_id: str
     agent_id: str
     cwd: str
-    prompt: str
+    prompt: CleanedPrompt = NO_PROMPT
     name: str = ""
     source: str = ""
-    tool: str = ""
+    call: ToolCall | None = None
+    tool_use_id: str = ""
     paths: tuple[str, ...] = ()
-    report: str = ""
+    report: CleanedPrompt = NO_PROMPT
     message: str = ""
     transcript: str = ""
-    tool_use_id: str = ""
-    error: str = ""
-    tool_input: object = None
-    tool_response: object = None
     key: str = ""
-
-    @classmethod
-    def of(cls, fields: Mapping[str, object]) -> HookEvent:
-        """Return the event with these fields; a missing one or one of a wrong type is empty, an unknown one ignored."""
-        values = ("paths", "tool_input", "tool_response")
-        texts = {name: fields.get(name) for name in cls.__struct_fields__ if name not in values}
-        found = fields.get("paths")
-        paths = cast("Sequence[object]", found) if isinstance(found, (list, tuple)) else ()
-        return cls(
-            **{name: value if isinstance(value, str) else "" for name, value in texts.items()},
-            paths=tuple(path for path in paths if isinstance(path, str)),
-            tool_input=fields.get("tool_input"),
-            tool_response=fields.get("tool_response"),
-        )
 
 
 Form = Literal["full", "preview", "pointer"]

@@ -31,11 +31,9 @@ from hybrid.knowledge.lessons_intake import is_capturing, without_captures
 from hybrid.knowledge.stores import record_paths
 from hybrid.models.registry import embedder_info, present_name
 from hybrid.project.installs import has_tools
-from hybrid.prompting.clean import CleanedPrompt, clean
 from hybrid.prompting.query import make_query, query_digest
 from hybrid.prompting.rules import looks_back, prompt_verdict, topic_of
 from hybrid.records.lessons.reranking import reranker
-from hybrid.redact import redact
 from hybrid.render.frame import Footer
 from hybrid.render.numbers import amount, compared, number
 from hybrid.search.gate.threshold import Verdict
@@ -173,11 +171,6 @@ class Turn(Struct, frozen=True, dict=True, eq=False):
         return Decision("paused", scope) if scope else None
 
     @cached_property
-    def cleaned(self) -> CleanedPrompt:
-        """The prompt of the event without the parts that must be neither searched nor stored."""
-        return clean(self.event.prompt)
-
-    @cached_property
     def has_tools(self) -> bool:
         """True where our MCP server was installed for the client."""
         project = self.workspace.project
@@ -244,8 +237,8 @@ def decide(turn: Turn) -> Decision:
     if turn.off is not None:
         return turn.off
     event, hooks = turn.event, turn.workspace.config.hooks
-    cleaned = clean(event.report, is_report=True) if event.report else turn.cleaned
-    is_report = bool(event.report) or (hooks.subagent_reports and cleaned.subagent_report is not None)
+    cleaned = event.prompt if event.report.is_blank else event.report
+    is_report = not event.report.is_blank or (hooks.subagent_reports and cleaned.subagent_report is not None)
     if is_report:
         cleaned = replace(cleaned, text=cleaned.text[:_REPORT_CHARS], is_machine_made=False, subagent_report=None)
     elif is_capturing(turn.workspace, event) and not cleaned.is_machine_made:
@@ -294,9 +287,8 @@ def _search(turn: Turn, lookup: _Lookup) -> Decision:
     of_memory: MemoryCollection | None = None
     if memory is not None:
         from hybrid.knowledge.memory_collection import AskingSession, memory_collection  # Brings numpy.
-        from hybrid.records.memory.types import session_of
 
-        session = AskingSession(session_of(turn.event.session_id), int(ledger.starts.get("compact", 0.0) * 1000))
+        session = AskingSession(turn.event.session_id, int(ledger.starts.get("compact", 0.0) * 1000))
         of_memory = memory_collection(workspace, memory, session=session)
         collections.append(of_memory)
     # A sentence if an index other than the working tree's own answers.
@@ -435,7 +427,7 @@ class _Injection:
     @cached_property
     def _is_same_query(self) -> bool:
         """True when the session was given something for these very words, since its last reset."""
-        return bool(self._ledger.asked) and query_digest(redact(self._query.text)) in self._ledger.asked
+        return bool(self._ledger.asked) and query_digest(self._query.text) in self._ledger.asked
 
     def _searched(self) -> list[Selection]:
         """Search every collection and judge the hits; the pieces of the prompt are embedded once for each model."""

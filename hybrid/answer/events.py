@@ -18,7 +18,7 @@ from hybrid.answer.decide import Decision, decide
 from hybrid.base.clients import client_named
 from hybrid.base.errors import BusyError, HybridError
 from hybrid.ipc.spool import new_key
-from hybrid.ipc.turns import OPT_OUT, is_private_turn, note_turn
+from hybrid.ipc.turns import is_private_turn, note_turn
 from hybrid.knowledge.lessons_intake import is_capturing, learn_from_prompt, learn_from_turn, let_fade, pass_over_past
 from hybrid.render.numbers import amount
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from hybrid.answer.decide import Turn
-    from hybrid.types import HookEvent
+    from hybrid.types import HookEvent, ToolCall
 
 _SPARE_S = 0.1
 """Seconds that an answer takes: an event that waits for another one of its session stops waiting so long before its
@@ -150,8 +150,8 @@ class Reply(Struct, frozen=True):
         self.effects.finish()
         if turn.off is not None:
             return
-        if event.event == "PostToolUse":
-            _note_lines_read(turn)
+        if event.call is not None:
+            _note_lines_read(turn, event.call)
         if _is_typed(event):
             _tell_what_waits(turn)
         if event.event == "SessionStart":
@@ -244,7 +244,7 @@ def take_in(turn: Turn) -> None:
     if not _remember(turn):
         raise BusyError("the memory could not take it in")
     if event.event == "UserPromptSubmit":
-        learned = learn_from_prompt(turn.workspace, event, turn.cleaned)
+        learned = learn_from_prompt(turn.workspace, event)
         if learned.is_busy:
             raise BusyError("; ".join(learned.notices))
         if learned.notices:
@@ -267,11 +267,10 @@ def has_effects(turn: Turn) -> bool:
 def _note_turn(turn: Turn) -> None:
     """Note whether the prompt of a main conversation is private, before events of its agent's work can come."""
     event = turn.event
-    if event.agent_id or not event.prompt.strip():
+    if event.agent_id or event.prompt.is_blank:
         return
-    # Looking for the mark first spares most prompts the cleaning, which some of them never need.
-    is_private = OPT_OUT in event.prompt.lower() and turn.cleaned.is_opted_out
-    note_turn(str(turn.workspace.home), event.session_id, event.key or new_key(), is_private=is_private)
+    key, is_private = event.key or new_key(), event.prompt.is_opted_out
+    note_turn(str(turn.workspace.home), event.session_id, key, is_private=is_private)
 
 
 def _is_private_report(turn: Turn) -> bool:
@@ -313,7 +312,7 @@ def _remember(turn: Turn) -> bool:
 
     workspace = turn.workspace
     try:
-        problems = remember(workspace, turn.event, turn.kinds.stores.memory(workspace), turn.at_ms, turn.cleaned)
+        problems = remember(workspace, turn.event, turn.kinds.stores.memory(workspace), turn.at_ms)
     except (HybridError, OSError) as error:
         _note_problem(turn, f"memory: {error}")
         # A memory that cannot be used at all takes nothing later either.
@@ -336,7 +335,7 @@ def _close_and_remember(turn: Turn, closed: threading.Event) -> bool:
     return _remember(turn)
 
 
-def _note_lines_read(turn: Turn) -> None:
+def _note_lines_read(turn: Turn, call: ToolCall) -> None:
     """Note which lines the use of a tool put before the agent; what goes wrong is logged, and they count as unread."""
     hooks = turn.workspace.config.hooks
     if not hooks.skip_read or turn.workspace.project is None or _is_of_private_turn(turn):
@@ -344,7 +343,7 @@ def _note_lines_read(turn: Turn) -> None:
     from hybrid.answer.reading import note_lines_read  # Brings what knows the tools of all clients.
 
     try:
-        note_lines_read(turn)
+        note_lines_read(turn, call)
     except (OSError, ValueError, RecursionError) as error:
         _note_problem(turn, f"lines that were read: {error}")
 
@@ -387,15 +386,15 @@ def _is_asking(turn: Turn) -> bool:
     """Return whether there is anything that the event could get."""
     event, hooks = turn.event, turn.workspace.config.hooks
     if event.event == "PostToolUse":
-        return bool(event.report) and hooks.subagent_reports
+        return not event.report.is_blank and hooks.subagent_reports
     if event.event == "SubagentStart":
         return bool(event.agent_id) and hooks.subagent_brief
     return event.event == "SessionStart" or _is_typed(event)
 
 
 def _is_typed(event: HookEvent) -> bool:
-    """Return whether an event is a prompt that is not blank: Qwen sends an empty one after every tool's result."""
-    return event.event == "UserPromptSubmit" and bool(event.prompt.strip())
+    """Return whether an event is a prompt that is not blank."""
+    return event.event == "UserPromptSubmit" and not event.prompt.is_blank
 
 
 def _decision(turn: Turn) -> Decision:
@@ -412,7 +411,7 @@ def _decision(turn: Turn) -> Decision:
         return turn.off
     if event.event != "UserPromptSubmit":
         return decide(turn)
-    learned = learn_from_prompt(turn.workspace, event, turn.cleaned)
+    learned = learn_from_prompt(turn.workspace, event)
     decision = decide(turn)
     if turn.workspace.config.lessons.remind_every:
         from hybrid.answer.session_start import remind

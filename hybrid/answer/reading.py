@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hybrid.capture.shown import before_edits, shown_lines
-from hybrid.capture.tools import PathRoots, ToolCall, own_home
+from hybrid.capture.tools import PathRoots, own_home
 from hybrid.redact import mask, redact_name
 from hybrid.session.lines_read import lines_in, ranges_of, standing
 from hybrid.sources.files import FileReader
@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
     from hybrid.answer.decide import Turn
     from hybrid.capture.shown import ShownFile
+    from hybrid.types import ToolCall
 
 _MOST_RANGES = 20_000
 """Ranges of one session: more than an agent's context holds, and few enough to be read before every prompt."""
 
 
-def note_lines_read(turn: Turn) -> None:
+def note_lines_read(turn: Turn, call: ToolCall) -> None:
     """Note what the turn's tool showed and the ledger does not have yet; a file of the project only.
 
     Raises:
@@ -37,7 +38,6 @@ def note_lines_read(turn: Turn) -> None:
         text = files.read_text(path) if redact_name(path) == path else None
         return None if text is None else text.split("\n")
 
-    call = ToolCall(event.tool, event.tool_input, event.tool_response, event.error)
     shown = shown_lines(call, PathRoots(str(root), event.cwd, own_home()), lines_of)
     if not shown:
         return

@@ -33,17 +33,16 @@ if TYPE_CHECKING:
     from hybrid.feedback.reasons import ReasonName
     from hybrid.feedback.state import HookState
     from hybrid.knowledge.lessons_intake import TurnReport
-    from hybrid.prompting.clean import CleanedPrompt
     from hybrid.search.gate.threshold import Verdict
-    from hybrid.types import Hit, HookEvent, Item
+    from hybrid.types import CleanedPrompt, Hit, HookEvent, Item
     from hybrid.workspace import Workspace
 
 
 _PROMPT_CHARS = 80
 """Characters of a prompt in the log: enough to know one's own prompt again, too few for what was pasted into it."""
 
-_REDACTED_CHARS = 5_000
-"""Characters of a prompt that are searched for secrets before the cut, so that no secret is cut in half and missed."""
+_DIGEST_CHARS = 5_000
+"""Characters of a prompt, at most, that make its digest, and that are said in English: as many as are searched for."""
 
 _PROBLEM_CHARS = 300
 _HELD_BACK = 5
@@ -84,10 +83,9 @@ def prompt_part(cleaned: CleanedPrompt, decision: Decision, how: str) -> dict[st
     text = "" if how == "none" else decision.query or ("" if cleaned.is_opted_out else cleaned.text)
     if not text:
         return {"prompt": None, "prompt_digest": None, "prompt_chars": None}
-    safe = redact(text[:_REDACTED_CHARS])
     return {
-        "prompt": safe[:_PROMPT_CHARS] if how == "text" else None,
-        "prompt_digest": query_digest(safe),
+        "prompt": text[:_PROMPT_CHARS] if how == "text" else None,
+        "prompt_digest": query_digest(text[:_DIGEST_CHARS]),
         "prompt_chars": len(text),
     }
 
@@ -101,7 +99,7 @@ def english_part(decision: Decision, how: str) -> dict[str, Any]:
     if query is None or not query.english or how != "text":
         return {"english": None}
     # Said in English, a secret has not the form by which it is known, and may be in pieces: then nothing is kept.
-    said = in_english(redact(query.text[:_REDACTED_CHARS]))
+    said = in_english(query.text[:_DIGEST_CHARS])
     return {"english": None if redact(said) != said else " ".join(said.split())[:_PROMPT_CHARS] or None}
 
 
@@ -239,7 +237,7 @@ def _note_in_ledger(turn: Turn, decision: Decision) -> None:
         # First lines answer no question: a file that is given by them counts as named.
         [(digest, "pointer" if is_unasked and form == "preview" else form) for digest, form in forms],
         decision.topic_id if decision.is_injected else None,
-        asked=query_digest(redact(decision.query)) if decision.is_injected else "",
+        asked=query_digest(decision.query) if decision.is_injected else "",
         hits=() if decision.reason == "given_back" else found,
         again=again,
         start=start,
@@ -317,7 +315,7 @@ def _event_line(turn: Turn, decision: Decision, latency_ms: float) -> dict[str, 
         "event": event.event,
         "source": event.source or None,
         "is_report": decision.is_report,
-        **prompt_part(turn.cleaned, decision, workspace.config.privacy.log_prompts),
+        **prompt_part(event.prompt, decision, workspace.config.privacy.log_prompts),
         **english_part(decision, workspace.config.privacy.log_prompts),
         **passages_part(decision),
         "reason": decision.reason,

@@ -201,16 +201,14 @@ def _memory(turn: Turn) -> Entry | None:
     if not store.exists:
         return None
     from hybrid.knowledge.memory_intake import MOST_AT_ONCE, flush  # Brings the extraction.
-    from hybrid.records.memory.types import session_of
 
-    session_id = session_of(event.session_id)
     try:
         # A session that was killed leaves its last uses untold.
-        own = session_id if event.source == "compact" else ""
+        own = event.session_id if event.source == "compact" else ""
         flush(workspace, store, turn.at_ms, session_id=own, most=MOST_AT_ONCE)
         if event.source == "compact":
-            return this_session(workspace, store, session_id)
-        return earlier_sessions(workspace, store, turn.at_ms, session_id=session_id)
+            return this_session(workspace, store, event.session_id)
+        return earlier_sessions(workspace, store, turn.at_ms, session_id=event.session_id)
     except (HybridError, OSError):
         return None
 

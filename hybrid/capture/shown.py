@@ -18,7 +18,8 @@ from hybrid.capture.shell import files_of_command
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from hybrid.capture.tools import PathRoots, ToolCall
+    from hybrid.capture.tools import PathRoots
+    from hybrid.types import ToolCall
 
 
 _PRINTING = ("read", "search", "command", "edit", "write")

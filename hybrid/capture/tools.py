@@ -6,14 +6,14 @@ for the home.
 
 from __future__ import annotations
 
-import json
 import os
 import posixpath
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, ValidationError, convert, field, to_builtins
+import msgspec
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from hybrid.base.clients import ToolKind
@@ -23,6 +23,8 @@ from hybrid.capture.shell import files_of_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from hybrid.types import ToolCall
 
 
 # --- Paths ---------------------------------------------------------------------------------------------------------
@@ -60,11 +62,11 @@ class PathRoots(Struct, frozen=True, eq=False):
         inside = _below(path, _plain(self.root, is_windows), is_windows)
         if inside is None:
             inside = self._below_by_links(path)
-        if inside is not None:
-            return inside or "."
         home = _plain(self.home, is_windows)
-        tail = _below(path, home, is_windows) if len(home) > 1 else None
-        return path if tail is None else f"~/{tail}" if tail else "~"
+        tail = _below(path, home, is_windows) if inside is None and len(home) > 1 else None
+        if inside is not None or tail is not None:
+            path = (inside or ".") if inside is not None else f"~/{tail}".rstrip("/")
+        return path.encode("utf-8", "replace").decode()  # A folder may have a name that is no UTF-8.
 
     def shortened(self, text: str) -> str:
         """Return text in which the project's paths are relative and the home is `~`, unless it is as short as `/me`."""
@@ -171,22 +173,6 @@ _MAX_FILES = 50
 _MAX_EDITS = 20
 
 
-class ToolCall(Struct, frozen=True):
-    """A use of a tool as an event tells it.
-
-    Attributes:
-        tool: Name of the tool, as the client spells it.
-        arguments: An object, JSON as text, or a patch.
-        result: Text, blocks, or an object of any client's form.
-        error: Text of the error in an event that tells of a failure; else empty.
-    """
-
-    tool: str
-    arguments: object
-    result: object
-    error: str = ""
-
-
 class Edit(Struct, frozen=True):
     """A change of one place in a file.
 
@@ -244,25 +230,22 @@ class ToolUse(Struct, frozen=True):
 
     def as_json(self) -> str:
         """Return the use as JSON; `from_json` makes the same one of it."""
-        return json.dumps(to_builtins(self), ensure_ascii=False, separators=(",", ":"))
+        return msgspec.json.encode(self).decode()
 
     @classmethod
     def from_json(cls, text: str) -> ToolUse:
         """Return the use behind a stored text; unknown keys are passed over, missing ones have their defaults.
 
         Raises:
-            ValueError: The text is no such JSON.
+            DecodeError: The text is no such JSON.
         """
-        try:
-            return convert(json.loads(text), cls)
-        except ValidationError as error:
-            raise ValueError(f"the stored use of a tool is not one: {error}") from error
+        return msgspec.json.decode(text, type=cls)
 
 
 def tool_use(call: ToolCall, roots: PathRoots) -> ToolUse:
     """Return the use of a tool that an event tells of, in the one form; any values of JSON give one.
 
-    Its texts are shortened until its JSON is below `MAX_JSON_BYTES`. Secrets stay: the caller takes them out before.
+    Its texts are shortened until its JSON is below `MAX_JSON_BYTES`.
     """
     arguments = dialects.arguments(call.arguments)
     kind = dialects.kind_of(call.tool, arguments)
@@ -372,7 +355,7 @@ def _bounded(use: ToolUse, text: str, roots: PathRoots) -> ToolUse:
             error=cut(roots.shortened(use.error), int(_OUTPUT_CHARS * room / 2)),
             edits=tuple(replace(edit, old=cut(edit.old, of_edit), new=cut(edit.new, of_edit)) for edit in use.edits),
         )
-        if room < 0.01 or len(shortened.as_json().encode("utf-8", "replace")) < MAX_JSON_BYTES:
+        if room < 0.01 or len(msgspec.json.encode(shortened)) < MAX_JSON_BYTES:
             return shortened
         room /= 2
 

@@ -36,8 +36,8 @@ def run(args: argparse.Namespace) -> int:
     from hybrid.answer.decide import Turn, decide
     from hybrid.ask.json_output import context_json
     from hybrid.knowledge.open_kinds import OpenKinds
+    from hybrid.prompting.clean import prompt_event
     from hybrid.records.types import Record
-    from hybrid.types import HookEvent
 
     workspace = workspace_of(
         args,
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
             "hooks.dedup_enabled": None if args.session else False,
         },
     )
-    event = HookEvent(args.client, "UserPromptSubmit", args.session, "", args.project or "", " ".join(args.prompt))
+    event = prompt_event(args.client, args.session, args.project or "", " ".join(args.prompt))
     kinds = OpenKinds()
     decision = decide(Turn(workspace, event, kinds))
     if args.json:

@@ -24,6 +24,7 @@ from msgspec.structs import replace
 from hybrid.base.clients import session_in
 from hybrid.base.errors import BusyError, HybridError, IndexMissingError, IndexUnavailableError, ProjectError
 from hybrid.base.resources import shipped
+from hybrid.capture.cleaning import cleaned_call
 from hybrid.daemon.http import RouteError
 from hybrid.feedback.events import newest_events
 from hybrid.index.holder import is_held, read_holder
@@ -42,6 +43,7 @@ from hybrid.operations.types import Nothing, PageSearchResult, SearchMemory, des
 from hybrid.records.types import MemoryBusyError
 from hybrid.render.marks import harmless
 from hybrid.session.ledger import EMPTY, Given, SessionKey
+from hybrid.types import ToolCall
 from hybrid.workspace import open_workspace
 
 if TYPE_CHECKING:
@@ -405,15 +407,16 @@ class ToolSessions:
             return
         root = workspace.require_project().root
         with self._lock:
-            self._waiting.append(_Waiting(root, name, _told(arguments), key.session_id, given, time.monotonic()))
+            told = _told(cleaned_call(ToolCall(name, arguments, None)).arguments)  # As an event tells of it.
+            self._waiting.append(_Waiting(root, name, told, key.session_id, given, time.monotonic()))
 
     def heard(self, workspace: Workspace, event: HookEvent) -> None:
         """Take in a hook event: of a use of one of our tools, or the next prompt of a session with untold uses."""
         if workspace.project is None or not self._waiting:
             return
-        root, tool = workspace.project.root, event.tool.lower()
-        if event.event == "PostToolUse" and "hybrid" in tool:
-            told = _told(event.tool_input or {})
+        root, call = workspace.project.root, event.call
+        if call is not None and "hybrid" in (tool := call.tool.lower()):
+            told = _told(call.arguments or {})
             taken = self._taken(lambda one: (one.root, one.arguments) == (root, told) and tool.endswith(one.name), 1)
         elif event.event == "UserPromptSubmit":
             taken = self._taken(lambda one: (one.root, one.session_id) == (root, event.session_id), _MOST_UNTOLD)

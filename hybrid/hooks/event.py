@@ -1,6 +1,6 @@
 """Reads a hook event from any client into one form, whatever is unknown, missing or broken in it.
 
-The service does it, and a hook that answers without one. The result is a plain mapping that becomes a `HookEvent`.
+The service does it, and a hook that answers without one. Here private spans and secrets end: nothing behind sees them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.base.clients import Field, client_named, clients, value_at
 from hybrid.hooks.service import event_of
+from hybrid.types import NO_PROMPT, CleanedPrompt, HookEvent, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -132,14 +133,15 @@ class EventError(ValueError):
     """The input of a hook is not an event; the message goes to the log."""
 
 
-def parse_event(data: bytes, *, client: str, event: str, cwd: str) -> dict[str, Any]:
-    """Return the event on a hook's standard input, as the fields of a `HookEvent`.
+def parse_event(data: bytes, *, client: str, event: str, cwd: str, key: str = "") -> HookEvent:
+    """Return the event on a hook's standard input.
 
     Args:
         data: UTF-8, possibly with a byte order mark, possibly broken.
         client: Who calls, from the command line.
         event: Its name, from the command line; the input's own name is only a fallback.
         cwd: The hook's working directory, when the event names none.
+        key: The key of the event.
 
     Raises:
         EventError: Empty, too large, not JSON, not an object, or an event that we do not answer.
@@ -149,29 +151,47 @@ def parse_event(data: bytes, *, client: str, event: str, cwd: str) -> dict[str, 
     known = event_of(name)
     if known is None:
         raise EventError(f"{bounded_id(name)} is no event that hybrid knows: the hook is registered for the wrong one")
-    is_use = known == "PostToolUse"
-    tool = fields.id("tool") if is_use else ""
-    arguments = fields.value("tool_input") if is_use else None
-    result = fields.value("tool_response") if is_use else None
-    return {
-        "client": bounded_id(client),
-        "event": known,
-        "name": name,
-        "session_id": fields.id("session_id"),
-        "agent_id": fields.id("agent_id"),
-        "cwd": _directory(fields.path("cwd"), cwd),
-        "prompt": fields.text("prompt")[:MAX_PROMPT_CHARS],
-        "source": fields.id("source"),
-        "tool": tool,
-        "tool_use_id": fields.id("tool_use_id") if is_use else "",
-        "tool_input": arguments,
-        "tool_response": result,
-        "error": fields.text("error") if is_use else "",
-        "paths": _paths(tool, arguments),
-        "report": _report(tool, result, client),
-        "message": fields.text("message")[:MAX_PROMPT_CHARS] if known == "Stop" else "",
-        "transcript": fields.path("transcript"),
-    }
+    call, paths, report = _use_of_tool(fields, client) if known == "PostToolUse" else (None, (), NO_PROMPT)
+    return HookEvent(
+        client=bounded_id(client),
+        event=known,
+        session_id=fields.id("session_id"),
+        agent_id=fields.id("agent_id"),
+        cwd=_directory(fields.path("cwd"), cwd),
+        prompt=_prompt(fields.text("prompt")),
+        name=name,
+        source=fields.id("source"),
+        call=call,
+        tool_use_id=fields.id("tool_use_id") if call else "",
+        paths=paths,
+        report=report,
+        message=_message(fields.text("message")) if known == "Stop" else "",
+        transcript=fields.path("transcript"),
+        key=key,
+    )
+
+
+def _use_of_tool(fields: _Fields, client: str) -> tuple[ToolCall, tuple[str, ...], CleanedPrompt]:
+    """Return the use of a tool, the files that it wrote, and the final text of a subagent."""
+    from hybrid.capture.cleaning import cleaned_call  # A prompt needs none of it.
+
+    arguments = fields.value("tool_input")
+    given = ToolCall(fields.id("tool"), arguments, fields.value("tool_response"), fields.text("error"))
+    call = cleaned_call(given)
+    return call, tuple(_paths(given.tool, arguments)), _prompt(_report(given.tool, call.result, client), is_report=True)
+
+
+def _prompt(text: str, *, is_report: bool = False) -> CleanedPrompt:
+    """Return a prompt or report, cleaned; what is too long was pasted, and its beginning is read."""
+    from hybrid.prompting.clean import read_prompt  # Other events need none of it.
+
+    return read_prompt(text[:MAX_PROMPT_CHARS], is_report=is_report) if text else NO_PROMPT
+
+
+def _message(text: str) -> str:
+    from hybrid.capture.cleaning import cleaned_text
+
+    return cleaned_text(text[:MAX_PROMPT_CHARS])
 
 
 @cache
@@ -242,7 +262,7 @@ def _report(tool: str, response: object, client: str) -> str:
         return ""
     if answer:
         response = _Fields(answer, client).value("report")
-    return _clean(response if isinstance(response, str) else _texts(response))[:MAX_PROMPT_CHARS]
+    return response if isinstance(response, str) else _texts(response)
 
 
 def _texts(parts: object) -> str:
@@ -299,10 +319,11 @@ def bounded_id(text: str) -> str:
     """
     if _is_uuid(text):
         return text
-    from hybrid.redact import redact_name  # Where an event is read, it is there as a rule.
+    from hybrid.redact import redact_name  # Where an event is read, they are there as a rule.
+    from hybrid.render.marks import plain_text, without_private
 
     # A secret may begin near the end of what is shown.
-    shown = redact_name(text[: 5 * MAX_ID_CHARS])
+    shown = redact_name(without_private(plain_text(text[: 5 * MAX_ID_CHARS])))
     if shown == text and len(text) <= MAX_ID_CHARS:
         return text
     import hashlib

@@ -20,11 +20,11 @@ from hybrid.ipc.spool import Spool, new_key
 TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
 
     from hybrid.answer.events import Reply
     from hybrid.ipc.settings import HookSettings
     from hybrid.ipc.wire import Connection
+    from hybrid.types import HookEvent
 
 HARD_STOP_S = 1.5
 """Seconds after which the process ends in silence, until the settings are read and give another deadline."""
@@ -128,13 +128,13 @@ def _tell(line: str) -> None:
     sys.stderr.write(visible(line).encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
 
 
-def note_failure(error: Exception | str, fields: Mapping[str, Any] | None = None) -> None:
+def note_failure(error: Exception | str, event: HookEvent | None = None) -> None:
     """Leave a line about a failure in the event log; where that fails too, there is nowhere left to say it."""
     try:
         _find_packages()
         from hybrid.hooks.taking import note_failure
 
-        note_failure(error, fields)
+        note_failure(error, event)
     except Exception:  # noqa: BLE001 - the rim
         pass
 
@@ -226,7 +226,7 @@ class _Hook:
         self._started_s = started_s
         self._home = home_path(os.environ)
         self._key = new_key()
-        self._fields: Mapping[str, Any] | None = None
+        self._read: HookEvent | None = None
         self._event: Input | None = None
         self._is_input_read = False
 
@@ -390,11 +390,11 @@ class _Hook:
         from hybrid.hooks.taking import answer_event, read_event
 
         try:
-            self._fields = read_event(event)
+            self._read = read_event(event)
         except EventError:
             self._event = None  # Nobody will be able to read it later.
             raise
-        return answer_event(self._fields, self._flags, set_deadline=set_deadline, elapsed_ms=lambda: self._elapsed_ms)
+        return answer_event(self._read, self._flags, set_deadline=set_deadline, elapsed_ms=lambda: self._elapsed_ms)
 
     def _take_rest(self, reply: Reply) -> None:
         """Take in kept events after the answer, and keep the present event if it has not had all its effects."""
@@ -439,7 +439,7 @@ class _Hook:
         start_service(self._home, os.environ, cwd=_session_directory(event))
 
     def _note(self, error: Exception | str) -> None:
-        note_failure(error, self._fields)
+        note_failure(error, self._read)
 
     def _note_late(self, message: str) -> None:
         """Keep the event, and say so in the log; a process that has not read its event gets a moment for it first."""

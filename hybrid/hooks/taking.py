@@ -14,7 +14,7 @@ import threading
 import time
 from collections import Counter, OrderedDict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hybrid.answer.decide import Turn
 from hybrid.answer.events import answer, take_in
@@ -24,7 +24,6 @@ from hybrid.hooks.answer import client_of, printed_answer
 from hybrid.hooks.event import EventError, parse_event
 from hybrid.ipc.spool import MAX_AGE_S, MAX_TRIES, Spool
 from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
-from hybrid.types import HookEvent
 from hybrid.workspace import open_workspace
 
 if TYPE_CHECKING:
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from hybrid.answer.events import Reply
     from hybrid.hooks.service import Input
     from hybrid.ipc.spool import KeptEvent
+    from hybrid.types import HookEvent
     from hybrid.workspace import Workspace
 
 
@@ -58,8 +58,7 @@ def event_of_parts(parts: list[bytes], key: str) -> tuple[HookEvent, dict[str, s
         raise EventError("it has too few parts")
     client, name, cwd = (part.decode("utf-8", "surrogateescape") for part in parts[:3])
     environ = environment(parts[3])
-    fields = parse_event(parts[4], client=client_of(client, environ), event=name, cwd=cwd)
-    return HookEvent.of(fields | {"key": key}), environ
+    return parse_event(parts[4], client=client_of(client, environ), event=name, cwd=cwd, key=key), environ
 
 
 def forget_waiting(home: Path, environ: Mapping[str, str], is_meant: Callable[[Workspace, HookEvent], bool]) -> int:
@@ -229,18 +228,18 @@ _REST_S = 0.7
 """Seconds after which no more kept event is begun once the answer is out."""
 
 
-def read_event(event: Input) -> dict[str, Any]:
-    """Return the fields of an event as it came.
+def read_event(event: Input) -> HookEvent:
+    """Return an event that has just come.
 
     Raises:
         EventError: The input is no event.
     """
     client = client_of(event.client, os.environ)
-    return parse_event(event.data, client=client, event=event.name, cwd=event.cwd) | {"key": event.key}
+    return parse_event(event.data, client=client, event=event.name, cwd=event.cwd, key=event.key)
 
 
 def answer_event(
-    fields: Mapping[str, Any],
+    event: HookEvent,
     flags: Mapping[str, object],
     *,
     set_deadline: Callable[[int], None],
@@ -249,7 +248,7 @@ def answer_event(
     """Decide what an event gets, and what is printed for it.
 
     Args:
-        fields: The fields of a `HookEvent`.
+        event: The event.
         flags: Settings from the command line.
         set_deadline: Told the configured deadline in milliseconds as soon as it is known.
         elapsed_ms: Gives the milliseconds since the hook started.
@@ -258,7 +257,6 @@ def answer_event(
         HybridError: A flag is wrong, or a model cannot be loaded.
         OSError: Files cannot be read.
     """
-    event = HookEvent.of(fields)
     workspace = open_workspace(Path(event.cwd or "/"), flags=flags)
     set_deadline(workspace.config.hooks.deadline_ms)
     # To connect with a team's store takes longer than a hook has: a service does it.
@@ -285,10 +283,9 @@ def _own_environ(sent: Mapping[str, str]) -> dict[str, str]:
     return own | {name: value for name, value in sent.items() if name != "HYBRID_HOME"}
 
 
-def note_failure(error: Exception | str, fields: Mapping[str, Any] | None) -> None:
-    """Leave a line in the event log that says what failed, with the event if its fields are known."""
+def note_failure(error: Exception | str, event: HookEvent | None) -> None:
+    """Leave a line in the event log that says what failed, with the event if it was read."""
     from hybrid.answer.recording import record_error
 
-    event = HookEvent.of(fields) if fields else None
     cwd = Path(event.cwd) if event and event.cwd else Path()
     record_error(open_workspace(cwd), event, str(error) if isinstance(error, EventError) else error)

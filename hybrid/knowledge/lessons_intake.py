@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hybrid.base.digest import chunk_digest
 from hybrid.base.errors import HybridError
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     from hybrid.capture.transcript import AgentText
     from hybrid.knowledge.stores import Stores
-    from hybrid.prompting.clean import CleanedPrompt
     from hybrid.records.lessons.messages import CapturedLesson
     from hybrid.records.lessons.store import LessonStore
     from hybrid.records.lessons.writing import CitingMessage
@@ -67,19 +67,19 @@ class TurnReport(Struct, frozen=True):
     is_busy: bool = False
 
 
-def learn_from_prompt(workspace: Workspace, event: HookEvent, cleaned: CleanedPrompt) -> IntakeReport:
+def learn_from_prompt(workspace: Workspace, event: HookEvent) -> IntakeReport:
     """Write down the lessons in a typed prompt, and note them in the ledger as given to the session.
 
     Args:
         workspace: The workspace of the event's directory.
         event: The event of a prompt.
-        cleaned: The text of the prompt.
 
     Returns:
         A notice for each lesson in the prompt, stored or not; nothing is raised. `NOTHING` where none may be taken in:
         capture is off, a subagent or a machine wrote the prompt, or it is opted out.
     """
-    if not is_capturing(workspace, event) or "lesson" not in event.prompt.lower():
+    cleaned = event.prompt
+    if not is_capturing(workspace, event) or "lesson" not in cleaned.text.lower():
         return NOTHING
     if cleaned.is_machine_made or cleaned.is_opted_out:
         return NOTHING
@@ -204,9 +204,11 @@ def _said(workspace: Workspace, event: HookEvent) -> tuple[Sequence[AgentText], 
     """
     if not event.transcript or (ledger := workspace.ledgers.read(session_key(workspace, event))).is_new:
         return (), None
+    from hybrid.capture.cleaning import cleaned_text
     from hybrid.capture.transcript import agent_texts
 
-    found, read_to = agent_texts(Path(event.transcript), ledger.read_to)
+    texts, read_to = agent_texts(Path(event.transcript), ledger.read_to)
+    found = [replace(one, text=cleaned_text(one.text)) for one in texts]
     return found, read_to if read_to != ledger.read_to else None
 
 

@@ -13,7 +13,6 @@ from hybrid.prompting.query import make_query, query_digest
 from hybrid.prompting.rules import looks_back, prompt_verdict
 from hybrid.prompting.symbols import paths
 from hybrid.records.memory.types import LEAST_ANSWER_CHARS, SessionSummary, record_of
-from hybrid.redact import redact
 from hybrid.workspace import session_key
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def is_about_project(workspace: Workspace, event: HookEvent, request: str, answe
     That is, hybrid found something for its prompt, or the answer names a file that is there or at hand.
     """
     ledger = workspace.ledgers.read(session_key(workspace, event))
-    if query_digest(redact(make_query(request).text)) in ledger.asked:
+    if query_digest(make_query(request).text) in ledger.asked:
         return True
     root, at_hand = workspace.require_project().root, {path.rpartition("/")[2] for path in ledger.mentioned}
     named = [path for path in paths(answer)[:_MOST_PATHS] if ".." not in path and not path.startswith(("/", "~"))]

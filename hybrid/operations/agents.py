@@ -44,6 +44,7 @@ from hybrid.knowledge.stores import names_of, open_stores
 from hybrid.operations import lore, types
 from hybrid.operations.asking import CONNECTION, OperationError, Outcome, Shown
 from hybrid.operations.memory import flushed, found_by, opened
+from hybrid.prompting.clean import prompt_event
 from hybrid.prompting.query import make_query
 from hybrid.records.lessons.types import AI, Draft, full_lines, index_line, is_id, shown
 from hybrid.records.lore.types import called, full_text, listed
@@ -302,9 +303,7 @@ def _with_neighbours(chunks: Sequence[ChunkView], first: int, last: int, n: int)
 
 def context(asking: Asking, wanted: types.ContextArguments) -> Outcome:
     """Return what the hook would add to a prompt of this session; nothing is recorded as an injection."""
-    event = HookEvent(
-        asking.client, "UserPromptSubmit", asking.session_id, "", str(asking.workspace.cwd or ""), wanted.prompt
-    )
+    event = prompt_event(asking.client, asking.session_id, str(asking.workspace.cwd or ""), wanted.prompt)
     decision = answering.decide(Turn(asking.workspace, event, asking.kinds, asking.environ))
     if not decision.is_injected:
         return Outcome(f"Nothing is close enough ({decision.reason}). `search` looks all the same.")
@@ -590,7 +589,7 @@ that the code or the commits say already; nothing is a good result too."""
 
 def orientation(asking: Asking, _: types.Nothing) -> Outcome:
     """Return what a new session of this project is given."""
-    event = HookEvent(asking.client, "SessionStart", "", "", str(asking.workspace.cwd or ""), "", source="startup")
+    event = HookEvent(asking.client, "SessionStart", "", "", str(asking.workspace.cwd or ""), source="startup")
     decision = start_session(Turn(asking.workspace, event, asking.kinds, asking.environ))
     text = decision.text or f"Nothing is known of this project yet ({decision.reason})."
     return Outcome(text, frame=decision.text)

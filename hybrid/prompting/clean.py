@@ -17,11 +17,12 @@ import re
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from hybrid.base.memo import compiled
 from hybrid.ipc.turns import OPT_OUT
 from hybrid.prompting.turns import is_turn
+from hybrid.redact import redact_excerpt
 from hybrid.render.marks import (
     FRAME_NAME,
     JSON_KEY,
@@ -31,6 +32,7 @@ from hybrid.render.marks import (
     plain_text,
     without_elements,
 )
+from hybrid.types import CleanedPrompt, HookEvent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -670,29 +672,17 @@ _SPACES = re.compile(r"(?<=\S)[^\S\n]{2,}(?=\S)")
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 
-class CleanedPrompt(Struct, frozen=True):
-    """A prompt without what must be neither searched nor stored.
+def prompt_event(client: str, session_id: str, cwd: str, prompt: str) -> HookEvent:
+    """Return the event of a prompt that came without a hook."""
+    return HookEvent(client, "UserPromptSubmit", session_id, "", cwd, read_prompt(prompt))
 
-    Attributes:
-        text: Text that may be searched; of a slash command its arguments, of a subagent's report the report.
-        had_private: Whether a `<private>` span was cut.
-        is_opted_out: Whether the prompt holds `[no-hybrid]`.
-        is_machine_made: Whether a client wrote it and nobody typed it.
-        subagent_report: The report in a `<task-notification>`, or None; then `is_machine_made` holds too.
-        command_name: Name of a slash command without the slash, else empty.
-    """
 
-    text: str
-    had_private: bool = False
-    is_opted_out: bool = False
-    is_machine_made: bool = False
-    subagent_report: str | None = None
-    command_name: str = ""
-
-    @property
-    def typed(self) -> str:
-        """The cleaned prompt with the slash command it began with; what configured prefixes are compared with."""
-        return f"/{self.command_name} {self.text}".rstrip() if self.command_name else self.text
+def read_prompt(prompt: str, *, is_report: bool = False) -> CleanedPrompt:
+    """Return a prompt as everything behind it may see it: cleaned as by `clean`, and without secrets."""
+    cleaned = clean(prompt, is_report=is_report)
+    text = redact_excerpt(cleaned.text)
+    report = None if cleaned.subagent_report is None else text
+    return cleaned if text == cleaned.text else replace(cleaned, text=text, subagent_report=report)
 
 
 def clean(prompt: str, *, is_report: bool = False) -> CleanedPrompt:

@@ -19,7 +19,7 @@ from hybrid.prompting.turns import TURN_CHARS, is_word_of_turns, plain_words, tu
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hybrid.prompting.clean import CleanedPrompt
+    from hybrid.types import CleanedPrompt
 
 
 # --- Verdicts ------------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from hybrid.redact.commands import (
     header_values,
     url_passwords,
 )
-from hybrid.redact.forms import private_keys, recovery_codes, tokens
+from hybrid.redact.forms import is_key_line, key_lines, private_keys, recovery_codes, tokens
 from hybrid.redact.names import telling_places, with_ascii_signs
 from hybrid.redact.patterns import Secret, lower_case, occurrences, pieces_of, possible, unmarked, with_lines
 from hybrid.redact.values import is_generated, is_plain_id
@@ -41,11 +41,13 @@ __all__ = [
     "REDACT_VERSION",
     "MaskedDocuments",
     "Secret",
+    "excerpt_secrets",
     "find_secrets",
     "mask",
     "masker",
     "part_masker",
     "redact",
+    "redact_excerpt",
     "redact_name",
 ]
 
@@ -88,6 +90,44 @@ def redact_name(name: str) -> str:
             _CLEAN.clear()
         _CLEAN.add(name)
     return found
+
+
+def redact_excerpt(text: str) -> str:
+    """Return `redact(text)` of what may be cut out of something longer, with all that `excerpt_secrets` finds."""
+    if is_key_line(text):
+        return "[redacted:private_key]"
+    parts, at = list[str](), 0
+    for start, end, instead in excerpt_secrets(text):
+        parts += [text[at:start], instead]
+        at = end
+    return "".join([*parts, text[at:]]) if parts else text
+
+
+def excerpt_secrets(text: str) -> list[tuple[int, int, str]]:
+    """Return start, end and replacement of each secret of an excerpt, in order and disjoint.
+
+    Beside what `find_secrets` finds: lines of keys without their marks, and other places with a long piece of a secret.
+    """
+    secrets = [*find_secrets(text), *key_lines(text)]
+    found = [(secret.start, secret.end, f"[redacted:{secret.kind}]") for secret in secrets]
+    pieces = {piece.strip("+-") for start, end, _ in found for piece in compiled(_REPEATED).findall(text, start, end)}
+    for piece in sorted(pieces, key=lambda piece: (-len(piece), piece))[:_MOST_REPEATED]:
+        start = -1 if len(piece) < _MIN_REPEATED else text.find(piece)
+        while start >= 0:
+            found.append((start, start + len(piece), "[redacted]"))
+            start = text.find(piece, start + len(piece))
+    merged: list[tuple[int, int, str]] = []
+    for start, end, instead in sorted(found, key=lambda one: (one[0], -one[1])):
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]), merged[-1][2])
+        else:
+            merged.append((start, end, instead))
+    return merged
+
+
+_MIN_REPEATED = 16
+_REPEATED = rf"[A-Za-z0-9+/=_.~-]{{{_MIN_REPEATED},}}"
+_MOST_REPEATED = 60
 
 
 class MaskedDocuments:

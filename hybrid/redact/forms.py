@@ -435,6 +435,57 @@ def _start_of_key_lines(text: str, line_end: str, start: int) -> int:
     return start
 
 
+# --- Lines of a key without its marks: what an edit or a cut leaves of it ------------------------------------------
+
+_MIN_BARE_LINES = 3
+_BLANKS = r"[^\S\n]{0,40}"
+_BEFORE_LINE = rf"{_BLANKS}(?:[+>#*-]|//|\d{{1,6}}(?:→|\t|: ?)|[\w./-]{{1,100}}:\d{{1,6}}:)?{_BLANKS}[+-]?[\"']?"
+_AFTER_LINE = r"(?:\\n)?[\"']?[^\S\n]{0,4}[,+\\]?[^\S\n]{0,4}"
+_BARE_LINE = rf"(?m)^{_BEFORE_LINE}([A-Za-z0-9+/]{{60,}}={{0,2}}){_AFTER_LINE}$"
+_LAST_BARE_LINE = rf"\n{_BEFORE_LINE}[A-Za-z0-9+/]{{4,}}={{0,2}}{_AFTER_LINE}(?=\n|\Z)"
+_MAX_LOWER_RUN = 2.6
+"""Small letters in a row, on average, above which a line is words: in base64 there are under two."""
+_MAX_SLASHES = 16
+"""Divisor: a line with more than one slash in so many characters is no base64, where it is one in 64."""
+
+
+def key_lines(text: str) -> Iterator[Secret]:
+    """Yield each run of at least three lines that hold base64 alone, with a shorter last one.
+
+    Digests, paths and words on lines of their own are none.
+    """
+    run: list[re.Match[str]] = []
+    for match in compiled(_BARE_LINE).finditer(text):
+        if run and match.start() != run[-1].end() + 1:
+            yield from _of_run(text, run)
+            run = []
+        run.append(match)
+    yield from _of_run(text, run)
+
+
+def is_key_line(text: str) -> bool:
+    """Return whether a text is nothing but lines of a key, be it a single one."""
+    *first, last = text.strip("\n").split("\n")
+    if not all(map(compiled(_BARE_LINE).fullmatch, first)):
+        return False
+    found = compiled(_LAST_BARE_LINE).fullmatch(f"\n{last}") if first else compiled(_BARE_LINE).fullmatch(last)
+    return found is not None and _is_random("".join(text.split()))
+
+
+def _of_run(text: str, run: list[re.Match[str]]) -> Iterator[Secret]:
+    if len(run) < _MIN_BARE_LINES or not _is_random("".join(match[1] for match in run)):
+        return
+    last = compiled(_LAST_BARE_LINE).match(text, run[-1].end())
+    yield Secret("private_key", run[0].start(1), last.end() if last else run[-1].end(1))
+
+
+def _is_random(letters: str) -> bool:
+    runs = compiled(r"[a-z]+").findall(letters)
+    is_mixed = bool(runs) and bool(compiled(r"[A-Z]").search(letters)) and any(map(str.isdecimal, letters))
+    has_short_runs = sum(map(len, runs)) <= _MAX_LOWER_RUN * len(runs)
+    return is_mixed and has_short_runs and letters.count("/") * _MAX_SLASHES <= len(letters)
+
+
 # --- Recovery codes ------------------------------------------------------------------------------------------------
 
 _CODES_NAME = r"(?:recovery|backup|scratch)[ _-]?codes?\\{0,4}[\"']?"

@@ -17,11 +17,13 @@ from msgspec.structs import asdict
 
 from hybrid.answer.decide import Turn, decide
 from hybrid.answer.events import answer
+from hybrid.capture.cleaning import cleaned_call
 from hybrid.evaluation.measures import read_lines, unique
 from hybrid.evaluation.results import Configuration
 from hybrid.evaluation.retrieval import WHOLE, JudgedTree, TreeOpener, repositories
 from hybrid.knowledge.open_kinds import OpenKinds
-from hybrid.types import HookEvent
+from hybrid.prompting.clean import prompt_event
+from hybrid.types import HookEvent, ToolCall
 from hybrid_lab.memory.replay import make_repository
 from hybrid_lab.records.setup import GivenFiles
 from hybrid_lab.sessions import seen_tree, session_events
@@ -198,7 +200,7 @@ def evaluate_follow_ups(
         for pair in (pair for pair in pairs if pair.repo == repo):
             _begin(opened, pair, is_read=is_read)
             for way in ways:
-                turn = _turn(opened, way.label, pair, event="UserPromptSubmit", prompt=pair.prompt)
+                turn = _turn(opened, way.label, pair, pair.prompt)
                 found[way.label].append(judged(decide(turn), pair.id, pair.files, depends=pair.depends))
     return found
 
@@ -206,20 +208,19 @@ def evaluate_follow_ups(
 def _begin(opened: Opened, pair: Pair, *, is_read: bool) -> None:
     """Give the session of a pair what its first prompt gets, and let the agent read."""
     root = opened.workspace.require_project().root
-    turn = _turn(opened, IN_FORCE.label, pair, event="UserPromptSubmit", prompt=pair.first)
+    turn = _turn(opened, IN_FORCE.label, pair, pair.first)
     turn.workspace.ledgers.reset(turn.key, "clear")  # A home that was kept has the session of the last run.
     answer(turn).finish(0.0)
     for path in pair.read if is_read else ():
-        use = {"file_path": str(root / path)}
         text = (root / path).read_text(encoding="utf-8", errors="replace")
-        fields = {"event": "PostToolUse", "tool": "Read", "tool_input": use, "tool_response": text}
-        answer(_turn(opened, IN_FORCE.label, pair, **fields)).finish(0.0)
+        call = cleaned_call(ToolCall("Read", {"file_path": str(root / path)}, text))
+        event = HookEvent("evaluation", "PostToolUse", turn.event.session_id, "", str(root), call=call)
+        answer(turn_of(opened, IN_FORCE.label, event)).finish(0.0)
 
 
-def _turn(opened: Opened, label: str, pair: Pair, **fields: object) -> Turn:
+def _turn(opened: Opened, label: str, pair: Pair, prompt: str) -> Turn:
     root = str(opened.workspace.require_project().root)
-    event = HookEvent.of({"client": "evaluation", "session_id": f"followups/{pair.id}", "cwd": root, **fields})
-    return turn_of(opened, label, event)
+    return turn_of(opened, label, prompt_event("evaluation", f"followups/{pair.id}", root, prompt))
 
 
 def turn_of(opened: Opened, label: str, event: HookEvent) -> Turn:
@@ -303,8 +304,7 @@ def _asked_in(
             if (cut := cuts.get(one.number)) is None:
                 continue
             opened = opener.open(JudgedTree(root, WHOLE))
-            fields = {"client": "claude", "event": "UserPromptSubmit", "session_id": session, "cwd": str(root)}
-            event = HookEvent.of({**fields, "prompt": cut.prompt})
+            event = prompt_event("claude", session, str(root), cut.prompt)
             for label in opened.workspaces:
                 decision = decide(turn_of(opened, label, event))
                 found.setdefault(label, []).append(judged(decision, cut.id, cut.files, depends=cut.depends))

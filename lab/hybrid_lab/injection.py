@@ -17,8 +17,9 @@ from hybrid.answer.decide import Turn, decide, span_reader
 from hybrid.evaluation.results import Configuration, interval
 from hybrid.evaluation.retrieval import WHOLE, JudgedTree, TreeOpener, repositories
 from hybrid.knowledge.open_kinds import OpenKinds
+from hybrid.prompting.clean import prompt_event
 from hybrid.render.frame import file_entry, render_entry
-from hybrid.types import HookEvent, Item
+from hybrid.types import Item
 from hybrid_lab.records.setup import GivenFiles
 
 if TYPE_CHECKING:
@@ -232,8 +233,7 @@ def _is_judged(prompt: JudgedPrompt) -> bool:
 def decided(workspace: Workspace, searcher: Searcher, prompt: JudgedPrompt) -> Decision:
     """Return the decision on a prompt in a session of its own, by the index of the files alone."""
     root = str(workspace.require_project().root)
-    fields = {"client": "evaluation", "event": "UserPromptSubmit", "session_id": prompt.id, "cwd": root}
-    event = HookEvent.of({**fields, "prompt": prompt.text})
+    event = prompt_event("evaluation", prompt.id, root, prompt.text)
     return decide(Turn(workspace, event, OpenKinds({}, GivenFiles(searcher)), {}))
 
 

@@ -140,7 +140,7 @@ def _replayed(opener: TreeOpener, session: str, root: Path, events: list[Session
 def _note_use(told: Replayed, event: HookEvent, root: Path, prompt: HookEvent | None) -> None:
     new = {path for path in opened_files(event, root) if (root / path).is_file()} - told.opened
     told.opened |= new
-    told.told |= {path for path in new if prompt and path.rpartition("/")[2] in prompt.prompt}
+    told.told |= {path for path in new if prompt and path.rpartition("/")[2] in prompt.prompt.text}
     foreseen = new & told.named
     told.foreseen |= foreseen
     if foreseen and told.calls is None:

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from hybrid.capture import dialects
 from hybrid.capture.definitions import without_line_numbers
-from hybrid.capture.tools import PathRoots, ToolCall, tool_use
+from hybrid.capture.tools import PathRoots, tool_use
 from hybrid.evaluation.measures import QrelsError
 from hybrid.hooks.event import EventError, parse_event
 from hybrid.types import HookEvent
@@ -61,7 +61,7 @@ def session_events(recording: Recording, root: Path) -> list[SessionEvent]:
             raise QrelsError(f"{ref}: {error}") from error
         event: HookEvent | None = None
         with contextlib.suppress(EventError):
-            event = HookEvent.of(parse_event(line.encode("utf-8"), client="claude", event="", cwd=str(root)))
+            event = parse_event(line.encode("utf-8"), client="claude", event="", cwd=str(root))
         events.append(SessionEvent(int(ref.rpartition(":")[2]), fields, event))
     return events
 
@@ -140,10 +140,9 @@ def seen_tree(root: Path, events: list[SessionEvent]) -> Generator[SeenTree]:
 
 def opened_files(event: HookEvent, root: Path) -> set[str]:
     """Return the files that a use of a tool read or wrote, relative to the root; searches name files, and open none."""
-    if event.event != "PostToolUse":
+    if event.call is None:
         return set()
-    call = ToolCall(event.tool, event.tool_input, event.tool_response, event.error)
-    use = tool_use(call, PathRoots(str(root), event.cwd))
+    use = tool_use(event.call, PathRoots(str(root), event.cwd))
     files = use.files_written if use.kind == "search" else (*use.files_read, *use.files_written)
     return {path for path in files if not use.is_failed}
 

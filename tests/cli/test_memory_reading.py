@@ -201,9 +201,10 @@ def test_a_limit_lies_between_1_and_100(known: Shop, limit: str) -> None:
 
 def test_what_waits_for_its_batch_is_there_once_it_has_waited_long_enough(own_shop: Shop) -> None:
     """A reading command makes observations of it first."""
-    from hybrid.capture.tools import PathRoots, ToolCall, tool_use
+    from hybrid.capture.tools import PathRoots, tool_use
     from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import PendingEvent
+    from hybrid.types import ToolCall
 
     call = ToolCall("Bash", {"command": "pytest tests/test_zebra.py"}, {"stdout": "1 passed in 0.1s"})
     use = tool_use(call, PathRoots("/x", "/x"))

@@ -32,8 +32,8 @@ BOUNDS = {
     "files of a command": 4,
     "files of a prompt": 94,
     "calls of a prompt": 5_400,
-    "value types of a prompt": 109,
-    "searches for secrets of a prompt": 5,
+    "value types of a prompt": 108,
+    "searches for secrets of a prompt": 4,
 }
 """Figure of `shape.figures` → the most that it may be; `python -m tests.contracts.shape` prints what they are."""
 _LEFT = 0.03

@@ -11,7 +11,7 @@ import pytest
 
 from hybrid.answer.decide import Turn, decide
 from hybrid.knowledge.open_kinds import OpenKinds
-from hybrid.types import HookEvent
+from hybrid.prompting.clean import prompt_event
 from hybrid.upkeep.indexing import reindex
 from hybrid.workspace import open_workspace
 from tests.support.cases import cases, read
@@ -80,7 +80,7 @@ def asking(tmp_path_factory: pytest.TempPathFactory, more: Mapping[str, str]) ->
     kinds = OpenKinds({})
 
     def decision(prompt: str) -> Decision:
-        event = HookEvent("claude", "UserPromptSubmit", prompt[:40], "", str(root), prompt)
+        event = prompt_event("claude", prompt[:40], str(root), prompt)
         return decide(Turn(workspace, event, kinds, {}))
 
     return decision

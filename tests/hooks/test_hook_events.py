@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from hybrid.base.clients import clients
-from hybrid.hooks.event import MAX_PATHS, MAX_PROMPT_CHARS, EventError, parse_event
+from hybrid.capture.cleaning import MAX_CHARS
+from hybrid.hooks.event import MAX_PATHS, EventError, parse_event
 from hybrid.hooks.service import EVENTS
-from hybrid.types import HookEvent
+from hybrid.types import HookEvent, ToolCall
 from tests.support.builders import CHECKOUT
 from tests.support.cases import Case, cases, read
 from tests.support.recorded import recorded
@@ -18,7 +19,7 @@ from tests.support.recorded import recorded
 CAPTURED = "hooks/captured.txt"
 
 
-def _parse(fields: dict[str, Any], *, client: str = "claude", event: str = "") -> dict[str, Any]:
+def _parse(fields: dict[str, Any], *, client: str = "claude", event: str = "") -> HookEvent:
     return parse_event(json.dumps(fields).encode(), client=client, event=event, cwd="/elsewhere")
 
 
@@ -41,17 +42,18 @@ def test_a_captured_input_becomes_neutral_fields(case: Case) -> None:
             parse_event(data, client=client, event=sample.event, cwd="/elsewhere")
         return
 
-    fields = parse_event(data, client=client, event=sample.event, cwd="/elsewhere")
+    event = parse_event(data, client=client, event=sample.event, cwd="/elsewhere")
 
     rest = {"client": client, "agent_id": "", "cwd": "$PROJECT", "prompt": "", "source": "", "tool": "", "report": ""}
-    of_turns = ("message", "transcript", "tool_use_id", "tool_input", "tool_response", "error")
     assert rest | {"paths": []} | wanted == {
-        k: v for k, v in fields.items() if k not in ("session_id", "name", *of_turns)
+        "tool": event.call.tool if event.call else "",
+        "prompt": event.prompt.typed,
+        "report": event.report.text,
+        "paths": list(event.paths),
+        **{name: getattr(event, name) for name in ("client", "event", "agent_id", "cwd", "source")},
     }
-    assert len(fields["session_id"]) > 20
-    assert fields["event"] == EVENTS[fields["name"].lower()]
-    assert fields == json.loads(json.dumps(fields))
-    assert wanted["event"] == HookEvent.of(fields).event
+    assert len(event.session_id) > 20
+    assert event.event == EVENTS[event.name.lower()]
 
 
 @pytest.mark.parametrize(
@@ -68,11 +70,11 @@ def test_a_use_of_a_tool_brings_what_it_was_given_and_what_it_answered(sample: s
     """As the client has them, whatever it calls them; only with the event of a tool."""
     data, event = SAMPLES[sample].path.read_bytes(), SAMPLES[sample].event
 
-    fields = parse_event(data, client="x", event=event, cwd="/elsewhere")
+    call = parse_event(data, client="x", event=event, cwd="/elsewhere").call
 
-    use = HookEvent.of(fields)
-    assert command in json.dumps(use.tool_input)
-    assert told in json.dumps(use.tool_response)
+    assert call is not None
+    assert command in json.dumps(call.arguments)
+    assert told in json.dumps(call.result)
 
 
 def test_a_tool_that_failed_tells_its_error() -> None:
@@ -80,15 +82,11 @@ def test_a_tool_that_failed_tells_its_error() -> None:
     given = {"session_id": "s", "tool_name": "Bash", "tool_input": {"command": "x"}, "tool_use_id": "t1"}
     data = json.dumps({**given, "error": "Exit code 1\nboom"}).encode()
 
-    event = HookEvent.of(parse_event(data, client="claude", event="PostToolUseFailure", cwd="/"))
+    event = parse_event(data, client="claude", event="PostToolUseFailure", cwd="/")
 
     assert ("PostToolUse", "PostToolUseFailure") == (event.event, event.name)
-    assert ("Exit code 1\nboom", "t1", {"command": "x"}, None) == (
-        event.error,
-        event.tool_use_id,
-        event.tool_input,
-        event.tool_response,
-    )
+    assert "t1" == event.tool_use_id
+    assert ToolCall("Bash", {"command": "x"}, None, "Exit code 1\nboom") == event.call
 
 
 @pytest.mark.parametrize(
@@ -108,8 +106,8 @@ def test_the_end_of_a_turn_brings_the_agents_last_text_and_its_transcript(sample
 
     fields = parse_event(data, client=client, event=recorded_event.event, cwd="/elsewhere")
 
-    assert message == fields["message"]
-    assert fields["transcript"].endswith(".jsonl")
+    assert message == fields.message
+    assert fields.transcript.endswith(".jsonl")
 
 
 def test_only_the_end_of_a_turn_has_a_message() -> None:
@@ -118,20 +116,20 @@ def test_only_the_end_of_a_turn_has_a_message() -> None:
         {"hook_event_name": "UserPromptSubmit", "prompt": "x", "last_assistant_message": "AI LESSON: a - b"}
     )
 
-    assert fields["message"] == ""
+    assert fields.message == ""
 
 
 def test_the_command_line_names_the_event() -> None:
     """`--event` prevails over the input, and stays as the client spells it."""
     fields = _parse({"hook_event_name": "Stop", "prompt": "x"}, event="userPromptSubmitted")
 
-    assert ("UserPromptSubmit", "userPromptSubmitted") == (fields["event"], fields["name"])
+    assert ("UserPromptSubmit", "userPromptSubmitted") == (fields.event, fields.name)
 
 
 def test_what_was_typed_prevails() -> None:
     """Qwen tells what was really typed beside the prompt it made of it."""
 
-    assert "typed" == _parse({"prompt": "made", "submitted_prompt": "typed"}, client="qwen")["prompt"]
+    assert "typed" == _parse({"prompt": "made", "submitted_prompt": "typed"}, client="qwen").prompt.text
 
 
 def test_opencode_prompts_leave_out_what_modules_added() -> None:
@@ -144,13 +142,13 @@ def test_opencode_prompts_leave_out_what_modules_added() -> None:
     ]
     fields = _parse({"input": {"sessionID": "s1"}, "output": {"parts": parts}, "directory": "/p"}, event="chat.message")
 
-    assert ("How do\n\nretries work?", "s1", "/p") == (fields["prompt"], fields["session_id"], fields["cwd"])
+    assert ("How do\n\nretries work?", "s1", "/p") == (fields.prompt.text, fields.session_id, fields.cwd)
 
 
 @cases("hooks/written.txt")
 def test_files_that_a_tool_wrote(case: Case) -> None:
     """Written files are told under whatever name a client gives them; read ones are not."""
-    assert case.json() == _parse(case.given(), event="PostToolUse")["paths"]
+    assert case.json() == list(_parse(case.given(), event="PostToolUse").paths)
 
 
 def test_a_patch_of_thousands_of_files_is_cut() -> None:
@@ -158,21 +156,21 @@ def test_a_patch_of_thousands_of_files_is_cut() -> None:
     patch = "*** Begin Patch\n" + "".join(f"*** Add File: {number}.py\n+x\n" for number in range(3 * MAX_PATHS))
 
     assert MAX_PATHS == len(
-        _parse({"tool_name": "apply_patch", "tool_input": {"input": patch}}, event="PostToolUse")["paths"]
+        _parse({"tool_name": "apply_patch", "tool_input": {"input": patch}}, event="PostToolUse").paths
     )
 
 
 @cases("hooks/reported.txt")
 def test_reports_of_subagents(case: Case) -> None:
     """The final text of a subagent is found wherever its client puts it; other tools have none."""
-    assert case.json() == _parse(case.given(), event="PostToolUse")["report"]
+    assert case.json() == _parse(case.given(), event="PostToolUse").report.text
 
 
 def test_a_long_report_is_cut() -> None:
-    """At the length of the longest prompt."""
-    fields = _parse({"tool_name": "Agent", "tool_response": "x" * 500_000}, event="PostToolUse")
+    """As every result of a tool: whole lines of both ends stay."""
+    fields = _parse({"tool_name": "Agent", "tool_response": "It works.\n" * 50_000}, event="PostToolUse")
 
-    assert "x" * MAX_PROMPT_CHARS == fields["report"]
+    assert 190_000 < len(fields.report.text) <= MAX_CHARS + 2
 
 
 @pytest.mark.parametrize(
@@ -192,7 +190,7 @@ def test_fields_of_wrong_types_are_empty(odd: object) -> None:
     names = ("prompt", "session_id", "agent_id", "cwd", "source", "tool_input", "tool_response", "input", "output")
     fields = _parse(dict.fromkeys(names, odd) | {"tool_name": "Agent"}, event="PostToolUse")
 
-    assert ("", "/elsewhere", [], "") == (fields["prompt"], fields["cwd"], fields["paths"], fields["report"])
+    assert ("/elsewhere", (), True, True) == (fields.cwd, fields.paths, fields.prompt.is_blank, fields.report.is_blank)
 
 
 def test_a_hook_imports_next_to_nothing() -> None:

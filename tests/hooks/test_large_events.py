@@ -106,9 +106,9 @@ def test_too_many_values_leave_their_beginning(values: list[Any], most: int) -> 
 def test_of_a_long_prompt_the_beginning_is_read() -> None:
     """As much as of a shorter one."""
     data = json.dumps({"prompt": LINE * (N_BYTES // len(LINE)), "session_id": "s1"}).encode()
-    fields = parse_event(data, client="claude", event="UserPromptSubmit", cwd="/")
+    found = parse_event(data, client="claude", event="UserPromptSubmit", cwd="/")
 
-    assert ((LINE * 10_000)[:MAX_PROMPT_CHARS], "s1") == (fields["prompt"], fields["session_id"])
+    assert ((LINE * 10_000)[:MAX_PROMPT_CHARS].strip(), "s1") == (found.prompt.text, found.session_id)
 
 
 OUTPUTS: dict[str, Callable[[int], object]] = {

@@ -6,14 +6,16 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+from hybrid.answer.decide import Turn
+from hybrid.answer.events import answer
 from hybrid.hooks.event import parse_event
-from hybrid.types import HookEvent
 from tests.support.records import new_talk
 
 if TYPE_CHECKING:
     from pathlib import Path
     from types import FrameType
 
+    from hybrid.types import HookEvent
     from tests.support.records import Talk
 
 MOST = 8
@@ -32,9 +34,7 @@ def _edit(talk: Talk, number: int) -> HookEvent:
         "tool_input": {"file_path": str(path), "old_string": before, "new_string": after},
         "tool_response": {"filePath": str(path), "originalFile": path.read_text(), "structuredPatch": [lines]},
     }
-    return HookEvent.of(
-        parse_event(json.dumps(event).encode(), client="claude", event="", cwd="") | {"key": str(number)}
-    )
+    return parse_event(json.dumps(event).encode(), client="claude", event="", cwd="", key=str(number))
 
 
 def test_an_edit_is_searched_for_secrets_a_few_times(tmp_path: Path) -> None:
@@ -51,9 +51,7 @@ def test_an_edit_is_searched_for_secrets_a_few_times(tmp_path: Path) -> None:
         before = sys.getprofile()
         sys.setprofile(note)
         try:
-            event = _edit(talk, number * 10)
-            fields = ("tool", "tool_input", "tool_response", "tool_use_id", "paths", "key")
-            talk.tell("PostToolUse", **{name: getattr(event, name) for name in fields})
+            answer(Turn(talk.workspace(), _edit(talk, number * 10), talk.kinds, {})).finish(12.0)
         finally:
             sys.setprofile(before)
 

@@ -10,10 +10,12 @@ from msgspec import structs
 
 from hybrid.answer.decide import Turn
 from hybrid.answer.events import answer
+from hybrid.capture.cleaning import cleaned_call, cleaned_text
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.project.find import find_project
 from hybrid.project.trust import accept
-from hybrid.types import HookEvent
+from hybrid.prompting.clean import read_prompt
+from hybrid.types import HookEvent, ToolCall
 from hybrid.upkeep.indexing import reindex
 from hybrid.workspace import Workspace, open_workspace, session_key
 from tests.support.builders import PAYMENTS, git_project, new_shop, write_files
@@ -121,8 +123,17 @@ class Talk:
         return open_workspace(self.root, environ=environ, flags=values, user_home=self.home.parent / "user")
 
     def event(self, event: str, **fields: Any) -> HookEvent:
-        """An event of this session."""
-        who = HookEvent(self.client, event, self.session_id, self.agent_id, str(self.root), "", name=event)
+        """An event of this session, cleaned as `hooks.event` cleans it."""
+        for name, is_report in (("prompt", False), ("report", True)):
+            if name in fields:
+                fields[name] = read_prompt(fields[name], is_report=is_report)
+        if "message" in fields:
+            fields["message"] = cleaned_text(fields["message"])
+        if event == "PostToolUse":
+            names = ("tool", "tool_input", "tool_response", "error")
+            tool, given, answered, error = (fields.pop(name, None) for name in names)
+            fields["call"] = cleaned_call(ToolCall(tool or "", given, answered, error or ""))
+        who = HookEvent(self.client, event, self.session_id, self.agent_id, str(self.root), name=event)
         return structs.replace(who, **fields)
 
     def reply(

@@ -21,10 +21,9 @@ from hybrid.evaluation.decisions import Rates, auc, finite, open_rate, usual_rat
 from hybrid.evaluation.retrieval import build_index, repositories, scratch_home, settings_in_force, workspace_at
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.models.registry import load_embedder
-from hybrid.prompting.clean import clean
+from hybrid.prompting.clean import clean, prompt_event
 from hybrid.prompting.query import make_query
 from hybrid.search.searcher import Judging, open_searcher
-from hybrid.types import HookEvent
 from hybrid_lab.records.setup import GivenEverywhere, GivenFiles
 
 if TYPE_CHECKING:
@@ -346,7 +345,7 @@ def _settings_at(root: Path, settings: Sequence[str]) -> Loaded:
 
 def _ask(workspace: Workspace, kinds: OpenKinds, prompt: JudgedPrompt, repo: str) -> Asked:
     root = str(workspace.require_project().root)
-    event = HookEvent("manual", "UserPromptSubmit", session_id="", agent_id="", cwd=root, prompt=prompt.text)
+    event = prompt_event("manual", "", root, prompt.text)
     decision = decide(Turn(workspace, event, kinds, {}))
     given = tuple(dict.fromkeys(item.hit.kind for item in decision.items))
     return _asked(prompt, repo, decision.verdict, decision.reason, decision.detail, given)

@@ -14,9 +14,9 @@ from hybrid.answer.decide import Turn, decide
 from hybrid.ask import memory_lookup
 from hybrid.evaluation.measures import QrelsError
 from hybrid.knowledge.open_kinds import OpenKinds
+from hybrid.prompting.clean import prompt_event
 from hybrid.records.memory.types import RowFilter, name_of, title_of
 from hybrid.search.ranking.memory import Present
-from hybrid.types import HookEvent
 from hybrid_lab.memory.replay import rows_by_name
 from hybrid_lab.memory.report import DEPTH, NEWEST, RAW, SEARCH, MemoryReport, PromptAsked, QuestionAsked, Shown
 
@@ -136,7 +136,7 @@ class _Engine:
     def decide(self, prompt: MemoryPrompt) -> PromptAsked:
         workspace = self._replayed.workspaces[prompt.project]
         root = str(workspace.require_project().root)
-        event = HookEvent("claude", "UserPromptSubmit", f"evaluation-{prompt.id}", "", root, prompt.text)
+        event = prompt_event("claude", f"evaluation-{prompt.id}", root, prompt.text)
         decision = decide(Turn(workspace, event, self._kinds, self._environ))
         gold = self._gold(prompt.gold)
         given = [name for item in decision.items if (name := _name(item.hit.path)) in self._rows]

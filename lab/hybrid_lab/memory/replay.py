@@ -15,7 +15,6 @@ from hybrid.evaluation.measures import QrelsError
 from hybrid.hooks.event import EventError, parse_event
 from hybrid.knowledge.memory_intake import flush, remember
 from hybrid.knowledge.stores import RecordStores
-from hybrid.prompting.clean import clean
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import MEMORY_KINDS, SessionSummary, name_of, short_key
 from hybrid.records.memory.writing import NO_USE
@@ -219,7 +218,7 @@ class _Player:
 
     def _send(self, ref: str, workspace: Workspace, event: HookEvent, store: _Watched, now_ms: int) -> None:
         store.digest, store.prompt = "", None
-        problems = remember(workspace, event, store, now_ms, clean(event.prompt))
+        problems = remember(workspace, event, store, now_ms)
         self.problems += [f"{ref}: {problem}" for problem in problems]
         if event.event == "PostToolUse" and store.digest:
             self._digests[ref] = store.digest
@@ -237,7 +236,7 @@ class _Player:
             line = line.replace(name, json.dumps(path)[1:-1])
         try:
             json.loads(line)
-            return HookEvent.of(parse_event(line.encode("utf-8"), client="claude", event="", cwd=root))
+            return parse_event(line.encode("utf-8"), client="claude", event="", cwd=root)
         except EventError:
             return None
         except ValueError as error:

@@ -14,9 +14,8 @@ from msgspec.structs import replace
 from hybrid.answer.decide import Turn
 from hybrid.answer.events import answer
 from hybrid.knowledge.open_kinds import OpenKinds
-from hybrid.prompting.clean import clean
+from hybrid.prompting.clean import clean, prompt_event
 from hybrid.prompting.query import make_query
-from hybrid.types import HookEvent
 from hybrid_lab.records.report import RecordAsked, RecordsReport
 from hybrid_lab.service_process import ServiceProcess
 
@@ -86,7 +85,7 @@ class _Engine:
 
     def ask(self, prompt: RecordPrompt) -> RecordAsked:
         root = str(self._workspace.require_project().root)
-        event = HookEvent("claude", "UserPromptSubmit", f"evaluation-{prompt.id}", "", root, prompt.text)
+        event = prompt_event("claude", f"evaluation-{prompt.id}", root, prompt.text)
         reply = answer(Turn(self._workspace, event, self._kinds, self._environ))
         reply.drop()
         decision = reply.decision

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.answer.decide import Turn, decide
 from hybrid.ask import memory_lookup
+from hybrid.capture.cleaning import cleaned_call
 from hybrid.evaluation.timing import sum_up, time_each, time_ms, timed
 from hybrid.knowledge.memory_collection import present_of
 from hybrid.knowledge.memory_intake import flush, maker, remember
 from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
-from hybrid.prompting.clean import CleanedPrompt
+from hybrid.prompting.clean import prompt_event
 from hybrid.records.memory.types import CONCEPTS, OBSERVATION_TYPES, Extracted, Owner, PendingEvent, RowFilter
-from hybrid.types import HookEvent
+from hybrid.types import HookEvent, ToolCall
 from hybrid.workspace import open_workspace
 from hybrid_lab.memory.replay import make_repository
 from hybrid_lab.speed.records import resident_bytes
@@ -153,9 +154,7 @@ class _Measurement:
         store = self._kinds.stores.memory(self._workspace)
         numbers = range(_N_EVENTS)
         times = time_each(
-            lambda number: remember(
-                self._workspace, self._event(number, "remembered"), store, self._now_ms + number, CleanedPrompt("")
-            ),
+            lambda number: remember(self._workspace, self._event(number, "remembered"), store, self._now_ms + number),
             numbers,
         )
         flush(self._workspace, store, self._now_ms, session_id="remembered")
@@ -175,9 +174,8 @@ class _Measurement:
                 {"command": f"pytest tests/test_seals_{number % 89}.py", "description": "Run the tests"},
             )
             answer = {"stdout": "\n".join(lines), "stderr": f"1 failed, {number} passed", "interrupted": False}
-        fields = {"tool": tool, "tool_use_id": f"use-{session}-{number}", "tool_input": given, "tool_response": answer}
-        named = {"client": "claude", "event": "PostToolUse", "session_id": session, "cwd": root}
-        return HookEvent.of({**named, **fields})
+        call = cleaned_call(ToolCall(tool, given, answer))
+        return HookEvent("claude", "PostToolUse", session, "", root, call=call, tool_use_id=f"use-{session}-{number}")
 
     # --- asking ------------------------------------------------------------------------------------------------
 
@@ -229,18 +227,17 @@ def _size_bytes(path: Path) -> int:
 
 def _payload(workspace: Workspace, event: HookEvent) -> tuple[str, str]:
     """The tool of an event, and what the store keeps of its use until the batch ends."""
-    from hybrid.capture.tools import PathRoots, ToolCall, own_home, tool_use
+    from hybrid.capture.tools import PathRoots, own_home, tool_use
 
-    root = str(workspace.require_project().root)
-    call = ToolCall(event.tool, event.tool_input, event.tool_response, event.error)
-    use = tool_use(call, PathRoots(root, event.cwd, own_home()))
-    return event.tool, use.as_json()
+    assert event.call is not None
+    use = tool_use(event.call, PathRoots(str(workspace.require_project().root), event.cwd, own_home()))
+    return use.tool, use.as_json()
 
 
 def decided_text(workspace: Workspace, kinds: OpenKinds, prompt: str, environ: Mapping[str, str]) -> str:
     """Answer a prompt in a session of its own, where no files are indexed."""
     root = str(workspace.require_project().root)
-    event = HookEvent("claude", "UserPromptSubmit", f"speed-{time.time_ns()}", "", root, prompt)
+    event = prompt_event("claude", f"speed-{time.time_ns()}", root, prompt)
     decision = decide(Turn(workspace, event, kinds, environ))
     return decision.text
 

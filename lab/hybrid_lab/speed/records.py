@@ -18,12 +18,12 @@ from hybrid.evaluation.timing import sum_up, time_each, time_ms, timed
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.knowledge.stores import COUNTERS, RecordStores, open_stores
 from hybrid.knowledge.views import KINDS, RecordViews
+from hybrid.prompting.clean import prompt_event
 from hybrid.prompting.query import make_query
 from hybrid.records.lessons.types import Draft
 from hybrid.records.lore.store import LoreFolder
 from hybrid.records.scoring import LessonScorer
 from hybrid.search.searcher import Judging
-from hybrid.types import HookEvent
 from hybrid.workspace import open_workspace
 from hybrid_lab.records.setup import GivenRecord, make_project, write_lore, write_records
 from hybrid_lab.synthetic import Shape, Words, make_older
@@ -211,7 +211,7 @@ class _Measurement:
 def decide_names(workspace: Workspace, kinds: OpenKinds, prompt: str, environ: Mapping[str, str]) -> list[str]:
     """Names of what a prompt gets in a session of its own, where no files are indexed."""
     root = str(workspace.require_project().root)
-    event = HookEvent("claude", "UserPromptSubmit", f"speed-{time.time_ns()}", "", root, prompt)
+    event = prompt_event("claude", f"speed-{time.time_ns()}", root, prompt)
     decision = decide(Turn(workspace, event, kinds, environ))
     return [item.hit.name for item in decision.items]
 

@@ -12,7 +12,7 @@ from hybrid.knowledge.memory_intake import use_digest
 from hybrid.knowledge.stores import RecordStores
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import full_lines, short_key
-from hybrid.types import HookEvent
+from hybrid.types import HookEvent, ToolCall
 from hybrid.workspace import open_workspace
 from hybrid_lab.memory.replay import observation_of_events
 
@@ -153,8 +153,9 @@ def _rows(store: MemoryStore) -> dict[str, int]:
 
 
 def _digest(sent: Sent) -> str:
-    fields = {"session_id": sent.session_id, "tool": sent.tool, "tool_use_id": sent.use_id}
-    return use_digest(HookEvent.of(fields), "")
+    call = ToolCall(sent.tool, None, None)
+    event = HookEvent("claude", "PostToolUse", sent.session_id, "", "", call=call, tool_use_id=sent.use_id)
+    return use_digest(event, "")
 
 
 def _ids(done: Iterable[Done]) -> list[str]:

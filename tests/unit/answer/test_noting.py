@@ -7,6 +7,7 @@ import pytest
 
 from hybrid.answer.decide import Decision
 from hybrid.answer.recording import english_part, gate_part, rounded
+from hybrid.prompting.clean import read_prompt
 from hybrid.prompting.query import make_query
 from hybrid.search.gate.threshold import Verdict
 from hybrid.search.searcher import Searched
@@ -67,8 +68,9 @@ def test_the_debug_line_says_what_was_compared(case: Case) -> None:
 )
 def test_a_secret_of_a_prompt_is_not_in_its_english_words(prompt: str, secrets: list[str]) -> None:
     """A secret that is said in English word by word has not the form by which it is known, in whatever language."""
-    searched = Searched(make_query(prompt), "hybrid", 0, None, 0.0, (1.0, 1.0), ())
-    said = english_part(Decision(reason="no_results", query=prompt, searched=searched), "text")["english"] or ""
+    text = read_prompt(prompt).text
+    searched = Searched(make_query(text), "hybrid", 0, None, 0.0, (1.0, 1.0), ())
+    said = english_part(Decision(reason="no_results", query=text, searched=searched), "text")["english"] or ""
 
     assert [] == [part for part in secrets if part in said.lower().replace("[redacted:secret]", "")]
 

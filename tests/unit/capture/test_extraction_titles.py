@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from hybrid.capture.extraction.extract import extract
 from hybrid.capture.extraction.runs import outcome_of
-from hybrid.capture.tools import Edit, PathRoots, ToolCall, ToolUse, tool_use
+from hybrid.capture.tools import Edit, PathRoots, ToolUse, tool_use
 from hybrid.records.memory.types import Extracted
+from hybrid.types import ToolCall
 from tests.support.cases import cases
 from tests.support.uses import use_of
 

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.capture.shown import before_edits, shown_lines
-from hybrid.capture.tools import PathRoots, ToolCall
+from hybrid.capture.tools import PathRoots
+from hybrid.types import ToolCall
 from tests.support.cases import cases
 from tests.support.uses import use_of
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.capture.tools import MAX_JSON_BYTES, Edit, PathRoots, ToolCall, ToolUse, is_skipped, tool_use
+from hybrid.capture.tools import MAX_JSON_BYTES, Edit, PathRoots, ToolUse, is_skipped, tool_use
+from hybrid.types import ToolCall
 from tests.support.cases import cases
 from tests.support.uses import use_of
 
@@ -183,10 +184,19 @@ def test_of_a_long_file_the_definitions_are_kept() -> None:
     assert all(f"def step_{n}()" in found.output for n in range(100))
 
 
+EARLIER = (
+    '{"tool":"E","kind":"edit","files_read":[],"files_written":[],"command":"","description":"","query":"",'
+    '"edits":[{"file":"é.py","old":"a","new":"b","where":"f","is_new":false}],"output":"","error":"",'
+    '"is_failed":false,"exit_code":null,"start_line":0,"end_line":0,"total_lines":0}'
+)
+"""A row of a memory as versions until November 2026 wrote it."""
+
+
 def test_unknown_keys_of_a_stored_use_are_passed_over() -> None:
-    """A use that a newer version stored is still read; what is no use is refused."""
+    """A use that another version stored is still read; what is no use is refused."""
     assert ToolUse("X", "other") == ToolUse.from_json('{"tool":"X","later":1}')
-    with pytest.raises(ValueError, match="not one"):
+    assert ToolUse("E", "edit", edits=(Edit("é.py", "a", "b", "f"),)) == ToolUse.from_json(EARLIER)
+    with pytest.raises(ValueError, match="Expected `object`"):
         ToolUse.from_json("[]")
 
 

@@ -7,19 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.capture.leaves import MAX_DEPTH, MAX_TEXTS, Texts, filled, is_key_line, key_lines
-from hybrid.capture.tools import Edit, PathRoots, ToolCall, ToolUse, tool_use
-from hybrid.knowledge.memory_intake import (
+from hybrid.capture.cleaning import (
     MAX_CHARS,
+    MAX_DEPTH,
+    MAX_TEXTS,
     MAX_TOOL_CHARS,
+    Texts,
     cleaned_call,
     cleaned_name,
-    cleaned_payload,
     cleaned_text,
     cleaned_told,
+    filled,
 )
+from hybrid.capture.tools import Edit, PathRoots, ToolUse, tool_use
 from hybrid.records.memory.transfer import FORMAT, VERSION, read_lines
 from hybrid.records.memory.types import Extracted, Observation, Summarised, session_of
+from hybrid.redact.forms import is_key_line, key_lines
+from hybrid.types import ToolCall
 from tests.support.records import Talk, new_talk
 
 if TYPE_CHECKING:
@@ -98,7 +102,7 @@ LEAKS: dict[str, tuple[str, object, object, str]] = {
 def stored(tool: str, given: object, answered: object, error: str = "") -> str:
     """The payload that is stored of a use."""
     call = cleaned_call(ToolCall(tool, given, answered, error))
-    return cleaned_payload(tool_use(call, PathRoots("/p", "/p"))).as_json()
+    return tool_use(call, PathRoots("/p", "/p")).as_json()
 
 
 @pytest.mark.parametrize("name", LEAKS)
@@ -204,13 +208,6 @@ def test_no_more_is_looked_at_than_the_bounds_say(make: Callable[[], object]) ->
     assert len(json.dumps(found.result)) <= MAX_CHARS + 20 * MAX_TEXTS
 
 
-def test_a_text_made_of_telling_words_is_searched_in_part() -> None:
-    """Each of them costs more than a line of other text."""
-    found = cleaned_call(ToolCall("mcp__a__b", {"query": LONG}, blocks(*["token=\n" * 11_500] * 5)))
-
-    assert 0 < len(json.dumps(found.result)) < 60_000
-
-
 def test_what_is_nested_too_deeply_is_cut_there() -> None:
     """Nothing recurses without end, and what follows is left out, for it may belong to what was cut."""
     value: object = "bottom"
@@ -250,8 +247,8 @@ def test_lines_of_a_key_are_told_from_others() -> None:
 
     for before in ("", "+", "    ", "12→", '"'):
         text = "a\n" + "".join(f"{before}{line}\n" for line in key) + f"{before}aB3d==\nend"
-        ((start, end),) = key_lines(text)
-        assert (f"a\n{before}", "\nend") == (text[:start], text[end:])
+        (found,) = key_lines(text)
+        assert (f"a\n{before}", "\nend") == (text[: found.start], text[found.end :])
     assert [] == [found for lines in others for found in key_lines("\n".join(lines))]
     assert [] == [*key_lines("\n".join(key[:2]))]
     assert [] == [lines for lines in others if is_key_line("\n".join(lines))]
@@ -270,7 +267,7 @@ def test_what_was_told_is_cleaned_once_more() -> None:
 
 
 def test_a_stored_use_comes_back_alike() -> None:
-    """Cleaning it once more changes nothing of one that is clean."""
+    """As it was, letters of other scripts too."""
     use = ToolUse(
         "Edit",
         "edit",
@@ -281,7 +278,7 @@ def test_a_stored_use_comes_back_alike() -> None:
         start_line=3,
     )
 
-    assert use == cleaned_payload(use)
+    assert use == ToolUse.from_json(use.as_json())
 
 
 def test_scopes_are_apart() -> None:

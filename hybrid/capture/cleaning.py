@@ -1,76 +1,37 @@
-"""Takes the texts out of a value of JSON, so that they are read as one text, and puts what is left of them back.
+"""Cleans what an event brings: private spans and secrets are cut out of its texts before anything else sees them.
 
-A secret or a private span may go over several of them: the lines of a patch, blocks of content, the words of a command.
-It never raises, whatever the value, and looks at no more than its bounds say; what lies beyond is left out. Pure.
+A secret or a private span may go over several texts of a value of JSON: the lines of a patch, blocks of content, the
+words of a command. So all texts of an event are read as one, after characters that nobody sees are gone, and what is
+left of them is put back; only then they are shortened. It never raises, whatever the value, and looks at no more than
+its bounds say; what lies beyond is left out. Pure. `hooks.event` calls it, and whoever reads texts from elsewhere.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from itertools import count, groupby
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from hybrid.capture.dialects import COMMAND_FIELDS, without_colours
+from hybrid.records.memory.types import Extracted, Summarised
+from hybrid.redact import excerpt_secrets, redact, redact_name
+from hybrid.redact.forms import is_key_line
 from hybrid.render.marks import plain_text, private_spans
+from hybrid.types import ToolCall
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 
-# Finds lines of a key in base64 without the marks around them: what an edit or a cut leaves of a private key. Pure.
-#
-# Digests, paths and words on lines of their own are none.
-
-_MIN_LINES = 3
-_SPACES = r"[^\S\n]{0,40}"
-_BEFORE = rf"{_SPACES}(?:[+>#*-]|//|\d{{1,6}}(?:→|\t|: ?)|[\w./-]{{1,100}}:\d{{1,6}}:)?{_SPACES}[+-]?[\"']?"
-_AFTER = r"(?:\\n)?[\"']?[^\S\n]{0,4}[,+\\]?[^\S\n]{0,4}"
-_LINE = re.compile(rf"^{_BEFORE}([A-Za-z0-9+/]{{60,}}={{0,2}}){_AFTER}$", re.MULTILINE)
-_LAST = re.compile(rf"\n{_BEFORE}[A-Za-z0-9+/]{{4,}}={{0,2}}{_AFTER}(?=\n|\Z)")
-_MAX_LOWER_RUN = 2.6
-"""Small letters in a row, on average, above which a line is words: in base64 there are under two."""
-_MAX_SLASHES = 16
-"""Divisor: a line with more than one slash in so many characters is no base64, where it is one in 64."""
-
-
-def key_lines(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the start and end of each run of at least three lines that hold base64 alone, with a shorter last one."""
-    run: list[re.Match[str]] = []
-    for match in _LINE.finditer(text):
-        if run and match.start() != run[-1].end() + 1:
-            yield from _of_run(text, run)
-            run = []
-        run.append(match)
-    yield from _of_run(text, run)
-
-
-def is_key_line(text: str) -> bool:
-    """Return whether a text is nothing but lines of a key, be it a single one."""
-    *first, last = text.strip("\n").split("\n")
-    if not all(map(_LINE.fullmatch, first)):
-        return False
-    is_last = _LAST.fullmatch(f"\n{last}") if first else _LINE.fullmatch(last)
-    return is_last is not None and _is_random("".join(text.split()))
-
-
-def _of_run(text: str, run: list[re.Match[str]]) -> Iterator[tuple[int, int]]:
-    if len(run) < _MIN_LINES or not _is_random("".join(match[1] for match in run)):
-        return
-    last = _LAST.match(text, run[-1].end())
-    yield run[0].start(1), last.end() if last else run[-1].end(1)
-
-
-def _is_random(letters: str) -> bool:
-    runs = re.findall(r"[a-z]+", letters)
-    is_mixed = bool(runs) and bool(re.search(r"[A-Z]", letters)) and bool(re.search(r"\d", letters))
-    has_short_runs = sum(map(len, runs)) <= _MAX_LOWER_RUN * len(runs)
-    return is_mixed and has_short_runs and letters.count("/") * _MAX_SLASHES <= len(letters)
-
-
+MAX_CHARS = 200_000
+"""The most characters of all texts of an event together; secrets are looked for among these."""
+MAX_TOOL_CHARS = 100
+"""The most characters of the name of a tool."""
 MAX_DEPTH = 100
 """Levels of a value that are read."""
 MAX_TEXTS = 2_000
@@ -87,9 +48,104 @@ _RETURN = "\ue00d"
 """Character after a line end that was a carriage return alone; it is taken out of every text before."""
 _OVERWRITTEN = re.compile(rf"(?:^|(?<={_RETURN}))[^\n]*\n{_RETURN}", re.MULTILINE)
 _LONE_RETURN = re.compile(r"\r(?![\r\n]|\Z)")
+_MIN_TAIL_CHARS = 30_000
+"""Characters for a text from which on its end is kept too; with fewer only its beginning."""
+_CONTEXT_CHARS = 2_000
+"""Characters before the kept end of a text that are searched and not kept: a name may stand there for a value after."""
+_SHORT = 200
+"""Characters of a text, at most, of which it is remembered that it has no secret: paths and names come again."""
 
-Cut = tuple[int, int, str]
-"""Start and end of what is cut out of a text, and what stands there instead."""
+_Told = TypeVar("_Told", Extracted, Summarised)
+
+
+def cleaned_call(call: ToolCall) -> ToolCall:
+    """Return a use of a tool without private spans and secrets; its parts may be any values of JSON.
+
+    A text that is JSON is parsed. Texts beyond the bounds are shortened: of a long one whole lines of both ends stay,
+    of many texts the first.
+    """
+    texts = Texts()
+    taken = [texts.take(call.arguments), texts.take_text(call.error), texts.take(call.result, is_output=True)]
+    _clean(texts)
+    arguments, error, result = map(filled, taken)
+    return ToolCall(cleaned_name(call.tool), arguments, result, _text(error))
+
+
+@lru_cache(1 << 8)
+def cleaned_name(tool: str) -> str:
+    """Return the name of a tool as it is stored, in one line of at most `MAX_TOOL_CHARS`."""
+    # Read part by part: servers and their tools are joined by two underscores, within which no token begins.
+    words = "\n".join(cleaned_text(tool[: 10 * MAX_TOOL_CHARS].replace("__", "\n")).split())
+    return words.replace("\n", "__" if "__" in tool else " ")[:MAX_TOOL_CHARS]
+
+
+def cleaned_text(text: str) -> str:
+    """Return a text without private spans and secrets; of a long one only whole lines of both ends."""
+    texts = Texts()
+    taken = texts.take_text(text)
+    _clean(texts)
+    return _text(filled(taken))
+
+
+def cleaned_told(told: _Told) -> _Told:
+    """Return an observation or summary without private spans and secrets; its type stays."""
+    fields = {name: value for name, value in asdict(told).items() if name != "type"}
+    texts = Texts()
+    taken = texts.take(fields)
+    _clean(texts)
+    left = cast("dict[str, Any]", filled(taken) or {})
+    return replace(
+        told, **{name: tuple(left[name]) if isinstance(fields[name], tuple) else left[name] for name in left}
+    )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _clean(texts: Texts) -> None:
+    texts.cut_private()
+    _shorten(texts.leaves)
+    parts = [part for leaf in texts.leaves for part in leaf.parts()]
+    cut_out(parts, excerpt_secrets)
+    is_one = len(parts) == 1 and not parts[0].after
+    for part in parts:
+        if is_key_line(part.text):
+            part.text = "[redacted:private_key]"
+        elif not is_one:  # What stands beside a text may hide its secrets, so each is read alone too.
+            part.text = redact_name(part.text) if len(part.text) <= _SHORT else redact(part.text)
+
+
+def _shorten(leaves: Sequence[Leaf]) -> None:
+    """Cut the texts of leaves at line ends, in place, until all together have `MAX_CHARS`."""
+    most = _share([len(leaf.text) for leaf in leaves], MAX_CHARS)
+    for leaf, found in zip(leaves, [_shortened(leaf, most) for leaf in leaves], strict=True):
+        leaf.text, leaf.rest = found.text, found.rest
+
+
+def _share(sizes: Sequence[int], room: int) -> int:
+    """Return the most characters that each text may have so that all fit; short ones leave theirs to the others."""
+    for number, size in enumerate(sorted(sizes)):
+        share = room // (len(sizes) - number)
+        if size > share:
+            return share
+        room -= size
+    return max(sizes, default=0)
+
+
+def _shortened(leaf: Leaf, most: int) -> Leaf:
+    text = leaf.text
+    if len(text) <= most:
+        return leaf
+    n_head = most // 2 if most >= _MIN_TAIL_CHARS else most
+    head = text[: text.rfind("\n", 0, n_head) + 1]
+    start = text.find("\n", len(text) - most + n_head) + 1 if head and n_head < most else 0
+    kept_from = text.find("\n", start + _CONTEXT_CHARS) + 1 if start else 0
+    rest = (Leaf(text[start:kept_from], "\n"), Leaf(text[kept_from:], "")) if kept_from else None
+    return replace(leaf, text=head, rest=rest)
+
+
+# --- the texts of a value ------------------------------------------------------------------------------------
 
 
 class Leaf(Struct):
@@ -238,14 +294,14 @@ def filled(value: object) -> object:
     return value
 
 
-def cut_out(leaves: Sequence[Leaf], find: Callable[[str], Iterable[Cut]]) -> None:
+def cut_out(leaves: Sequence[Leaf], find: Callable[[str], Sequence[tuple[int, int, str]]]) -> None:
     """Cut out of texts what is found where they are read as one.
 
     Args:
         leaves: In order; of a cut over several the first one gets the text that stands instead.
-        find: Returns what to cut from the one text, in any order.
+        find: Returns start and end of what to cut from the one text, and what stands there instead, in order.
     """
-    cuts = _merged(find("".join(part for leaf in leaves for part in (leaf.before, leaf.text, leaf.after))))
+    cuts = find("".join(part for leaf in leaves for part in (leaf.before, leaf.text, leaf.after)))
     if not cuts:
         return
     at, first, shown = 0, 0, -1
@@ -262,17 +318,6 @@ def cut_out(leaves: Sequence[Leaf], find: Callable[[str], Iterable[Cut]]) -> Non
             position, shown, number = min(to, end), number, number + 1
         if number > first:
             leaf.text = "".join([*kept, leaf.text[position - start :]])
-
-
-def _merged(cuts: Iterable[Cut]) -> list[Cut]:
-    """Return the cuts in order, overlapping ones joined to one with the first one's text."""
-    merged: list[Cut] = []
-    for start, end, instead in sorted(cuts, key=lambda cut: (cut[0], -cut[1])):
-        if merged and start < merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]), merged[-1][2])
-        elif end > start:
-            merged.append((start, end, instead))
-    return merged
 
 
 def _plain(text: str, *, is_output: bool) -> str:
