@@ -26,6 +26,7 @@ from hybrid.index.manifest import has_other_model
 from hybrid.models.registry import embedder_key
 from hybrid.redact import redact
 from hybrid.render.marks import neutralise_line
+from hybrid.workspace import open_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -383,6 +384,13 @@ class Freshness:
                 self._models.popitem(last=False)
         rest = {name: value for name, value in environ.items() if name != _MODEL}
         return rest if counts is None else rest | {_MODEL: counts}
+
+    def workspace_of(self, cwd: str, environ: dict[str, str]) -> tuple[Workspace, dict[str, str]]:
+        """Return the workspace around a client's directory, and the environment that counts there, as of `settled`."""
+        workspace = open_workspace(Path(cwd or "/"), environ=environ)
+        if workspace.project is None or environ == (settled := self.settled(workspace.project.root, environ)):
+            return workspace, environ
+        return open_workspace(Path(cwd or "/"), environ=settled), settled
 
     def sessions(self, root: Path) -> dict[tuple[str, str], float]:
         """Return client and session → monotonic time of its last event, of the live sessions in a tree."""

@@ -120,10 +120,7 @@ class Performer:
         try:
             question = msgspec.json.decode(data, type=Question)
             environ = self._environ_of(question.environ)
-            workspace = open_workspace(Path(question.cwd or "/"), environ=environ)
-            if workspace.project and environ != (settled := self._freshness.settled(workspace.project.root, environ)):
-                environ = settled
-                workspace = open_workspace(Path(question.cwd or "/"), environ=environ)
+            workspace, environ = self._freshness.workspace_of(question.cwd, environ)
             if name in BY_NAME and OPERATIONS[name].is_writing:
                 if not workspace.config.mcp.write:
                     return _error("usage", "writing through tools is switched off here (`mcp.write`)")

@@ -208,10 +208,7 @@ class Service:
             # This event may depend on earlier ones that wait.
             self._taker.take_waiting(until_s=min(received_s + request.left_ms / 4000, time.monotonic() + _TAKING_S))
             event = request.event()
-            workspace = open_workspace(Path(event.cwd or "/"), environ=environ)
-            if workspace.project and environ != (settled := self._freshness.settled(workspace.project.root, environ)):
-                environ = settled
-                workspace = open_workspace(Path(event.cwd or "/"), environ=environ)
+            workspace, environ = self._freshness.workspace_of(event.cwd, environ)
             if self._performer is not None:
                 self._performer.sessions.heard(workspace, event)
             turn = Turn(workspace, event, self._open_kinds(environ), environ, received_s + request.left_ms / 1000)

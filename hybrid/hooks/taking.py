@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from hybrid.answer.events import Reply
-    from hybrid.hooks.service import Input
     from hybrid.ipc.spool import KeptEvent
     from hybrid.types import HookEvent
     from hybrid.workspace import Workspace
@@ -226,16 +225,6 @@ it brings the extraction, the others some ten."""
 
 _REST_S = 0.7
 """Seconds after which no more kept event is begun once the answer is out."""
-
-
-def read_event(event: Input) -> HookEvent:
-    """Return an event that has just come.
-
-    Raises:
-        EventError: The input is no event.
-    """
-    client = client_of(event.client, os.environ)
-    return parse_event(event.data, client=client, event=event.name, cwd=event.cwd, key=event.key)
 
 
 def answer_event(

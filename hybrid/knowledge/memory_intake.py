@@ -54,7 +54,9 @@ def is_remembering(workspace: Workspace) -> bool:
     return not any(fnmatch.fnmatch(name, pattern) for pattern in excluded_patterns(memory) for name in names)
 
 
-def remember(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
+def remember(
+    workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int, *, is_private: bool
+) -> tuple[str, ...]:
     """Store a prompt, a use of a tool or, at the end of a turn, a summary; at the end of a session, close it.
 
     At these ends all waiting uses of the session become observations.
@@ -64,6 +66,7 @@ def remember(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms:
         event: Any event; others than these are passed over.
         store: The store of the memory.
         now_ms: Time of the event, milliseconds since 1970.
+        is_private: The event tells what was done for a private prompt (`is_of_private_turn`).
 
     Returns:
         A sentence for each batch whose extractor failed at the end of a turn or session; it is stored all the same.
@@ -79,11 +82,12 @@ def remember(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms:
     if not (is_gone or is_remembering(workspace)):
         return ()
     if event.call is not None:
-        _keep_use(workspace, event, event.call, store, now_ms)
+        if not is_private:
+            _keep_use(workspace, event, event.call, store, now_ms)
     elif event.event == "UserPromptSubmit":
         _keep_prompt(workspace, event, store, now_ms)
     elif event.event == "Stop" and not event.agent_id:
-        return _keep_summary(workspace, event, store, now_ms)
+        return _keep_summary(workspace, event, store, now_ms, is_private=is_private)
     elif event.event == "SessionEnd":
         failures = flush(workspace, store, now_ms, session_id=event.session_id)
         store.complete_session(event.session_id, now_ms)
@@ -196,8 +200,6 @@ def owner_of(workspace: Workspace, event: HookEvent) -> Owner:
 
 def _keep_use(workspace: Workspace, event: HookEvent, call: ToolCall, store: MemoryStore, now_ms: int) -> None:
     settings = workspace.config.memory
-    if is_of_private_turn(workspace, event, store, now_ms):
-        return
     n_answered = _n_chars(call.result) + len(call.error)
     if is_skipped(call.tool, _n_chars(call.arguments) + n_answered, settings.skip_tools):
         return
@@ -248,14 +250,16 @@ def is_of_private_turn(workspace: Workspace, event: HookEvent, store: MemoryStor
     return any(prompt.text == OPT_OUT for prompt in store.last_prompts(event.session_id, now_ms))
 
 
-def _keep_summary(workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int) -> tuple[str, ...]:
+def _keep_summary(
+    workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int, *, is_private: bool
+) -> tuple[str, ...]:
     """Store a summary of a turn, after its waiting uses became observations; return a sentence for each failure there.
 
     A private turn and small talk get no summary.
     """
     tools = store.waiting_tools(event.session_id)
     failures = flush(workspace, store, now_ms, session_id=event.session_id)
-    if is_of_private_turn(workspace, event, store, now_ms):
+    if is_private:
         return failures
     last = store.last_prompt(event.session_id, now_ms)
     said = event.message

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from hybrid.evaluation.measures import QrelsError
 from hybrid.hooks.event import EventError, parse_event
-from hybrid.knowledge.memory_intake import flush, remember
+from hybrid.knowledge.memory_intake import flush, is_of_private_turn, remember
 from hybrid.knowledge.stores import RecordStores
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import MEMORY_KINDS, SessionSummary, name_of, short_key
@@ -218,7 +218,8 @@ class _Player:
 
     def _send(self, ref: str, workspace: Workspace, event: HookEvent, store: _Watched, now_ms: int) -> None:
         store.digest, store.prompt = "", None
-        problems = remember(workspace, event, store, now_ms)
+        is_private = is_of_private_turn(workspace, event, store, now_ms)
+        problems = remember(workspace, event, store, now_ms, is_private=is_private)
         self.problems += [f"{ref}: {problem}" for problem in problems]
         if event.event == "PostToolUse" and store.digest:
             self._digests[ref] = store.digest

@@ -154,7 +154,9 @@ class _Measurement:
         store = self._kinds.stores.memory(self._workspace)
         numbers = range(_N_EVENTS)
         times = time_each(
-            lambda number: remember(self._workspace, self._event(number, "remembered"), store, self._now_ms + number),
+            lambda number: remember(
+                self._workspace, self._event(number, "remembered"), store, self._now_ms + number, is_private=False
+            ),
             numbers,
         )
         flush(self._workspace, store, self._now_ms, session_id="remembered")
