@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from hybrid.types import HookEvent
 
 
-class Workspace(Struct, frozen=True):
+class Workspace(Struct, frozen=True, dict=True):
     """The project around a directory and the settings in force there.
 
     Attributes:
@@ -45,7 +46,7 @@ class Workspace(Struct, frozen=True):
     loaded: Loaded
     cwd: Path | None = None
 
-    @property
+    @cached_property
     def config(self) -> Config:
         """The settings in force."""
         return self.loaded.config
@@ -98,7 +99,7 @@ class Workspace(Struct, frozen=True):
         cwd = str(event.get("cwd") or "")
         return bool(cwd) and self.project.root in (Path(cwd), *Path(cwd).parents)
 
-    @property
+    @cached_property
     def ledgers(self) -> LedgerStore:
         """The ledgers of all agent sessions."""
         return LedgerStore(self.home / "sessions")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.clients import client_named
 from hybrid.base.errors import HybridError
+from hybrid.ipc.privacy import is_private_turn, note_turn
 from hybrid.ipc.spool import new_key
-from hybrid.ipc.turns import is_private_turn, note_turn
 from hybrid.knowledge.lessons_intake import learn_from_turn, let_fade, pass_over_past
 
 if TYPE_CHECKING:

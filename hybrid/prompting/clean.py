@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec.structs import replace
 
 from hybrid.base.memo import compiled
-from hybrid.ipc.turns import OPT_OUT
+from hybrid.ipc.privacy import OPT_OUT
 from hybrid.prompting.turns import is_turn
 from hybrid.redact import redact_excerpt
 from hybrid.render.marks import (

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from hybrid.base.text import one_line
+from hybrid.capture.extraction.commands import tell_command
 from hybrid.capture.extraction.edits import tell_edit
-from hybrid.capture.extraction.runs import tell_command
 from hybrid.capture.extraction.texts import (
     ObservationDraft,
     clip,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hybrid.capture.extraction.commands import outcome_of
 from hybrid.capture.extraction.extract import extract
-from hybrid.capture.extraction.runs import outcome_of
 from hybrid.capture.tools import Edit, PathRoots, ToolUse, tool_use
 from hybrid.records.memory.types import Extracted
 from hybrid.types import ToolCall
