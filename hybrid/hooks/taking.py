@@ -27,7 +27,7 @@ from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
 from hybrid.workspace import open_workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from hybrid.answer.events import Reply
     from hybrid.ipc.spool import KeptEvent
@@ -47,7 +47,7 @@ def environment(sent: bytes) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in pairs if "=" in pair)
 
 
-def event_of_parts(parts: list[bytes], key: str) -> tuple[HookEvent, dict[str, str]]:
+def event_of_parts(parts: Sequence[bytes], key: str) -> tuple[HookEvent, dict[str, str]]:
     """Return an event and its client's variables from its parts: client, name, directory, variables and input.
 
     Raises:

@@ -115,6 +115,8 @@ def close_batches(workspace: Workspace, store: MemoryStore, now_ms: int, *, sess
         A sentence for each failure; nothing is raised.
     """
     try:
+        if not store.n_waiting():
+            return ()
         own = flush(workspace, store, now_ms, session_id=session_id) if session_id else ()
         return (*own, *flush(workspace, store, now_ms, most=MOST_AT_ONCE))
     except (HybridError, OSError) as error:

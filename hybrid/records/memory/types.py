@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta, timezone
-from functools import lru_cache
 from typing import Literal, TypeVar, cast, get_args
 
 from msgspec import Struct
@@ -420,7 +419,6 @@ def _paths(paths: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in map(clean, paths) if path))
 
 
-@lru_cache(1 << 10)
 def session_of(session_id: str) -> str:
     """Return the id of a session; one that is too long or holds a secret is replaced by its SHA-256."""
     is_plain = len(session_id) <= MAX_SESSION_CHARS and text_of(session_id, "session_id") == session_id
@@ -530,14 +528,14 @@ def record_of(row: Row, *, here: str = "") -> Record:
         row: A row of the memory.
         here: Key of the present project; a row of another one is marked with its project. Empty to mark nothing.
     """
-    identity, created = name_of(row), moment_text(row.created_ms)
+    identity, created, title = name_of(row), moment_text(row.created_ms), title_of(row)
     foreign = f" [from: {row.owner.project}]" if here and row.owner.key != here else ""
     return Record(
         kind=kind_of(row),
         id=identity,
-        name=title_of(row),
+        name=title,
         text="\n".join(searched_lines(row)),
-        shown=f"{identity} {created[:10]} {type_of(row)} {title_of(row)}{foreign}".rstrip(),
+        shown=f"{identity} {created[:10]} {type_of(row)} {title}{foreign}".rstrip(),
         lines=body_lines(row),
         created_at=created,
         project=row.owner.project,
