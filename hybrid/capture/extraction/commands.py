@@ -10,22 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hybrid.capture.definitions import without_counts
-from hybrid.capture.extraction.texts import (
-    FileText,
-    ObservationDraft,
-    SearchRun,
-    base,
-    clip,
-    code,
-    draft_of_search,
-    draft_of_text,
-    folder_name,
-    listed,
-    once,
-    squeeze,
-    telling,
-    terms_of,
-)
+from hybrid.capture.extraction import texts
 from hybrid.capture.shell import CommandLine, line_of
 from hybrid.records.memory.types import MAX_TITLE_CHARS
 from hybrid.render.numbers import amount
@@ -192,9 +177,9 @@ def _packages(text: str) -> tuple[str, Status]:
         bad = [name for word, name in packages if word == "FAIL"]
         words = f"{len(bad)} of {len(packages)} packages failed" if bad else f"{amount(len(packages), 'package')} ok"
         return words, "failed" if bad else "passed"
-    bad, good = once(_HOOK_FAILED.findall(text)), len(_HOOK_PASSED.findall(text))
+    bad, good = texts.once(_HOOK_FAILED.findall(text)), len(_HOOK_PASSED.findall(text))
     if bad or good > 1:
-        words = f"{len(bad)} failed ({listed(bad, 50)}), {good} passed" if bad else f"all {good} hooks passed"
+        words = f"{len(bad)} failed ({texts.listed(bad, 50)}), {good} passed" if bad else f"all {good} hooks passed"
         return words, "failed" if bad else "passed"
     return "", ""
 
@@ -205,7 +190,7 @@ def _failing(text: str) -> tuple[str, ...]:
     names = [*_CARGO_FAILED.findall(text), *of_pytest, *_GO_FAILED.findall(text)]
     if _JEST.search(text):
         names += [name for name in _JEST_FAILED.findall(text) if not name.startswith("Test")]
-    return once(clip(name, 120) for name in names)[:20]
+    return texts.once(texts.clip(name, 120) for name in names)[:20]
 
 
 def _errors(text: str) -> tuple[str, ...]:
@@ -215,12 +200,12 @@ def _errors(text: str) -> tuple[str, ...]:
     for pattern in _ERRORS:
         for match in islice(pattern.finditer(text), 8):
             parts = match.groupdict()
-            message = clip(parts["text"], 220)
+            message = texts.clip(parts["text"], 220)
             message = f"{parts['code']}: {message}" if parts.get("code") else message
             error = f"{message} ({parts['place']})" if parts.get("place") else message
             if message and not any(message in known for known in errors):
                 (late if _LATE.search(message) else errors).append(error)
-    return once([*errors, *late])[:8]
+    return texts.once([*errors, *late])[:8]
 
 
 def _brief(outcome: RunOutcome, counts: str, exit_code: int | None) -> str:
@@ -228,7 +213,7 @@ def _brief(outcome: RunOutcome, counts: str, exit_code: int | None) -> str:
     lines = outcome.lines
     if outcome.failing:
         n_failed = (counts or f"{len(outcome.failing)} failed").removesuffix(", 0 passed")
-        return f"{n_failed}: {listed((_short_name(name) for name in outcome.failing), 60)}"
+        return f"{n_failed}: {texts.listed((_short_name(name) for name in outcome.failing), 60)}"
     if outcome.errors and outcome.status == "failed":
         first = _in_short(outcome.errors[0])
         if counts and "no tests" not in counts:
@@ -242,7 +227,7 @@ def _brief(outcome: RunOutcome, counts: str, exit_code: int | None) -> str:
     good = next((number for number in range(len(lines) - 1, -1, -1) if _GOOD.match(lines[number])), -1)
     if good < 0:
         return ""
-    return clip(" ".join(lines[good : good + 2]) if lines[good].endswith(":") else lines[good], 80)
+    return texts.clip(" ".join(lines[good : good + 2]) if lines[good].endswith(":") else lines[good], 80)
 
 
 def _in_short(error: str) -> str:
@@ -296,7 +281,7 @@ _PROGRESS = re.compile(
 )
 
 
-def tell_command(use: ToolUse, prompt: str) -> ObservationDraft | None:
+def tell_command(use: ToolUse, prompt: str) -> texts.ObservationDraft | None:
     """Return a draft of what a command did; None for a command that tells nothing, such as `pwd`."""
     line = line_of(use.command)
     if not line.shown:
@@ -313,109 +298,115 @@ def tell_command(use: ToolUse, prompt: str) -> ObservationDraft | None:
         return _of_listing(use, line, output)
     is_log = use.files_read[:1] and use.files_read[0].endswith(_LOGS) and outcome.status
     if line.work == "read" and not use.is_failed and use.files_read and output.strip() and not is_log:
-        how = f"Read with {code(clip(use.command, 200), 160)}"
-        return draft_of_text(FileText(use.files_read, output), prompt, how=f"{how}:")
+        how = f"Read with {texts.code(texts.clip(use.command, 200), 160)}"
+        return texts.draft_of_text(texts.FileText(use.files_read, output), prompt, how=f"{how}:")
     if line.work == "git" and not use.is_failed:
         return _of_git(use, line, output, outcome, prompt)
     return _of_run(use, line, output, outcome, prompt)
 
 
-def _of_search(use: ToolUse, line: CommandLine, output: str, prompt: str) -> ObservationDraft:
+def _of_search(use: ToolUse, line: CommandLine, output: str, prompt: str) -> texts.ObservationDraft:
     lines = "\n".join(telling_lines(output))
     if any(_COUNTING.match(word) for word in line.words[1:]):
         lines = without_counts(lines)
     folders = [word for word in line.words[1:] if "/" in word and word != line.query and not word.startswith("-")]
-    scope = squeeze(folder_name(folders[-1]), 40) if folders else ""
+    scope = texts.squeeze(texts.folder_name(folders[-1]), 40) if folders else ""
     file = next((path for path in use.files_read if not path.endswith("/")), "") if len(use.files_read) == 1 else ""
-    draft = draft_of_search(SearchRun(line.query, lines, scope, file, line.program), prompt)
+    draft = texts.draft_of_search(texts.SearchRun(line.query, lines, scope, file, line.program), prompt)
     return replace(draft, files_modified=use.files_written)
 
 
-def _of_listing(use: ToolUse, line: CommandLine, output: str) -> ObservationDraft | None:
+def _of_listing(use: ToolUse, line: CommandLine, output: str) -> texts.ObservationDraft | None:
     """Return a draft of a listing of files; None for other output and for a listing of less than two names."""
     names = [one.strip() for one in output.split("\n") if one.strip() and not one.endswith((" .", " ..", "/."))]
     if line.program not in ("ls", "tree", "wc", "du", "which") or len(names) < 2:
         return None
     shown = [name.split()[-1].rstrip("/").rpartition("/")[2] for name in names if not name.startswith("total ")]
     place = next((word for word in reversed(line.words[1:]) if not word.startswith("-")), "the folder")
-    subject = f"{squeeze(place, 36)}: {listed(shown, 70 - min(36, len(place)))}"
-    parts = [f"Listed {place} with {code(line.shown, 120)}: {listed(shown, 500)}."]
-    return ObservationDraft("discovery", "List", subject, parts, use.description, files_read=use.files_read)
+    subject = f"{texts.squeeze(place, 36)}: {texts.listed(shown, 70 - min(36, len(place)))}"
+    parts = [f"Listed {place} with {texts.code(line.shown, 120)}: {texts.listed(shown, 500)}."]
+    return texts.ObservationDraft("discovery", "List", subject, parts, use.description, files_read=use.files_read)
 
 
-def _of_git(use: ToolUse, line: CommandLine, output: str, outcome: RunOutcome, prompt: str) -> ObservationDraft | None:
+def _of_git(
+    use: ToolUse, line: CommandLine, output: str, outcome: RunOutcome, prompt: str
+) -> texts.ObservationDraft | None:
     sub = next((word for word in line.words[1:] if not word.startswith("-")), "")
     if commit := _COMMIT.search(output):
         made = f"{commit[2]} on {commit[1]}"
         parts = [f"Committed {made}: {commit[3]}.", *_key(outcome, prompt)]
-        return ObservationDraft("change", "Commit", commit[3], parts, use.description, (f"commit {made}",))
+        return texts.ObservationDraft("change", "Commit", commit[3], parts, use.description, (f"commit {made}",))
     if sub in ("diff", "show"):
         return _of_diff(use, line, output, prompt)
     if sub == "status":
         return _of_status(use, line, output)
     if not output.strip() and sub in ("add", "checkout", "restore", "rm", "reset"):
-        subject = code(line.shown, 60) + (f": {use.description}" if use.description else "")
-        return _silent(use, subject, f"Ran {code(use.command, 400)}: {use.description}.")
+        subject = texts.code(line.shown, 60) + (f": {use.description}" if use.description else "")
+        return _silent(use, subject, f"Ran {texts.code(use.command, 400)}: {use.description}.")
     return _of_run(use, line, output, outcome, prompt) if output.strip() else None
 
 
-def _of_diff(use: ToolUse, line: CommandLine, output: str, prompt: str) -> ObservationDraft | None:
-    files = once([*_DIFF_FILE.findall(output), *_STAT_FILE.findall(output), *use.files_read])
+def _of_diff(use: ToolUse, line: CommandLine, output: str, prompt: str) -> texts.ObservationDraft | None:
+    files = texts.once([*_DIFF_FILE.findall(output), *_STAT_FILE.findall(output), *use.files_read])
     if not output.strip():
         return None
     short = [file.rpartition("/")[2] for file in files]
     if stat := _DIFF_STAT.search(output):
-        brief = f"of {stat[1]} file{'s' * (stat[1] != '1')}, +{stat[2] or 0} −{stat[3] or 0}: {listed(short, 60)}"
+        brief = f"of {stat[1]} file{'s' * (stat[1] != '1')}, +{stat[2] or 0} −{stat[3] or 0}: {texts.listed(short, 60)}"
     else:
         changed = [one for one in _CHANGED.findall(output) if len(one.split(None, 1)[-1]) > 3]
-        best = telling(changed, terms_of(prompt), 1, max_chars=50) or changed[:1]
-        brief = f"of {listed(short, 44)}" + (f": {code(best[0].lstrip('+- '), 50)}" if best else "")
-    key = telling(_CHANGED.findall(output), terms_of(prompt), 6, max_chars=110)
-    return ObservationDraft(
+        best = texts.telling(changed, texts.terms_of(prompt), 1, max_chars=50) or changed[:1]
+        brief = f"of {texts.listed(short, 44)}" + (f": {texts.code(best[0].lstrip('+- '), 50)}" if best else "")
+    key = texts.telling(_CHANGED.findall(output), texts.terms_of(prompt), 6, max_chars=110)
+    return texts.ObservationDraft(
         type="discovery",
         verb="Review diff",
         subject=brief,
         parts=[
-            f"Looked at {code(line.shown, 160)}: {brief.removeprefix('of ')}.",
-            f"Files: {listed(files, 300)}.",
+            f"Looked at {texts.code(line.shown, 160)}: {brief.removeprefix('of ')}.",
+            f"Files: {texts.listed(files, 300)}.",
             f"Changed lines: {' / '.join(key)}" if key else "",
-            f"Counts: {' / '.join(once(telling_lines(output))[-6:])}" if stat else "",
+            f"Counts: {' / '.join(texts.once(telling_lines(output))[-6:])}" if stat else "",
         ],
         subtitle=use.description,
-        facts=(f"git diff {clip(brief, 140)}",),
+        facts=(f"git diff {texts.clip(brief, 140)}",),
         concepts=("what-changed",),
         files_read=tuple(path for path in files if "..." not in path)[:10],
     )
 
 
-def _of_status(use: ToolUse, line: CommandLine, output: str) -> ObservationDraft | None:
+def _of_status(use: ToolUse, line: CommandLine, output: str) -> texts.ObservationDraft | None:
     files = _STATUS.findall(output)
     if not files:
         return None
-    brief = f"{len(files)} changed: {listed((file.rstrip('/').rpartition('/')[2] for file in files), 50)}"
-    parts = [f"{code(line.shown, 100)} showed {len(files)} changed files: {listed(files, 600)}."]
-    return ObservationDraft("discovery", "Git status", brief, parts, use.description, concepts=("what-changed",))
+    brief = f"{len(files)} changed: {texts.listed((file.rstrip('/').rpartition('/')[2] for file in files), 50)}"
+    parts = [f"{texts.code(line.shown, 100)} showed {len(files)} changed files: {texts.listed(files, 600)}."]
+    return texts.ObservationDraft("discovery", "Git status", brief, parts, use.description, concepts=("what-changed",))
 
 
 def _shown(output: str) -> str:
     """Return what to show of an output without an outcome: that it is build progress, or the last line; or empty."""
     if not output.strip():
         return ""
-    return "only build progress shown" if _PROGRESS.search(output) else clip(output.strip().rpartition("\n")[2], 50)
+    return (
+        "only build progress shown" if _PROGRESS.search(output) else texts.clip(output.strip().rpartition("\n")[2], 50)
+    )
 
 
-def _of_run(use: ToolUse, line: CommandLine, output: str, outcome: RunOutcome, prompt: str) -> ObservationDraft | None:
+def _of_run(
+    use: ToolUse, line: CommandLine, output: str, outcome: RunOutcome, prompt: str
+) -> texts.ObservationDraft | None:
     if not output.strip() and not use.is_failed and line.work != "check" and not use.files_written:
         if line.work in ("list", "read", "git") or not use.description:
             return None
-        says = f"Ran {code(use.command, 400)}, which printed nothing: {use.description}."
-        return _silent(use, f"{code(line.shown, 50)}: {use.description}", says)
+        says = f"Ran {texts.code(use.command, 400)}, which printed nothing: {use.description}."
+        return _silent(use, f"{texts.code(line.shown, 50)}: {use.description}", says)
     brief = outcome.brief or _last(outcome, prompt) or _shown(output)
-    return ObservationDraft(
+    return texts.ObservationDraft(
         type="discovery" if outcome.status == "failed" else "change",
         verb="Run",
         subject=_subject(line, brief),
-        parts=[f"Ran {code(use.command, 300)}{_ending(use, outcome, brief)}.", *_details(use, outcome, prompt)],
+        parts=[f"Ran {texts.code(use.command, 300)}{_ending(use, outcome, brief)}.", *_details(use, outcome, prompt)],
         subtitle=use.description,
         facts=_facts(use, outcome, brief),
         concepts=("gotcha",) if outcome.status == "failed" else (),
@@ -424,10 +415,10 @@ def _of_run(use: ToolUse, line: CommandLine, output: str, outcome: RunOutcome, p
     )
 
 
-def _silent(use: ToolUse, subject: str, says: str) -> ObservationDraft:
+def _silent(use: ToolUse, subject: str, says: str) -> texts.ObservationDraft:
     """Return a draft of a command that printed nothing: all that is known of it is its purpose."""
-    facts = (f"command: {clip(use.command, 160)}",)
-    return ObservationDraft("change", "Run", subject, [says], use.description, facts)
+    facts = (f"command: {texts.clip(use.command, 160)}",)
+    return texts.ObservationDraft("change", "Run", subject, [says], use.description, facts)
 
 
 def _subject(line: CommandLine, brief: str) -> str:
@@ -435,7 +426,7 @@ def _subject(line: CommandLine, brief: str) -> str:
     room = MAX_TITLE_CHARS - len("Run `` → ")
     shown = _BIN.sub("", line.shown)
     outcome_room = min(len(brief), max(room - _COMMAND_ROOM, room - len(shown)))
-    ends = f" → {clip(brief, outcome_room)}" if brief else ""
+    ends = f" → {texts.clip(brief, outcome_room)}" if brief else ""
     return f"`{_abbreviated(shown, room - outcome_room)}`{ends}"
 
 
@@ -446,21 +437,21 @@ def _abbreviated(command: str, max_chars: int) -> str:
         command = _QUOTES.sub(r"\2", command)
     if len(command) <= max_chars:
         return command
-    words = [base(word) if "/" in word and len(word) > _LONG_WORD else word for word in command.split()]
+    words = [texts.base(word) if "/" in word and len(word) > _LONG_WORD else word for word in command.split()]
     if len(" ".join(words)) <= max_chars:
         return " ".join(words)
     head = " ".join(words[:2])
     tail = words[-1] if len(words) > 2 else ""
     spare = max_chars - len(head) - 3
     if not tail or spare < 6:
-        return clip(command, max_chars).replace("`", "")
+        return texts.clip(command, max_chars).replace("`", "")
     middle = [word for word in words[2:-1] if not word.startswith("--")]
     if len(tail) <= spare:
         for word in reversed(middle):
             if len(tail) + len(word) + 1 > spare:
                 break
             tail = f"{word} {tail}"
-    return f"{head} … {squeeze(tail, spare)}"
+    return f"{head} … {texts.squeeze(tail, spare)}"
 
 
 def _ending(use: ToolUse, outcome: RunOutcome, brief: str) -> str:
@@ -473,11 +464,11 @@ def _ending(use: ToolUse, outcome: RunOutcome, brief: str) -> str:
 def _details(use: ToolUse, outcome: RunOutcome, prompt: str) -> list[str]:
     details = [f"Purpose: {use.description}."] if use.description else []
     if outcome.failing:
-        details.append(f"Failing tests: {listed(outcome.failing, 300)}.")
+        details.append(f"Failing tests: {texts.listed(outcome.failing, 300)}.")
     if outcome.errors:
-        details.append(f"Errors: {' / '.join(clip(error, 200) for error in outcome.errors[:4])}")
+        details.append(f"Errors: {' / '.join(texts.clip(error, 200) for error in outcome.errors[:4])}")
     if use.files_written:
-        details.append(f"It wrote {listed(use.files_written, 160)}.")
+        details.append(f"It wrote {texts.listed(use.files_written, 160)}.")
     return details + _key(outcome, prompt)
 
 
@@ -485,8 +476,8 @@ def _key(outcome: RunOutcome, prompt: str) -> list[str]:
     """Return one sentence with the lines of the output that say most, and its last ones; empty without lines."""
     errors = "\n".join(outcome.errors)
     lines = [line for line in outcome.lines if line.strip() not in errors and len(line.strip()) > 3]
-    best = telling(lines[:-3], terms_of(prompt), 3, max_chars=120)
-    shown = once([*best, *(clip(line, 120) for line in lines[-3:])])
+    best = texts.telling(lines[:-3], texts.terms_of(prompt), 3, max_chars=120)
+    shown = texts.once([*best, *(texts.clip(line, 120) for line in lines[-3:])])
     return [f"Output: {' / '.join(shown)}"] if shown else []
 
 
@@ -494,16 +485,16 @@ def _last(outcome: RunOutcome, prompt: str) -> str:
     """Return the last telling line for a title, or the number of lines and the most telling one; or empty."""
     lines = [line.strip() for line in outcome.lines if len(line.strip()) > 2]
     if 1 < len(lines) <= 12:
-        best = telling(lines, terms_of(prompt), 1, max_chars=60)
-        return f"{len(lines)} lines, {best[0] if best else clip(lines[-1], 60)}"
-    return clip(lines[-1], 60) if lines else ""
+        best = texts.telling(lines, texts.terms_of(prompt), 1, max_chars=60)
+        return f"{len(lines)} lines, {best[0] if best else texts.clip(lines[-1], 60)}"
+    return texts.clip(lines[-1], 60) if lines else ""
 
 
 def _facts(use: ToolUse, outcome: RunOutcome, brief: str) -> tuple[str, ...]:
-    facts = [f"command: {clip(use.command, 200)}"]
+    facts = [f"command: {texts.clip(use.command, 200)}"]
     if use.exit_code:
         facts.append(f"exit code {use.exit_code}")
     if brief:
-        facts.append(f"outcome: {clip(brief, 160)}")
+        facts.append(f"outcome: {texts.clip(brief, 160)}")
     facts += [f"failing: {name}" for name in outcome.failing[:5]]
-    return once([*facts, *(clip(error, 200) for error in outcome.errors[:4])])
+    return texts.once([*facts, *(texts.clip(error, 200) for error in outcome.errors[:4])])

@@ -10,22 +10,7 @@ from msgspec import Struct
 
 from hybrid.base.text import one_line
 from hybrid.capture.definitions import DefinitionLine, definitions, is_prose
-from hybrid.capture.extraction.texts import (
-    ObservationDraft,
-    base,
-    clip,
-    code,
-    concepts_of_text,
-    first_sentence,
-    is_comment,
-    listed,
-    once,
-    remarks,
-    sentences,
-    squeeze,
-    telling,
-    terms_of,
-)
+from hybrid.capture.extraction import texts
 from hybrid.records.memory.types import MAX_TITLE_CHARS
 
 if TYPE_CHECKING:
@@ -95,7 +80,9 @@ class EditDiff(Struct, frozen=True):
     @property
     def added_code(self) -> tuple[str, ...]:
         """The new lines that are no comments; in prose all new lines."""
-        return self.added if is_prose(self.edit.file) else tuple(line for line in self.added if not is_comment(line))
+        return (
+            self.added if is_prose(self.edit.file) else tuple(line for line in self.added if not texts.is_comment(line))
+        )
 
     @property
     def renamed(self) -> tuple[str, str] | None:
@@ -119,7 +106,7 @@ def diff_of(edit: Edit) -> EditDiff:
         if tag == "equal":
             above = new[max(j1, j2 - _LINES_ABOVE) : j2] if j2 < len(new) or i2 < len(old) else []
             below = new[j1 : min(j2, j1 + _LINES_BELOW)] if i1 or j1 else []
-            beside += [remarks(below), remarks(above)]
+            beside += [texts.remarks(below), texts.remarks(above)]
             continue
         removed += old[i1:i2]
         added += new[j1:j2]
@@ -136,11 +123,11 @@ def diff_of(edit: Edit) -> EditDiff:
         edit=edit,
         added=_telling(added),
         removed=_telling(removed),
-        comment="" if is_prose(edit.file) else remarks(added),
-        beside="" if is_prose(edit.file) else " ".join(once(beside)),
+        comment="" if is_prose(edit.file) else texts.remarks(added),
+        beside="" if is_prose(edit.file) else " ".join(texts.once(beside)),
         swaps=tuple(swaps),
         defined=tuple(definition for definition in after if definition.name not in names_before),
-        undefined=once(definition.name for definition in before if definition.name not in names_after),
+        undefined=texts.once(definition.name for definition in before if definition.name not in names_after),
         where=_where(edit, added + removed, following),
     )
 
@@ -150,7 +137,7 @@ def _telling(lines: list[str]) -> tuple[str, ...]:
 
 
 def _code(lines: list[str]) -> list[str]:
-    return [line.strip() for line in lines if line.strip() and not is_comment(line)]
+    return [line.strip() for line in lines if line.strip() and not texts.is_comment(line)]
 
 
 def _flat(lines: list[str]) -> str:
@@ -206,7 +193,7 @@ def _open_brackets(pieces: list[str]) -> int:
 def _where(edit: Edit, changed: list[str], following: str) -> str:
     """Return the name of the definition below, if only its attributes or comments changed; else of the one around."""
     filled = [line for line in changed if line.strip()]
-    if following and filled and all(_ATTRIBUTE.match(line) or is_comment(line) for line in filled):
+    if following and filled and all(_ATTRIBUTE.match(line) or texts.is_comment(line) for line in filled):
         below = next(definitions(following, edit.file), None)
         if below is not None:
             return below.name
@@ -290,7 +277,7 @@ def concepts_of_edit(kind: str, changes: Sequence[EditDiff]) -> tuple[str, ...]:
         change.comment or " ".join(change.added[:30] if is_prose(change.edit.file) else ()) for change in changes
     )
     concepts = ["what-changed", "problem-solution" if kind == "bugfix" else ""]
-    return once([*concepts, *concepts_of_text(text)])
+    return texts.once([*concepts, *texts.concepts_of_text(text)])
 
 
 def _first(head: str) -> str:
@@ -308,7 +295,7 @@ _ALIKE_CHARS = 8
 _OPENING = re.compile(r"(?i)^(?:however|but|so|note that|also|first|then|otherwise),? ")
 
 
-def tell_edit(use: ToolUse, prompt: str) -> list[ObservationDraft]:
+def tell_edit(use: ToolUse, prompt: str) -> list[texts.ObservationDraft]:
     """Return one draft for each file that a use edited or wrote."""
     if use.is_failed:
         return [_failed(use)]
@@ -318,26 +305,30 @@ def tell_edit(use: ToolUse, prompt: str) -> list[ObservationDraft]:
     return [_of_file(file, [diff_of(edit) for edit in edits], prompt) for file, edits in by_file.items() if file]
 
 
-def _failed(use: ToolUse) -> ObservationDraft:
+def _failed(use: ToolUse) -> texts.ObservationDraft:
     file = next(iter(use.files_written), "a file")
-    why = clip(use.error or use.output, 200)
-    wanted = [f"It was to put {code(edit.new, 120)} for {code(edit.old, 120)}." for edit in use.edits[:2] if edit.new]
+    why = texts.clip(use.error or use.output, 200)
+    wanted = [
+        f"It was to put {texts.code(edit.new, 120)} for {texts.code(edit.old, 120)}."
+        for edit in use.edits[:2]
+        if edit.new
+    ]
     parts = [f"Editing {file} failed: {why}.", *wanted]
-    subject = f"{base(file)} failed: {why}"
-    return ObservationDraft("discovery", "Edit of", subject, parts, "", (why,), ("gotcha",), (file,))
+    subject = f"{texts.base(file)} failed: {why}"
+    return texts.ObservationDraft("discovery", "Edit of", subject, parts, "", (why,), ("gotcha",), (file,))
 
 
-def _of_file(file: str, changes: list[EditDiff], prompt: str) -> ObservationDraft:
+def _of_file(file: str, changes: list[EditDiff], prompt: str) -> texts.ObservationDraft:
     kind = type_of_edit(file, changes, prompt)
-    where = listed(once(change.where for change in changes), 60)
-    verb, subject = _title(file, changes, kind, terms_of(prompt))
+    where = texts.listed(texts.once(change.where for change in changes), 60)
+    verb, subject = _title(file, changes, kind, texts.terms_of(prompt))
     opening = f"{'Created' if changes[0].edit.is_new else 'Edited'} {file}" + (f", in {where}" if where else "") + "."
-    return ObservationDraft(
+    return texts.ObservationDraft(
         type=kind,
         verb=verb,
         subject=subject,
         parts=[opening, *(sentence for change in changes for sentence in _sentences(change, prompt))],
-        subtitle=clip(first_sentence("\n\n".join(change.comment for change in changes)), 160),
+        subtitle=texts.clip(texts.first_sentence("\n\n".join(change.comment for change in changes)), 160),
         facts=_facts(file, changes),
         concepts=concepts_of_edit(kind, changes),
         files_modified=(file,),
@@ -349,8 +340,10 @@ def _of_file(file: str, changes: list[EditDiff], prompt: str) -> ObservationDraf
 
 
 def _title(file: str, changes: list[EditDiff], kind: ObservationType, wanted: frozenset[str]) -> tuple[str, str]:
-    name = base(file)
-    says = next((sentence for change in changes for sentence in sentences(change.comment) if len(sentence) > 20), "")
+    name = texts.base(file)
+    says = next(
+        (sentence for change in changes for sentence in texts.sentences(change.comment) if len(sentence) > 20), ""
+    )
     if changes[0].edit.is_new:
         return "Create", _of_new_file(name, changes[0], wanted)
     if is_test_file(file) and says and not any(change.removed or change.defined for change in changes):
@@ -359,12 +352,12 @@ def _title(file: str, changes: list[EditDiff], kind: ObservationType, wanted: fr
         return ("Delete", name) if not any(change.edit.new for change in changes) else ("Touch", name)
     where = next((change.where for change in changes if change.where), "")
     if kind == "bugfix" and not is_test_file(file) and not all(change.renamed for change in changes):
-        place = squeeze(_last(where) if len(where) > 24 else where, 40) or squeeze(name, 40)
+        place = texts.squeeze(_last(where) if len(where) > 24 else where, 40) or texts.squeeze(name, 40)
         room = MAX_TITLE_CHARS - len("Fix : ") - len(place)
         phrase = _phrases(changes, wanted, max(room, 24), is_fix=True)
         spare = room - len(phrase) - 3
         if where and spare >= min(len(name), 16):
-            place = f"{place} ({squeeze(name, spare)})"
+            place = f"{place} ({texts.squeeze(name, spare)})"
         return "Fix", f"{place}: {phrase}"
     return _of_change(changes, name, where, wanted)
 
@@ -383,7 +376,7 @@ def _of_change(changes: list[EditDiff], name: str, where: str, wanted: frozenset
     where = "" if where in phrase else where
     places = [f"{scope} ({name})" for scope in (where, _last(where)) if scope]
     places += [_last(where), name] if preposition == "from" and where else [name]
-    place = next((scope for scope in places if len(scope) <= spare), squeeze(short, max(spare, 20)))
+    place = next((scope for scope in places if len(scope) <= spare), texts.squeeze(short, max(spare, 20)))
     return verb.capitalize(), f"{rest} {preposition} {place}"
 
 
@@ -391,19 +384,19 @@ def _of_new_file(name: str, change: EditDiff, wanted: frozenset[str]) -> str:
     room = MAX_TITLE_CHARS - len("Create : ") - len(name)
     names = [_called(definition) for definition in change.defined if definition.indent == 0 or definition.is_test]
     if is_prose(change.edit.file):
-        headings = listed((heading.name for heading in change.defined), room)
-        return f"{name}: {headings or clip(' '.join(change.added[:2]), room)}"
+        headings = texts.listed((heading.name for heading in change.defined), room)
+        return f"{name}: {headings or texts.clip(' '.join(change.added[:2]), room)}"
     if names:
-        return f"{name} with {listed(names, room)}"
-    if says := first_sentence(change.comment):
-        return f"{name}: {clip(says, room)}"
+        return f"{name} with {texts.listed(names, room)}"
+    if says := texts.first_sentence(change.comment):
+        return f"{name}: {texts.clip(says, room)}"
     lines = change.added_code or change.added
-    return f"{name}: {clip(' '.join(lines), room)}" if lines else name
+    return f"{name}: {texts.clip(' '.join(lines), room)}" if lines else name
 
 
 def _phrases(changes: list[EditDiff], wanted: frozenset[str], room: int, *, is_fix: bool = False) -> str:
     """Return a phrase for each change, each phrase once and joined by `; `, as many as there is room for."""
-    every = once(_phrase(change, wanted, room, is_fix=is_fix) for change in changes)
+    every = texts.once(_phrase(change, wanted, room, is_fix=is_fix) for change in changes)
     shown = ""
     for phrase in every:
         if shown and len(shown) + len(phrase) + 2 > room:
@@ -415,41 +408,41 @@ def _phrases(changes: list[EditDiff], wanted: frozenset[str], room: int, *, is_f
 def _phrase(change: EditDiff, wanted: frozenset[str], room: int, *, is_fix: bool) -> str:
     """Return a phrase for one edit, beginning with a verb."""
     if change.renamed:
-        return f"rename {code(change.renamed[0], room)} to {code(change.renamed[1], room)}"
+        return f"rename {texts.code(change.renamed[0], room)} to {texts.code(change.renamed[1], room)}"
     if change.defined:
         kind = "tests " if len(change.defined) > 1 else "test "
         prefix = kind if all(definition.is_test for definition in change.defined) else ""
         if len(change.undefined) == 1 and len(change.defined) == 1:
             return f"rename {change.undefined[0]} to {change.defined[0].name}"
-        return f"add {prefix}{listed(map(_called, change.defined), max(room - 4 - len(prefix), 16))}"
+        return f"add {prefix}{texts.listed(map(_called, change.defined), max(room - 4 - len(prefix), 16))}"
     if change.undefined and not change.added_code:
-        return f"remove {listed(change.undefined, room - 7)}"
+        return f"remove {texts.listed(change.undefined, room - 7)}"
     swap = _telling_swap(change, room)
     if swap is not None:
         return _of_swap(swap, room)
-    says = next((sentence for sentence in sentences(change.comment) if len(sentence) > 20), "")
+    says = next((sentence for sentence in texts.sentences(change.comment) if len(sentence) > 20), "")
     if is_fix and says and len(change.added_code) > 1:
         says = _OPENING.sub("", says)
-        return clip(says[0].lower() + says[1:].removesuffix("."), room)
+        return texts.clip(says[0].lower() + says[1:].removesuffix("."), room)
     if not change.added_code and change.comment:
-        return f"comment: {clip(first_sentence(change.comment), room - 9)}"
+        return f"comment: {texts.clip(texts.first_sentence(change.comment), room - 9)}"
     if not change.added:
-        return f"remove {code(_best(change.removed, wanted), room - 9)}"
-    return f"add {code(_best(change.added_code or change.added, wanted), room - 6)}"
+        return f"remove {texts.code(_best(change.removed, wanted), room - 9)}"
+    return f"add {texts.code(_best(change.added_code or change.added, wanted), room - 6)}"
 
 
 def _of_swap(swap: Swap, room: int) -> str:
     if swap.name:
-        return f"set {squeeze(swap.name, 30)} {clip(swap.old, 24)} → {clip(swap.new, 24)}"
+        return f"set {texts.squeeze(swap.name, 30)} {texts.clip(swap.old, 24)} → {texts.clip(swap.new, 24)}"
     if not swap.old:
-        return f"add {code(swap.new, room - 6)}"
+        return f"add {texts.code(swap.new, room - 6)}"
     if not swap.new:
-        return f"remove {code(swap.old, room - 9)}"
+        return f"remove {texts.code(swap.old, room - 9)}"
     if swap.old[:_ALIKE_CHARS] == swap.new[:_ALIKE_CHARS]:
-        return f"change to {code(swap.new, room - 12)}"
+        return f"change to {texts.code(swap.new, room - 12)}"
     half = max(12, (room - len("replace `` with ``")) // 2)
-    new = code(swap.new, max(half, room - 18 - len(swap.old)))
-    return f"replace {code(swap.old, max(half, room - 16 - len(new)))} with {new}"
+    new = texts.code(swap.new, max(half, room - 18 - len(swap.old)))
+    return f"replace {texts.code(swap.old, max(half, room - 16 - len(new)))} with {new}"
 
 
 def _telling_swap(change: EditDiff, room: int) -> Swap | None:
@@ -464,7 +457,7 @@ def _telling_swap(change: EditDiff, room: int) -> Swap | None:
 
 def _best(lines: tuple[str, ...], wanted: frozenset[str]) -> str:
     """Return the line that says most: one that shares words with the prompt, else the longest of the first six."""
-    best = telling(lines, wanted, 1, max_chars=300)
+    best = texts.telling(lines, wanted, 1, max_chars=300)
     return best[0] if best else max(lines[:6], key=len, default="")
 
 
@@ -478,24 +471,27 @@ def _called(definition: DefinitionLine) -> str:
 
 def _sentences(change: EditDiff, prompt: str) -> list[str]:
     """Return the sentences of one edit in a narrative; empty ones do not count."""
-    added = ", ".join(code(definition.line, 120) for definition in change.defined[:5])
+    added = ", ".join(texts.code(definition.line, 120) for definition in change.defined[:5])
     parts = [
         f"Renamed {change.renamed[0]} to {change.renamed[1]}." if change.renamed else "",
-        f"Removed {listed(change.undefined, 160)}." if change.undefined and not change.renamed else "",
+        f"Removed {texts.listed(change.undefined, 160)}." if change.undefined and not change.renamed else "",
         f"Added {added}." if added and not change.renamed else "",
-        f"Comment: {clip(change.comment, 320)}" if change.comment else "",
-        f"Beside: {clip(change.beside, 200)}" if change.beside else "",
+        f"Comment: {texts.clip(change.comment, 320)}" if change.comment else "",
+        f"Beside: {texts.clip(change.beside, 200)}" if change.beside else "",
     ]
     for swap in change.swaps[:4]:
         if swap.old and swap.new and len(swap.old) + len(swap.new) < 240:
-            parts.append(f"{swap.name + ': ' if swap.name else ''}{code(swap.old, 120)} became {code(swap.new, 120)}.")
+            name = f"{swap.name}: " if swap.name else ""
+            parts.append(f"{name}{texts.code(swap.old, 120)} became {texts.code(swap.new, 120)}.")
     return parts + _quoted("Removed", change.removed, prompt, 3) + _quoted("New", change.added_code, prompt, 6)
 
 
 def _quoted(word: str, lines: tuple[str, ...], prompt: str, n: int) -> list[str]:
     long = [line for line in lines if len(line) > 3]
-    chosen = long if len(long) <= n else telling(long, terms_of(prompt), n, max_chars=_QUOTED_CHARS) or long[:n]
-    return [f"{word} lines: {' / '.join(clip(line, _QUOTED_CHARS) for line in chosen)}."] if chosen else []
+    chosen = (
+        long if len(long) <= n else texts.telling(long, texts.terms_of(prompt), n, max_chars=_QUOTED_CHARS) or long[:n]
+    )
+    return [f"{word} lines: {' / '.join(texts.clip(line, _QUOTED_CHARS) for line in chosen)}."] if chosen else []
 
 
 def _facts(file: str, changes: list[EditDiff]) -> tuple[str, ...]:
@@ -506,4 +502,4 @@ def _facts(file: str, changes: list[EditDiff]) -> tuple[str, ...]:
         facts += [f"{swap.name}: {swap.old} → {swap.new}" for swap in change.swaps if swap.name]
         facts += [f"defines {_called(definition)}" for definition in change.defined[:6]]
         facts += [f"removes {name}" for name in change.undefined[:6]]
-    return once(clip(fact, 160) for fact in facts)[:10]
+    return texts.once(texts.clip(fact, 160) for fact in facts)[:10]

@@ -8,20 +8,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from hybrid.base.text import one_line
+from hybrid.capture.extraction import texts
 from hybrid.capture.extraction.commands import tell_command
 from hybrid.capture.extraction.edits import tell_edit
-from hybrid.capture.extraction.texts import (
-    ObservationDraft,
-    clip,
-    code,
-    listed,
-    once,
-    sentences,
-    tell_read,
-    tell_search,
-    telling,
-    terms_of,
-)
 from hybrid.records.memory.types import MAX_TITLE_CHARS, Extracted
 
 if TYPE_CHECKING:
@@ -63,8 +52,8 @@ def extract(uses: Sequence[ToolUse], prompt: str) -> Extracted | None:
     draft = drafts[0] if is_repeat or len(drafts) == 1 else _batch(drafts)
     return Extracted(
         type=draft.type,
-        title=clip(f"{draft.verb} {draft.subject}", MAX_TITLE_CHARS),
-        subtitle=clip(draft.subtitle, 200),
+        title=texts.clip(f"{draft.verb} {draft.subject}", MAX_TITLE_CHARS),
+        subtitle=texts.clip(draft.subtitle, 200),
         narrative=_joined(draft.parts),
         facts=draft.facts[:_MAX_FACTS],
         concepts=draft.concepts,
@@ -73,7 +62,7 @@ def extract(uses: Sequence[ToolUse], prompt: str) -> Extracted | None:
     )
 
 
-def _tell(use: ToolUse, prompt: str) -> list[ObservationDraft]:
+def _tell(use: ToolUse, prompt: str) -> list[texts.ObservationDraft]:
     if _NOT_DONE.search(use.error[:300]):
         return []
     if use.kind in ("edit", "write") and (use.edits or use.is_failed):
@@ -88,9 +77,9 @@ def _tell(use: ToolUse, prompt: str) -> list[ObservationDraft]:
 
 def _reason(prompt: str) -> str:
     """Return `For: ` and the gist of a prompt: its first sentence that says something; empty without a prompt."""
-    plain = (_POLITE.sub("", sentence) for sentence in sentences(prompt[:4_000]))
+    plain = (_POLITE.sub("", sentence) for sentence in texts.sentences(prompt[:4_000]))
     gist = next((sentence for sentence in plain if len(sentence) >= 15), prompt[:400])
-    return f"For: {clip(gist, _PURPOSE_CHARS)}" if prompt.strip() else ""
+    return f"For: {texts.clip(gist, _PURPOSE_CHARS)}" if prompt.strip() else ""
 
 
 def _joined(parts: Iterable[str]) -> str:
@@ -100,102 +89,102 @@ def _joined(parts: Iterable[str]) -> str:
         room = NARRATIVE_CHARS - len(text) - bool(text)
         if room < min(len(part), 60):
             break
-        text += (" " if text else "") + clip(part, room)
+        text += (" " if text else "") + texts.clip(part, room)
     return text
 
 
-def _batch(drafts: list[ObservationDraft]) -> ObservationDraft:
+def _batch(drafts: list[texts.ObservationDraft]) -> texts.ObservationDraft:
     """Join the drafts of a batch: one title over all, the narratives side by side, the weightiest type."""
     kinds = {draft.type for draft in drafts}
     share = max(120, (NARRATIVE_CHARS - 130) // len(drafts))
     narratives = [_joined(draft.parts) for draft in drafts]
     why = _REASON.search(narratives[0])
-    return ObservationDraft(
+    return texts.ObservationDraft(
         type=next(kind for kind in _ORDER if kind in kinds),
         verb=drafts[0].verb,
         subject=_subjects(drafts),
-        parts=[*once(clip(_REASON.sub("", text), share) for text in narratives), why[0] if why else ""],
+        parts=[*texts.once(texts.clip(_REASON.sub("", text), share) for text in narratives), why[0] if why else ""],
         subtitle=next((draft.subtitle for draft in drafts if draft.subtitle), ""),
-        facts=once(fact for draft in drafts for fact in draft.facts),
-        concepts=once(concept for draft in drafts for concept in draft.concepts),
-        files_read=once(path for draft in drafts for path in draft.files_read),
-        files_modified=once(path for draft in drafts for path in draft.files_modified),
+        facts=texts.once(fact for draft in drafts for fact in draft.facts),
+        concepts=texts.once(concept for draft in drafts for concept in draft.concepts),
+        files_read=texts.once(path for draft in drafts for path in draft.files_read),
+        files_modified=texts.once(path for draft in drafts for path in draft.files_modified),
     )
 
 
-def _subjects(drafts: list[ObservationDraft]) -> str:
+def _subjects(drafts: list[texts.ObservationDraft]) -> str:
     """Return the title of a batch without its verb: its subjects; a beginning that all have in common stands once."""
     verb, room = drafts[0].verb, MAX_TITLE_CHARS - len(drafts[0].verb) - 1
-    subjects = once(draft.subject if draft.verb == verb else f"{draft.verb} {draft.subject}" for draft in drafts)
+    subjects = texts.once(draft.subject if draft.verb == verb else f"{draft.verb} {draft.subject}" for draft in drafts)
     if len({draft.place for draft in drafts}) == 1 and drafts[0].place:
         head, colon, _ = subjects[0].partition(": ")
         if colon and all(subject.startswith(head + colon) for subject in subjects):
-            return listed([subjects[0], *(subject[len(head) + 2 :] for subject in subjects[1:])], room)
+            return texts.listed([subjects[0], *(subject[len(head) + 2 :] for subject in subjects[1:])], room)
     each = max(22, (room - 2 * len(subjects)) // min(len(subjects), 3))
-    return listed((_shortened(subject, each) for subject in subjects), room)
+    return texts.listed((_shortened(subject, each) for subject in subjects), room)
 
 
 def _shortened(subject: str, max_chars: int) -> str:
     """Return a subject clipped to a length; its outcome after ` → ` is kept, and the part before it is clipped."""
     run, arrow, outcome = subject.rpartition(" → ")
     if not arrow or len(subject) <= max_chars:
-        return clip(subject, max_chars)
-    outcome = clip(outcome, max_chars // 2)
-    return f"{clip(run, max_chars - len(outcome) - len(arrow))}{arrow}{outcome}"
+        return texts.clip(subject, max_chars)
+    outcome = texts.clip(outcome, max_chars // 2)
+    return f"{texts.clip(run, max_chars - len(outcome) - len(arrow))}{arrow}{outcome}"
 
 
-def _tell_agent(use: ToolUse, prompt: str) -> ObservationDraft | None:
+def _tell_agent(use: ToolUse, prompt: str) -> texts.ObservationDraft | None:
     """Return a draft of a subagent's task and report; None when there is nothing to tell."""
     if not (use.query or use.description):
         return None
-    task = use.description or clip(use.query, 60)
-    report = sentences(use.output)
+    task = use.description or texts.clip(use.query, 60)
+    report = texts.sentences(use.output)
     content = [sentence for sentence in report if not _FILLER.search(sentence)] or report
     gist = next((sentence for sentence in content if len(sentence) > 20), "")
-    key = telling(content, terms_of(f"{prompt} {use.query}"), 8, max_chars=200)
-    return ObservationDraft(
+    key = texts.telling(content, texts.terms_of(f"{prompt} {use.query}"), 8, max_chars=200)
+    return texts.ObservationDraft(
         type="discovery",
         verb="Subagent:",
         subject=task + (f" → {gist}" if gist else " failed" if use.is_failed else ""),
         parts=[
-            f"Sent a subagent: {clip(use.query or task, 240)}.",
+            f"Sent a subagent: {texts.clip(use.query or task, 240)}.",
             f"It reported: {' '.join(key) or gist}" if report else "",
         ],
-        subtitle=clip(gist, 160),
+        subtitle=texts.clip(gist, 160),
         concepts=("how-it-works",),
         files_read=use.files_read,
     )
 
 
-def _tell_web(use: ToolUse, prompt: str) -> ObservationDraft | None:
+def _tell_web(use: ToolUse, prompt: str) -> texts.ObservationDraft | None:
     """Return a draft of what a page or a search in the web said; None when there is nothing to tell."""
     if not use.query:
         return None
     key = _answer(use, f"{prompt} {use.query}")
     is_page = "://" in use.query.split(" ")[0]
-    result = "failed" if use.is_failed else clip(key[0] if key else use.output, 60) or "nothing"
-    return ObservationDraft(
+    result = "failed" if use.is_failed else texts.clip(key[0] if key else use.output, 60) or "nothing"
+    return texts.ObservationDraft(
         type="discovery",
         verb="Fetch" if is_page else "Search the web for",
-        subject=f"{clip(use.query, 48)}: {result}",
-        parts=[f"{'Fetched' if is_page else 'Searched the web for'} {clip(use.query, 240)}.", *key],
-        facts=(clip(use.query, 200),),
+        subject=f"{texts.clip(use.query, 48)}: {result}",
+        parts=[f"{'Fetched' if is_page else 'Searched the web for'} {texts.clip(use.query, 240)}.", *key],
+        facts=(texts.clip(use.query, 200),),
     )
 
 
-def _tell_other(use: ToolUse, prompt: str) -> ObservationDraft | None:
+def _tell_other(use: ToolUse, prompt: str) -> texts.ObservationDraft | None:
     """Return a draft of what a tool that is not known was asked and answered; None when there is nothing to tell."""
     name = use.tool.rpartition("__")[2] or use.tool
     asked = use.query or use.description or use.command
     key = _answer(use, f"{prompt} {asked}")
     if use.kind in ("plan", "list") or not (key or use.edits or use.files_written):
         return None
-    what = f"{name} {code(asked, 40)}" if asked else name
-    return ObservationDraft(
+    what = f"{name} {texts.code(asked, 40)}" if asked else name
+    return texts.ObservationDraft(
         type="change" if use.files_written else "discovery",
         verb="Use",
         subject=what + (" failed" if use.is_failed else "") + (f" → {key[0]}" if key else ""),
-        parts=[f"Used {use.tool}{f' for {clip(asked, 240)}' if asked else ''}.", *key],
+        parts=[f"Used {use.tool}{f' for {texts.clip(asked, 240)}' if asked else ''}.", *key],
         files_read=use.files_read,
         files_modified=use.files_written,
     )
@@ -203,13 +192,13 @@ def _tell_other(use: ToolUse, prompt: str) -> ObservationDraft | None:
 
 def _answer(use: ToolUse, wanted: str) -> list[str]:
     """Return up to six sentences of an answer that share words with what is wanted, else its first four."""
-    answer = sentences(use.output or use.error)
-    return telling(answer, terms_of(wanted), 6, max_chars=200) or answer[:4]
+    answer = texts.sentences(use.output or use.error)
+    return texts.telling(answer, texts.terms_of(wanted), 6, max_chars=200) or answer[:4]
 
 
-_TELLERS: dict[str, Callable[[ToolUse, str], ObservationDraft | None]] = {
-    "read": tell_read,
-    "search": tell_search,
+_TELLERS: dict[str, Callable[[ToolUse, str], texts.ObservationDraft | None]] = {
+    "read": texts.tell_read,
+    "search": texts.tell_search,
     "command": tell_command,
     "subagent": _tell_agent,
     "web": _tell_web,
