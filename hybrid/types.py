@@ -246,26 +246,12 @@ class Embedder(Protocol):
 # --- retrieval ---------------------------------------------------------------------------------------------
 
 
-class Ranked(Struct, frozen=True):
-    """One entry of a leg's ranking.
-
-    Attributes:
-        row: Row of the chunk in the snapshot.
-        rank: From 1.
-        raw: The leg's own score: a cosine or a bm25.
-    """
-
-    row: int
-    rank: int
-    raw: float
-
-
 class Hit(Struct, frozen=True, kw_only=True):
-    """A search result with everything that explains its place; one that comes without a search has no figures of it.
+    """A chunk of an index, or lines of its file, with the figures of the search that found it, if a search did.
 
     Attributes:
-        row: Row in the snapshot it came from; −1 without a search, so that only `key` tells any two hits apart.
-        rank: From 1 in the final order.
+        row: Row in the snapshot it came from; −1 without an index, so that only `key` tells any two hits apart.
+        rank: From 1 in the final order; 0 without a search.
         kind: `code` or `doc`; of a record `lesson`, `pattern`, `anti-pattern`, `decision`, `handoff`, `observation` or
             `summary`.
         path: Relative to the project; of a record its id in the record index.
@@ -289,7 +275,7 @@ class Hit(Struct, frozen=True, kw_only=True):
     """
 
     row: int
-    rank: int
+    rank: int = 0
     kind: str
     path: str
     start_line: int
@@ -305,7 +291,7 @@ class Hit(Struct, frozen=True, kw_only=True):
     bm25: float | None = None
     bm25_rank: int | None = None
     rrf: float = 0.0
-    relevance: float
+    relevance: float = 0.0
     evidence: Mapping[str, float] = field(default_factory=dict[str, float])
 
     @property
@@ -316,7 +302,8 @@ class Hit(Struct, frozen=True, kw_only=True):
     @property
     def key(self) -> str:
         """The key of this hit in topic ids, counters and the log: `path:start:end:digest8`, or `kind:id:digest8`."""
-        place = f"{self.kind}:{self.path}" if self.is_record else f"{self.path}:{self.start_line}:{self.end_line}"
+        of_file = self.kind in FILE_KINDS
+        place = f"{self.path}:{self.start_line}:{self.end_line}" if of_file else f"{self.kind}:{self.path}"
         return f"{place}:{self.digest[:4].hex()}"
 
 

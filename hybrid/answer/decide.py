@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from hybrid.answer.select import Packer, Selection, gate_form, shown_withheld, verdict_of
+from hybrid.answer.select import Packer, Selection, all_withheld, gate_form, verdict_of
 from hybrid.base.digest import topic_id
 from hybrid.base.errors import (
     BusyError,
@@ -57,14 +57,6 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 
-class KindSearch(Struct, frozen=True):
-    """A search in one kind, and the verdict of its gate."""
-
-    kind: str
-    searched: Searched
-    verdict: Verdict
-
-
 class Decision(Struct, frozen=True):
     """The answer to one event, and its reason.
 
@@ -76,9 +68,9 @@ class Decision(Struct, frozen=True):
         verdict: The verdict of the gate; None when the gate was not reached.
         topic_id: Topic id of the results; empty without results.
         items: Shown, best first.
-        withheld: Candidates that were not shown, with the reason.
+        withheld: Hits that were not shown, with the reason.
         searched: The search behind it, in the files when they have an index; None when there was none.
-        kinds: For every kind that was searched, the search and the verdict of the kind's gate.
+        kinds: For every kind that was searched, the search, the verdict of the kind's gate, and its hits.
         problems: What went wrong with a kind that was left out, a sentence each.
         is_report: True when a subagent's report was searched with, not a prompt.
         notices: Lines for the user about what was learned from the prompt.
@@ -95,7 +87,7 @@ class Decision(Struct, frozen=True):
     items: tuple[Item, ...] = ()
     withheld: tuple[Withheld, ...] = ()
     searched: Searched | None = None
-    kinds: tuple[KindSearch, ...] = ()
+    kinds: tuple[Selection, ...] = ()
     problems: tuple[str, ...] = ()
     is_report: bool = False
     notices: tuple[str, ...] = ()
@@ -371,14 +363,13 @@ class _Injection:
 
     def decide(self) -> Decision:
         found = self._searched()
-        kinds = tuple(_shown(selection) for selection in found)
-        first = kinds[0] if kinds[0].kind == "files" else max(kinds, key=_margin)
+        first = found[0] if found[0].is_files else max(found, key=_margin)
         base = Decision(
             "gate",
             query=self._query.text,
             verdict=first.verdict,
             searched=first.searched,
-            kinds=kinds,
+            kinds=tuple(found),
         )
         chosen = sorted((one for one in found if one.verdict.is_open), key=_margin, reverse=True)
         if self._lookup.topic:  # Earlier work was asked for, so it comes first.
@@ -398,9 +389,9 @@ class _Injection:
             return base
         # The handoff comes with the first injection only: with it the same prompt would be another topic next time.
         topic = topic_id(keys or [hit.key for selection in chosen for hit in selection.hits])
-        base = replace(base, topic_id=topic, withheld=shown_withheld(chosen))
+        base = replace(base, topic_id=topic, withheld=all_withheld(chosen))
         # What an open kind of records found was left out; of the files the gate said no.
-        nothing = "no_results" if first.verdict.is_open or first.kind != "files" else "gate"
+        nothing = "no_results" if first.verdict.is_open or not first.is_files else "gate"
         if not topic:
             return replace(base, reason=nothing)
         is_same_topic = self._hooks.dedup_enabled and topic == self._ledger.last_topic_id
@@ -412,7 +403,7 @@ class _Injection:
                 selection.drop_read(self._ledger)
         if not any(selection.hits for selection in chosen):
             reason = "same_topic" if is_same_topic else "all_seen"
-            return replace(base, reason=reason, withheld=shown_withheld(chosen))
+            return replace(base, reason=reason, withheld=all_withheld(chosen))
         n_seen = sum(entry.reason == "seen" for selection in chosen for entry in selection.withheld)
         for selection in chosen:
             selection.recheck()
@@ -422,7 +413,7 @@ class _Injection:
         # The session may have the beginning of the one record that was left, and there is no room for more of it.
         left_over = "budget" if any(selection.hits for selection in chosen) else "all_seen"
         reason = "injected" if items else left_over if is_any_left else nothing
-        return replace(base, reason=reason, items=items, text=text, withheld=shown_withheld(chosen))
+        return replace(base, reason=reason, items=items, text=text, withheld=all_withheld(chosen))
 
     @cached_property
     def _is_same_query(self) -> bool:
@@ -518,14 +509,8 @@ def _put_first(hits: list[Hit], found: Sequence[Selection], chosen: list[Selecti
         chosen.insert(0, memory)
 
 
-def _shown(selection: Selection) -> KindSearch:
-    shown, searched = selection.collection.shown, selection.searched
-    hits = tuple(shown(hit) for hit in searched.hits)
-    return KindSearch(selection.collection.kind, replace(searched, hits=hits), selection.verdict)
-
-
-def _margin(judged: KindSearch | Selection) -> float:
-    return _LOWEST if judged.verdict.margin is None else judged.verdict.margin
+def _margin(selection: Selection) -> float:
+    return _LOWEST if selection.verdict.margin is None else selection.verdict.margin
 
 
 def explain_steps(decision: Decision) -> dict[str, Any]:
@@ -545,7 +530,7 @@ def explain_steps(decision: Decision) -> dict[str, Any]:
             "is_symbol_like": searched.query.is_symbol_like,
         },
         "withheld": [
-            {"key": entry.hit.key, "reason": entry.reason, "relevance": round(entry.hit.relevance, 4)}
+            {"key": entry.key, "reason": entry.reason, "relevance": round(entry.hit.relevance, 4)}
             for entry in decision.withheld
         ],
     }

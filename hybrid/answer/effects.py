@@ -240,7 +240,7 @@ def note_lines_read(turn: Turn, call: ToolCall) -> None:
     """
     from hybrid.capture.shown import shown_lines  # Brings what knows the tools of all clients.
     from hybrid.capture.tools import PathRoots, own_home
-    from hybrid.redact import redact_name
+    from hybrid.redact import redact
     from hybrid.sources.files import FileReader
 
     workspace = turn.workspace
@@ -248,7 +248,7 @@ def note_lines_read(turn: Turn, call: ToolCall) -> None:
     files = FileReader(root, workspace.config.index.max_file_bytes)
 
     def lines_of(path: str) -> list[str] | None:
-        text = files.read_text(path) if redact_name(path) == path else None
+        text = files.read_text(path) if redact(path) == path else None
         return None if text is None else text.split("\n")
 
     shown = shown_lines(call, PathRoots(str(root), turn.event.cwd, own_home()), lines_of)

@@ -16,13 +16,13 @@ from hybrid.answer.decide import NOTHING_FITS
 from hybrid.answer.session_start import start_name
 from hybrid.base.errors import HybridError
 from hybrid.feedback.events import CITED
-from hybrid.feedback.state import InjectedChunk, count_injection, is_hot_topics_due, update_state, write_hot_topics
+from hybrid.feedback.state import count_injection, is_hot_topics_due, update_state, write_hot_topics
 from hybrid.knowledge.lessons_intake import note_given
 from hybrid.project.find import marks_of
 from hybrid.project.registry import is_forgotten
 from hybrid.prompting.lexicon import in_english
 from hybrid.prompting.query import query_digest
-from hybrid.redact import redact, redact_name
+from hybrid.redact import redact
 from hybrid.session.ledger import Given
 from hybrid.sources.records import record_id
 
@@ -65,7 +65,7 @@ def place_of(hit: Hit) -> dict[str, Any]:
 
 def without_secrets(hit: Hit) -> Hit:
     """Return the hit with secrets taken out of its path; its other texts come without secrets from the index."""
-    return replace(hit, path=redact_name(hit.path))
+    return replace(hit, path=redact(hit.path))
 
 
 def prompt_part(cleaned: CleanedPrompt, decision: Decision, how: str) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def item_part(item: Item) -> dict[str, Any]:
         "bm25_rank": hit.bm25_rank,
         "rrf": round(hit.rrf, 6),
         "relevance": rounded(hit.relevance),
-        "evidence": {name: rounded(value) for name, value in hit.evidence.items() if round(value, 2)} or None,
+        "evidence": {name: round(value, 4) for name, value in hit.evidence.items() if round(value, 2)} or None,
     }
 
 
@@ -178,14 +178,16 @@ def evidence_part(decision: Decision) -> dict[str, Any]:
     held = sorted(held, key=lambda entry: entry.reason == "topic")[:_HELD_BACK]  # What was given tells more.
     return {
         "best": _best(decision),
-        "held_back": [{"key": without_secrets(entry.hit).key, "reason": entry.reason} for entry in held] or None,
+        "held_back": [{"key": entry.key, "reason": entry.reason} for entry in held] or None,
     }
 
 
 def _best(decision: Decision) -> dict[str, Any] | None:
-    if decision.reason not in NOTHING_FITS or decision.searched is None or not decision.searched.hits:
+    first = next((one for one in decision.kinds if one.verdict is decision.verdict), None)
+    if decision.reason not in NOTHING_FITS or first is None or not first.searched.hits:
         return None
-    hit = without_secrets(max(decision.searched.hits, key=lambda hit: -2.0 if hit.cosine is None else hit.cosine))
+    nearest = max(first.searched.hits, key=lambda hit: -2.0 if hit.cosine is None else hit.cosine)
+    hit = without_secrets(first.collection.shown(nearest))
     return {
         "key": hit.key,
         "kind": hit.kind,
@@ -291,11 +293,10 @@ def _count(workspace: Workspace, decision: Decision) -> None:
     # Records are no files: which lessons help is counted beside them.
     shown = (hit for item in decision.items for hit in item.shown)
     hits = [without_secrets(hit) for hit in shown if not hit.is_record]
-    given = [InjectedChunk(hit.key, hit.path, hit.name) for hit in hits]
     every = workspace.config.log.hot_topics_every
 
     def change(state: HookState) -> None:
-        count_injection(state, decision.topic_id, given)
+        count_injection(state, decision.topic_id, hits)
         if is_hot_topics_due(state, every=every):
             with contextlib.suppress(OSError):
                 write_hot_topics(workspace.state_folder, state)

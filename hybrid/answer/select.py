@@ -16,6 +16,7 @@ from hybrid.answer.outline import outlines
 from hybrid.answer.pack import HARD_CAP_BYTES, Room, measure_text, pack, shortened_item, text_in_form
 from hybrid.answer.parts import Arrangement, Fitting
 from hybrid.knowledge.collections import FLOOR
+from hybrid.redact import redact
 from hybrid.render.frame import HEADING_CHARS, INDENT, Entry, Footer, frame_bytes, render_entry, render_frame
 from hybrid.search.fusion import passing
 from hybrid.search.gate.threshold import Verdict, compare, fixed_threshold
@@ -43,7 +44,7 @@ _PLURAL_CHARS = 2
 
 
 class Withheld(Struct, frozen=True):
-    """A candidate that was not given, and the reason.
+    """A hit that was not given, with secrets that its path has, and the reason.
 
     The reasons are `bar`, `floor`, `seen`, `read` (the agent's own tools showed it), `topic` (further hits of a
     topic that the session was given), `duplicate`, `stale`, `budget`, `adds_nothing` (see `parts.Shown`), and those
@@ -52,6 +53,11 @@ class Withheld(Struct, frozen=True):
 
     hit: Hit
     reason: str
+
+    @property
+    def key(self) -> str:
+        """The key of the hit without secrets, made only when somebody asks: most hits of a search are withheld."""
+        return replace(self.hit, path=redact(self.hit.path)).key
 
 
 class Selection(Struct):
@@ -74,6 +80,11 @@ class Selection(Struct):
     withheld: list[Withheld] = field(default_factory=list[Withheld])
     items: list[Item] = field(default_factory=list[Item])
     outlines: dict[str, Hit] = field(default_factory=dict[str, Hit])
+
+    @property
+    def kind(self) -> str:
+        """The kind of knowledge: `files`, `lessons`, `lore` or `memory`."""
+        return self.collection.kind
 
     @property
     def is_files(self) -> bool:
@@ -193,14 +204,6 @@ def verdict_of(searched: Searched, collection: Collection, loaded: Loaded) -> Ve
     return compare(searched.top_cosine, threshold)
 
 
-class _Offer(Struct, frozen=True):
-    """A hit or record that may be given: the hit, what is shown of it, and that as text."""
-
-    hit: Hit
-    item: Item
-    text: str
-
-
 class Packer:
     """Fits the hits of several selections into one frame.
 
@@ -270,18 +273,18 @@ class Packer:
         share = room.chars if collection.budget_chars is None else min(room.chars, collection.budget_chars)
         own = Room(room.lines, share, room.size_bytes)
         measure = _measure_json if self._hooks.format == "json" else measure_text
-        offers = self._offers(selection)
-        packed = pack([one.text for one in offers], own, measure=measure)
+        items = self._items(selection)  # One for each of the hits, also below.
+        packed = pack(self._texts(selection, items), own, measure=measure)
         if not selection.is_files and packed.skipped[:1] == (0,):
-            offers = self._with_best_shortened(selection, offers, own, measure)
-            packed = pack([one.text for one in offers], own, measure=measure)
+            items = self._with_best_shortened(selection, items, own, measure)
+            packed = pack(self._texts(selection, items), own, measure=measure)
         if collection.max_items is not None and len(packed.chosen) > collection.max_items:
-            offers = [offers[index] for index in packed.chosen[: collection.max_items]]
-            kept = {one.hit.key for one in offers}
+            best = packed.chosen[: collection.max_items]
+            items, kept = [items[index] for index in best], {selection.hits[index].key for index in best}
             selection.keep("budget", lambda hit: hit.key in kept)
-            packed = pack([one.text for one in offers], own, measure=measure)
-        selection.withheld += [Withheld(offers[index].hit, "budget") for index in packed.skipped]
-        selection.items = [offers[index].item for index in packed.chosen]
+            packed = pack(self._texts(selection, items), own, measure=measure)
+        selection.withheld += [Withheld(selection.hits[index], "budget") for index in packed.skipped]
+        selection.items = [items[index] for index in packed.chosen]
         return room.without(own.without(packed.left))
 
     def _choose_parts(self, selection: Selection, room: Room) -> Room:
@@ -315,53 +318,43 @@ class Packer:
             selection.hits = []  # Nothing is left over: more room would not help.
         return left
 
-    def _offers(self, selection: Selection) -> list[_Offer]:
-        """Return the hits or records that may be given, each in the form of the mode."""
+    def _items(self, selection: Selection) -> list[Item]:
+        """Return an item for each hit or record that may be given, in the form of the mode."""
         collection, form = selection.collection, _BEST_FORM[selection.mode(self._hooks)]
         weights = collection.searcher.term_weights(selection.searched.query) if form == "preview" else {}
-        offers: list[_Offer] = []
+        items: list[Item] = []
         for hit in selection.hits:
             text = collection.text(hit) or ""
             body = text_in_form(text, form, weights, hit.signature)
-            item = Item(collection.shown(hit), text, form, body, why=collection.why(hit))
-            offers.append(self._offer(selection, hit, item))
-        return offers
+            items.append(Item(collection.shown(hit), text, form, body, why=collection.why(hit)))
+        return items
 
-    def _offer(self, selection: Selection, hit: Hit, item: Item) -> _Offer:
-        return _Offer(hit, item, self._render(selection.collection.entry(item), fmt=self._hooks.format))
+    def _texts(self, selection: Selection, items: Sequence[Item]) -> list[str]:
+        """Return items as they stand in the frame."""
+        return [self._render(selection.collection.entry(item), fmt=self._hooks.format) for item in items]
 
     def _with_best_shortened(
-        self, selection: Selection, offers: Sequence[_Offer], own: Room, measure: Callable[[str], Room]
-    ) -> list[_Offer]:
-        """Return the offers of records, the first one shortened where it does not fit; only the others are left out.
+        self, selection: Selection, items: Sequence[Item], own: Room, measure: Callable[[str], Room]
+    ) -> list[Item]:
+        """Return the items of records, the first one shortened where it does not fit; only the others are left out.
 
         One that was shortened counts as a preview, not as given in full: an agent that looks it up gets all of it, and
         a later prompt with more room may. With no more room it is withheld as `seen`, since the same beginning again
         says nothing new, and the next record is the best that the session does not have.
         """
 
-        def is_fitting(text: str) -> bool:
-            return own.holds(measure(text))
+        def is_fitting(item: Item) -> bool:
+            return own.holds(measure(*self._texts(selection, [item])))
 
-        left = list(offers)
-        while left and not is_fitting(left[0].text):
-            hit = left[0].hit
+        left = list(items)
+        while left and not is_fitting(left[0]):
+            hit = selection.hits[0]
             if self._ledger.allows(hit.digest, "preview"):
-                return [self._shortened(selection, left[0], is_fitting, own.chars), *left[1:]]
+                notes = "\n".join(selection.collection.notes(hit))
+                return [shortened_item(left[0], is_fitting, most=own.chars, notes=notes), *left[1:]]
             selection.keep("seen", lambda one, known=hit: one is not known)
             del left[0]
         return left
-
-    def _shortened(self, selection: Selection, offer: _Offer, is_fitting: Callable[[str], bool], most: int) -> _Offer:
-        """Return the offer of a record with as much of its text as fits; the offer as it is where too little does."""
-        notes = "\n".join(selection.collection.notes(offer.hit))
-        item = shortened_item(
-            offer.item,
-            lambda one: is_fitting(self._offer(selection, offer.hit, one).text),
-            most=most,
-            notes=notes,
-        )
-        return self._offer(selection, offer.hit, item)
 
 
 def _measure_json(text: str) -> Room:
@@ -370,9 +363,9 @@ def _measure_json(text: str) -> Room:
     return Room(size.lines, size.chars + 1, size.size_bytes + 1)
 
 
-def shown_withheld(selections: Sequence[Selection]) -> tuple[Withheld, ...]:
-    """Return the withheld hits of selections as they may be shown, without secrets in their paths."""
-    return tuple(replace(entry, hit=one.collection.shown(entry.hit)) for one in selections for entry in one.withheld)
+def all_withheld(selections: Sequence[Selection]) -> tuple[Withheld, ...]:
+    """Return the withheld hits of several selections."""
+    return tuple(entry for one in selections for entry in one.withheld)
 
 
 def gate_form(said: Verdict) -> dict[str, Any]:

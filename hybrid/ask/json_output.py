@@ -12,7 +12,8 @@ from hybrid.knowledge.collections import KINDS_OF
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hybrid.answer.decide import Decision, KindSearch
+    from hybrid.answer.decide import Decision
+    from hybrid.answer.select import Selection
     from hybrid.ask.search import EverywhereResult, ResultHit, SearchResult
     from hybrid.prompting.query import Query
     from hybrid.records.types import Record
@@ -131,7 +132,7 @@ def context_json(
         "threshold": said.threshold if said else None,
         "topic_id": decision.topic_id or None,
         "items": items,
-        "withheld": [{"key": entry.hit.key, "reason": entry.reason} for entry in decision.withheld],
+        "withheld": [{"key": entry.key, "reason": entry.reason} for entry in decision.withheld],
         "text": decision.text or None,
         "problems": list(decision.problems),
     }
@@ -157,21 +158,19 @@ def _fate_form(hit: Hit, fate: str) -> dict[str, Any]:
 def fates_of(decision: Decision) -> dict[str, str]:
     """Return a mapping: key of a hit → the form in which it was given, or the reason why it was held back."""
     given = {hit.key: form for item in decision.items for hit, form in reversed(item.given)}
-    return given | {entry.hit.key: entry.reason for entry in decision.withheld}
+    return given | {entry.key: entry.reason for entry in decision.withheld}
 
 
-def fate_of(hit: Hit, kind: KindSearch, fates: Mapping[str, str]) -> str:
+def fate_of(hit: Hit, kind: Selection, fates: Mapping[str, str]) -> str:
     """Return the fate of one hit: as in `fates`, else `not reached`, or `kind_closed` when the gate was closed."""
     return fates.get(hit.key) or ("not reached" if kind.verdict.is_open else "kind_closed")
 
 
-def hits_of(kind: KindSearch, decision: Decision) -> list[Hit]:
+def hits_of(kind: Selection, decision: Decision) -> list[Hit]:
     """Return the hits of a kind, best first, then those given without being searched for (the latest handoff)."""
-    found = {hit.key for hit in kind.searched.hits}
-    given = [item.found for item in decision.items] + [entry.hit for entry in decision.withheld]
-    beside = {hit.key: hit for hit in given if _collection_of(hit) == kind.kind and hit.key not in found}
-    return [*kind.searched.hits, *beside.values()]
-
-
-def _collection_of(hit: Hit) -> str:
-    return next(name for name, kinds in KINDS_OF.items() if hit.kind in kinds)
+    shown = kind.collection.shown
+    found = {hit.key: hit for hit in map(shown, kind.searched.hits)}
+    given = (item.found for item in decision.items if item.hit.kind in KINDS_OF[kind.kind])
+    for hit in (*given, *(shown(entry.hit) for entry in kind.withheld)):
+        found.setdefault(hit.key, hit)
+    return list(found.values())

@@ -229,14 +229,22 @@ class Strings:
         block = bisect_left(self._marks, key)
         if not block:
             return 0
-        rest = range((block - 1) * _STEP + 1, min(block * _STEP, len(self)))
-        return rest.start + bisect_left(rest, key, key=self._bytes)
+        blob, offsets = self._blob, self._offsets
+        low, high = (block - 1) * _STEP + 1, min(block * _STEP, len(offsets) - 1)
+        while low < high:  # By hand: `bisect_left` would call a function for each string that it looks at.
+            middle = (low + high) // 2
+            if blob[offsets[middle] : offsets[middle + 1]].tobytes() < key:
+                low = middle + 1
+            else:
+                high = middle
+        return low
 
     def find(self, wanted: str) -> int | None:
         """Return the index of a string, None when it is not there; the strings are sorted."""
         key = wanted.encode("utf-8", "surrogatepass")
-        index = self.lower_bound(key)
-        return index if index < len(self) and self._bytes(index) == key else None
+        index, offsets = self.lower_bound(key), self._offsets
+        is_there = index + 1 < len(offsets) and self._blob[offsets[index] : offsets[index + 1]].tobytes() == key
+        return index if is_there else None
 
     def beginning_with(self, prefix: str, longest: int) -> list[str]:
         """Return the strings with a prefix, in their order, which is that of their bytes.

@@ -19,7 +19,7 @@ from msgspec.structs import asdict, replace
 
 from hybrid.capture.dialects import COMMAND_FIELDS, without_colours
 from hybrid.records.memory.types import Extracted, Summarised
-from hybrid.redact import excerpt_secrets, redact, redact_name
+from hybrid.redact import excerpt_secrets, redact
 from hybrid.redact.forms import is_key_line
 from hybrid.render.marks import plain_text, private_spans
 from hybrid.types import ToolCall
@@ -52,8 +52,6 @@ _MIN_TAIL_CHARS = 30_000
 """Characters for a text from which on its end is kept too; with fewer only its beginning."""
 _CONTEXT_CHARS = 2_000
 """Characters before the kept end of a text that are searched and not kept: a name may stand there for a value after."""
-_SHORT = 200
-"""Characters of a text, at most, of which it is remembered that it has no secret: paths and names come again."""
 
 _Told = TypeVar("_Told", Extracted, Summarised)
 
@@ -113,7 +111,7 @@ def _clean(texts: Texts) -> None:
         if is_key_line(part.text):
             part.text = "[redacted:private_key]"
         elif not is_one:  # What stands beside a text may hide its secrets, so each is read alone too.
-            part.text = redact_name(part.text) if len(part.text) <= _SHORT else redact(part.text)
+            part.text = redact(part.text)
 
 
 def _shorten(leaves: Sequence[Leaf]) -> None:

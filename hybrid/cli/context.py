@@ -12,7 +12,8 @@ from hybrid.render.marks import harmless_line
 from hybrid.render.numbers import evidence_line
 
 if TYPE_CHECKING:
-    from hybrid.answer.decide import Decision, KindSearch
+    from hybrid.answer.decide import Decision
+    from hybrid.answer.select import Selection
     from hybrid.search.gate.threshold import Verdict
     from hybrid.types import Hit
 
@@ -93,7 +94,7 @@ def explanation(decision: Decision) -> list[str]:
     return lines
 
 
-def _of_kind(kind: KindSearch, decision: Decision) -> list[str]:
+def _of_kind(kind: Selection, decision: Decision) -> list[str]:
     """Return the lines on one kind: what its gate compared, how its lists were fused, and what became of each hit."""
     from hybrid.ask.json_output import fate_of, fates_of, hits_of
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from hybrid.types import Hit
+
 
 NAME = "hook_state.json"
 _LOCK_S = 1.0
@@ -49,14 +51,6 @@ class HookState(Struct):
     def as_json(self) -> dict[str, Any]:
         """Return the counters under the keys of the file."""
         return asdict(self)
-
-
-class InjectedChunk(Struct, frozen=True):
-    """A chunk that was injected: its key (`path:start:end:digest8`), file and name."""
-
-    key: str
-    file: str
-    name: str
 
 
 def read_state(folder: Path) -> HookState:
@@ -98,16 +92,19 @@ def update_state(folder: Path, change: Callable[[HookState], None]) -> HookState
         return state
 
 
-def count_injection(state: HookState, topic_id: str, injected: Sequence[InjectedChunk]) -> None:
-    """Count one injection and its chunks; beyond 2,000 chunk counters the rarest go, down to three quarters."""
+def count_injection(state: HookState, topic_id: str, injected: Sequence[Hit]) -> None:
+    """Count one injection and its chunks, which are hits without secrets.
+
+    Beyond 2,000 chunk counters the rarest go, down to three quarters.
+    """
     state.last_session_id = topic_id
     state.last_injected_chunks = [chunk.key for chunk in injected]
     state.last_injection_time = datetime.now(timezone.utc).isoformat(timespec="seconds")
     state.injection_count += 1
     for chunk in injected:
-        entry = state.chunk_frequencies.setdefault(chunk.key, {"count": 0, "file": chunk.file, "name": chunk.name})
+        entry = state.chunk_frequencies.setdefault(chunk.key, {"count": 0, "file": chunk.path, "name": chunk.name})
         entry["count"] += 1
-    for file in sorted({chunk.file for chunk in injected}):
+    for file in sorted({chunk.path for chunk in injected}):
         state.file_frequencies[file] = state.file_frequencies.get(file, 0) + 1
     if len(state.chunk_frequencies) > _MOST_CHUNKS:
         # Of equally rare ones the newest stay: reversed, since the sort keeps the order of equals.

@@ -319,11 +319,11 @@ def bounded_id(text: str) -> str:
     """
     if _is_uuid(text):
         return text
-    from hybrid.redact import redact_name  # Where an event is read, they are there as a rule.
+    from hybrid.redact import redact  # Where an event is read, they are there as a rule.
     from hybrid.render.marks import plain_text, without_private
 
     # A secret may begin near the end of what is shown.
-    shown = redact_name(without_private(plain_text(text[: 5 * MAX_ID_CHARS])))
+    shown = redact(without_private(plain_text(text[: 5 * MAX_ID_CHARS])))
     if shown == text and len(text) <= MAX_ID_CHARS:
         return text
     import hashlib

@@ -34,13 +34,13 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct
 
-from hybrid.types import Ranked
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from hybrid.types import Hit
 
 ChunkField = Literal["file", "text_norm", "remark_norm"]
 """Fields of a chunk: the number of its file; what BM25 divides a frequency in its text, or in its comments, by."""
@@ -89,12 +89,6 @@ class Leg(ABC):
     def raws(self, first_row: int, end_row: int) -> NDArray[np.float64]:
         """The raw scores of the rows of one file, from one up to another, shape (end − first,); 0 for none."""
         return np.array([self.raw(row) or 0.0 for row in range(first_row, end_row)], np.float64)
-
-    @cached_property
-    def ranking(self) -> tuple[Ranked, ...]:
-        """The ranked rows with rank and score, best first, ranks from 1."""
-        entries = zip(self.rows.tolist(), self.scores.tolist(), strict=True)
-        return tuple(Ranked(row, rank, raw) for rank, (row, raw) in enumerate(entries, 1))
 
     @cached_property
     def ranks(self) -> dict[int, int]:
@@ -165,21 +159,6 @@ class Closest(Struct, frozen=True):
 
     rows: NDArray[np.int64]
     cosines: NDArray[np.float32]
-
-
-class ChunkView(Struct, frozen=True):
-    """A chunk as a result shows it; fields as in `hybrid.types.Hit`."""
-
-    kind: str
-    path: str
-    start_line: int
-    end_line: int
-    name: str
-    chunk_kind: str
-    scope: str
-    signature: str
-    language: str
-    digest: bytes
 
 
 class Outline(Struct, frozen=True):
@@ -564,8 +543,8 @@ class SearchBackend(Protocol):
         """The `depth` chunks with the highest bm25; a chunk without a query term is not ranked."""
         ...
 
-    def get(self, row: int) -> ChunkView:
-        """A chunk as a result shows it."""
+    def get(self, row: int) -> Hit:
+        """A chunk as a result shows it, without the figures of a search."""
         ...
 
     def tie_key(self, row: int) -> tuple[bytes, str, int]:

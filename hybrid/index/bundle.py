@@ -308,7 +308,7 @@ class BundleLender:
         """See `plan.Lending`."""
         segment = bundle.segment
         self._chunks = np.searchsorted(segment.chunk_doc, np.arange(segment.n_documents + 1)).tolist()
-        self._definitions = np.searchsorted(segment.array("def_chunk"), np.arange(segment.n_chunks + 1)).tolist()
+        self._definitions = np.searchsorted(segment.arrays["def_chunk"], np.arange(segment.n_chunks + 1)).tolist()
 
     def content_of(self, document: Document) -> int | None:
         """See `plan.Lending`; content and vectors are stored in the catalog, in the transaction that is open."""
@@ -318,8 +318,8 @@ class BundleLender:
             return None
         number = int(segment.doc_content[row])
         digest, language, method, fallback = bundle.contents[number]
-        told = segment.text("language", int(segment.array("doc_language")[row]))
-        kind = DOCUMENT_KINDS[int(segment.array("doc_kind")[row])]
+        told = segment.text("language", int(segment.arrays["doc_language"][row]))
+        kind = DOCUMENT_KINDS[int(segment.arrays["doc_kind"][row])]
         if (digest, language, told, kind) != (
             document.digest.hex(),
             document.language,
@@ -351,8 +351,8 @@ class BundleLender:
             ValueError: Both say something else of the definitions.
         """
         segment = self._bundle.segment
-        starts, ends = segment.array("chunk_start"), segment.array("chunk_end")
-        digests = segment.array("chunk_digest")
+        starts, ends = segment.arrays["chunk_start"], segment.arrays["chunk_end"]
+        digests = segment.arrays["chunk_digest"]
         records: list[ChunkRecord] = []
         for row, detail in zip(rows, details, strict=True):
             definitions = tuple(Definition(*one) for one in detail.definitions)
@@ -381,13 +381,13 @@ class BundleLender:
 
     def _vectors(self, rows: range) -> StoredVectors:
         segment, part = self._bundle.segment, slice(rows.start, rows.stop)
-        is_cut: NDArray[np.bool_] = segment.array("chunk_is_cut")[part].astype(np.bool_)
+        is_cut: NDArray[np.bool_] = segment.arrays["chunk_is_cut"][part].astype(np.bool_)
         return StoredVectors(segment.vector[part], segment.vector_scale[part], is_cut)
 
     def snapshot(self) -> tuple[Manifest, list[Segment]]:
         """See `plan.Lending`; the segment is written with the contents of this catalog, 0 for what was not taken."""
         segment, folder, model = self._bundle.segment, self._place.folder, self._tools.embedder.info
-        arrays = {name: segment.array(name) for name in KNOWN if segment.has(name)}
+        arrays = {name: segment.arrays[name] for name in KNOWN if segment.has(name)}
         contents = np.zeros(segment.n_documents, np.int64)
         contents[list(self._taken)] = list(self._taken.values())
         generation = last_generation(folder) + 1
@@ -481,24 +481,24 @@ def check_values(segment: Segment, *, n_contents: int) -> None:
     """
     names = [name for name in KNOWN if segment.has(name)]
     for name in names:
-        array = segment.array(name)
+        array = segment.arrays[name]
         if array.dtype.kind == "f" and np.isnan(array).any():
             raise ValueError(f"array {name} holds what is no number")
         if name.endswith(("_start", "_at")) and name != "chunk_start" and name != "def_start":
             target = _TARGETS.get(name) or (
                 name.removesuffix("_start") if name.endswith("_start") else f"{name.removesuffix('_at')}_text"
             )
-            _check_places(name, array, len(segment.array(target)))
+            _check_places(name, array, len(segment.arrays[target]))
     for name, of in _BELOW.items():
-        n = of if isinstance(of, int) else len(segment.array(of)) - of.endswith("_at")
-        _check_below(name, segment.array(name), n)
+        n = of if isinstance(of, int) else len(segment.arrays[of]) - of.endswith("_at")
+        _check_below(name, segment.arrays[name], n)
     _check_below("doc_content", segment.doc_content, n_contents)
     if segment.has("literal_row"):
-        _check_below("literal_row", segment.array("literal_row"), segment.n_chunks)
+        _check_below("literal_row", segment.arrays["literal_row"], segment.n_chunks)
     for name in filter(segment.has, ("term_docs", "term_naming_docs")):
-        _check_below(name, segment.array(name), segment.n_documents + 1)
+        _check_below(name, segment.arrays[name], segment.n_documents + 1)
     for name in ("chunk_doc", "def_chunk"):
-        if (np.diff(segment.array(name)) < 0).any():
+        if (np.diff(segment.arrays[name]) < 0).any():
             raise ValueError(f"array {name} does not ascend")
     for name in names:
         if name.endswith("_at"):
@@ -507,7 +507,7 @@ def check_values(segment: Segment, *, n_contents: int) -> None:
     _check_names(segment)
     _check_vectors(segment.vector, segment.vector_scale)
     if segment.has("doc_vector"):
-        _check_vectors(segment.array("doc_vector"), segment.array("doc_vector_scale"))
+        _check_vectors(segment.arrays["doc_vector"], segment.arrays["doc_vector_scale"])
 
 
 def _check_places(name: str, places: NDArray[Any], end: int) -> None:
@@ -522,7 +522,7 @@ def _check_below(name: str, numbers: NDArray[Any], n: int) -> None:
 
 def _check_strings(table: str, segment: Segment) -> None:
     """Check that a table holds UTF-8, and that none of its strings begins within a letter."""
-    text, starts = segment.array(f"{table}_text"), segment.array(f"{table}_at")
+    text, starts = segment.arrays[f"{table}_text"], segment.arrays[f"{table}_at"]
     text.tobytes().decode("utf-8", "surrogatepass")
     if (text[starts[starts < len(text)]] & 0xC0 == 0x80).any():
         raise ValueError(f"table {table} cuts a letter")
@@ -539,8 +539,8 @@ def _check_paths(paths: list[str]) -> None:
 def _check_names(segment: Segment) -> None:
     """Check that a name leads to definitions of that name only."""
     defined, names = segment.texts("def_name"), segment.texts("name")
-    starts: list[int] = segment.array("name_definition_start").tolist()
-    definitions: list[int] = segment.array("name_definition").tolist()
+    starts: list[int] = segment.arrays["name_definition_start"].tolist()
+    definitions: list[int] = segment.arrays["name_definition"].tolist()
     for number, name in enumerate(names):
         if not all(defined[one].endswith(name) for one in definitions[starts[number] : starts[number + 1]]):
             raise ValueError("a name that leads to another definition")

@@ -132,15 +132,15 @@ class Columns:
     @cached_property
     def roles(self) -> NDArray[np.uint8]:
         """Bits of `hybrid.index.roles.ROLES` of each file."""
-        return self._of_docs(lambda segment: segment.array("doc_role"))
+        return self._of_docs(lambda segment: segment.arrays["doc_role"])
 
     @cached_property
     def _vector_lengths(self) -> NDArray[np.float32]:
-        return self._of_docs(lambda segment: segment.array("doc_vector_length"))
+        return self._of_docs(lambda segment: segment.arrays["doc_vector_length"])
 
     @cached_property
     def _stem_letters(self) -> NDArray[np.uint16]:
-        return self._of_docs(lambda segment: segment.array("doc_stem_letters"))
+        return self._of_docs(lambda segment: segment.arrays["doc_stem_letters"])
 
     @cached_property
     def _text_norm(self) -> NDArray[np.float32]:
@@ -197,8 +197,8 @@ class Columns:
             segment = part.segment
             if segment.has("doc_vector"):
                 mine = ((part.first_doc <= docs) & (docs < part.first_doc + segment.n_documents)).nonzero()[0]
-                kept, local = segment.array("doc_vector"), docs[mine] - part.first_doc
-                found[mine] = products(kept, local, query) * segment.array("doc_vector_scale")[local]
+                kept, local = segment.arrays["doc_vector"], docs[mine] - part.first_doc
+                found[mine] = products(kept, local, query) * segment.arrays["doc_vector_scale"][local]
                 is_left[mine] = False
         left = is_left.nonzero()[0]
         if len(left):
@@ -225,7 +225,7 @@ class Columns:
         total: NDArray[np.float32] = np.zeros(self.parts[0].segment.vector.shape[1] if self.parts else 0, np.float32)
         for part in self.parts:
             segment = part.segment
-            total += segment.array("vector_sum")
+            total += segment.arrays["vector_sum"]
             if segment.is_live is not None:
                 dead = (~segment.is_live).nonzero()[0]
                 total -= segment.vector_scale[dead] @ segment.vector[dead].astype(np.float32)
@@ -242,11 +242,13 @@ class Columns:
             segment = part.segment
             is_summed = segment.has("vector_file_sum")
             if is_summed:
-                total += segment.array("vector_file_sum")
+                total += segment.arrays["vector_file_sum"]
                 taken = np.zeros(0, np.intp) if segment.is_live is None else (~segment.is_live).nonzero()[0]
             else:
                 taken = np.arange(segment.n_chunks) if segment.is_live is None else segment.is_live.nonzero()[0]
-            lengths = np.maximum(segment.array("doc_vector_length")[segment.chunk_doc[taken]], np.float32(LEAST_LENGTH))
+            lengths = np.maximum(
+                segment.arrays["doc_vector_length"][segment.chunk_doc[taken]], np.float32(LEAST_LENGTH)
+            )
             more = (segment.vector_scale[taken] / lengths) @ segment.vector[taken].astype(np.float32)
             total += -more if is_summed else more
         return np.divide(total, max(self.n_live_files, 1), dtype=np.float32)
@@ -254,7 +256,7 @@ class Columns:
     def row_at(self, file: int, line: int) -> int | None:
         """See `FieldTable.row_at`."""
         part, local = self._rows_of(file)
-        starts, ends = part.segment.array("chunk_start")[local], part.segment.array("chunk_end")[local]
+        starts, ends = part.segment.arrays["chunk_start"][local], part.segment.arrays["chunk_end"][local]
         holding = ((starts <= line) & (line <= ends)).nonzero()[0]
         return part.first_row + local.start + int(holding[0]) if len(holding) else None
 
@@ -262,22 +264,22 @@ class Columns:
         """See `FieldTable.outline`."""
         part, local = self._rows_of(file)
         segment = part.segment
-        chunks = segment.array("def_chunk")
+        chunks = segment.arrays["def_chunk"]
         low, high = chunks.searchsorted(np.array([local.start, local.stop], chunks.dtype)).tolist()
-        held = low + segment.array("def_is_full")[low:high].nonzero()[0]
-        starts, ends = segment.array("def_start")[held], segment.array("def_end")[held]
+        held = low + segment.arrays["def_is_full"][low:high].nonzero()[0]
+        starts, ends = segment.arrays["def_start"][held], segment.arrays["def_end"][held]
         held = held[np.lexsort((-ends, starts))]
         kinds = segment.texts("def_kinds")
         return Outline(
             first_row=part.first_row + local.start,
-            chunk_starts=segment.array("chunk_start")[local],
-            chunk_ends=segment.array("chunk_end")[local],
-            starts=segment.array("def_start")[held],
-            ends=segment.array("def_end")[held],
-            kinds=list(map(kinds.__getitem__, segment.array("def_kind")[held].tolist())),
+            chunk_starts=segment.arrays["chunk_start"][local],
+            chunk_ends=segment.arrays["chunk_end"][local],
+            starts=segment.arrays["def_start"][held],
+            ends=segment.arrays["def_end"][held],
+            kinds=list(map(kinds.__getitem__, segment.arrays["def_kind"][held].tolist())),
             name=lambda at: segment.text("def_name", int(held[at])),
             scope=lambda at: segment.text("def_scope", int(held[at])),
-            digest=lambda at: segment.array("chunk_digest")[local.start + at].tobytes(),
+            digest=lambda at: segment.arrays["chunk_digest"][local.start + at].tobytes(),
         )
 
     def _rows_of(self, file: int) -> tuple[SegmentPart, slice]:
@@ -287,7 +289,7 @@ class Columns:
         return part, slice(first - part.first_row, end - part.first_row)
 
     def _of_rows(self, name: str) -> NDArray[np.float32]:
-        return self._joined(lambda part: part.segment.array(name))
+        return self._joined(lambda part: part.segment.arrays[name])
 
     def _of_docs(self, get: Callable[[Segment], NDArray[Any]]) -> NDArray[Any]:
         return self._joined(lambda part: get(part.segment))[self.doc_of_file]

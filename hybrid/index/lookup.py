@@ -19,7 +19,7 @@ from hybrid.index.sorting import common, ranges, runs
 from hybrid.index.vectors import LEAST_ROWS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -131,48 +131,48 @@ def _of_live(segment: Segment, count: int) -> int:
 
 def _n_files(segment: Segment, term: str) -> int:
     """Return how many files of a segment that can be found hold a term; of a large one, about so many."""
-    number = segment.term_number(term)
+    number = segment.term_numbers[term]
     if number is None:
         return 0
     if _counts(segment, "term_docs"):
-        return _of_live(segment, int(segment.array("term_docs")[number]))
+        return _of_live(segment, int(segment.arrays["term_docs"][number]))
     return len(runs(segment.chunk_doc[live_postings(segment, term)[0]]))
 
 
 def _n_naming(segment: Segment, term: str) -> int:
     """Return how many files of a segment that can be found define a name with a term; of a large one, about so many."""
-    number = segment.term_number(term)
+    number = segment.term_numbers[term]
     if number is None:
         return 0
     if _counts(segment, "term_naming_docs"):
-        return _of_live(segment, int(segment.array("term_naming_docs")[number]))
+        return _of_live(segment, int(segment.arrays["term_naming_docs"][number]))
     span = segment.span("field_start", number)
-    counts = segment.array("field_tf")[:, span]
-    posts = segment.array("field_post")[span][(counts[_NAME] > 0) | (counts[_VALUE] > 0)]
+    counts = segment.arrays["field_tf"][:, span]
+    posts = segment.arrays["field_post"][span][(counts[_NAME] > 0) | (counts[_VALUE] > 0)]
     rows = segment.post_row[posts]
     return len(runs(segment.chunk_doc[rows if segment.is_live is None else rows[segment.is_live[rows]]]))
 
 
 def _n_remarked(segment: Segment, term: str) -> int:
     """Return how many chunks of a segment that can be found have a term in their comments."""
-    number = segment.term_number(term)
+    number = segment.term_numbers[term]
     if number is None:
         return 0
     span = segment.span("remark_start", number)
     if segment.is_live is None:
         return span.stop - span.start
-    return int(np.count_nonzero(segment.is_live[segment.array("remark_row")[span]]))
+    return int(np.count_nonzero(segment.is_live[segment.arrays["remark_row"][span]]))
 
 
 def _with_prefix(parts: Sequence[SegmentPart], table: str, prefix: str, longest: int = sys.maxsize) -> list[str]:
     """Return the strings of a table with a prefix and at most `longest` letters, each once, segment by segment."""
-    found = (text for part in parts for text in part.segment.strings_with_prefix(table, prefix, longest))
+    found = (text for part in parts for text in part.segment.strings[table].beginning_with(prefix, longest))
     return list(dict.fromkeys(found))
 
 
 def _held(segment: Segment, terms: Sequence[str]) -> tuple[list[int], list[int]]:
     """The terms that a segment holds: their places among `terms`, and their numbers in the segment."""
-    found = [(place, number) for place, term in enumerate(terms) if (number := segment.term_number(term)) is not None]
+    found = [(place, number) for place, term in enumerate(terms) if (number := segment.term_numbers[term]) is not None]
     return [place for place, _ in found], [number for _, number in found]
 
 
@@ -185,7 +185,7 @@ def _postings(
     starts = _from_zero([span.stop - span.start for span in spans])
     rows = np.concatenate([segment.post_row[span] for span in spans])
     body = np.concatenate([segment.post_tf[span] for span in spans])
-    field_post, field_tf = segment.array("field_post"), segment.array("field_tf")
+    field_post, field_tf = segment.arrays["field_post"], segment.arrays["field_tf"]
     # Where a term's postings begin in the segment, and where here.
     shifts = [start - span.start for start, span in zip(starts.tolist(), spans, strict=False)]
     named = np.concatenate([field_post[some] for some in of_fields], dtype=np.intp)
@@ -209,8 +209,8 @@ def _remarks(
     segment = part.segment
     spans = [segment.span("remark_start", number) for number in numbers]
     starts = _from_zero([span.stop - span.start for span in spans])
-    rows = np.concatenate([segment.array("remark_row")[span] for span in spans])
-    counts = np.concatenate([segment.array("remark_tf")[span] for span in spans])
+    rows = np.concatenate([segment.arrays["remark_row"][span] for span in spans])
+    counts = np.concatenate([segment.arrays["remark_tf"][span] for span in spans])
     if wanted is not None:
         kept = wanted[rows].nonzero()[0]
         starts, rows, counts = kept.searchsorted(starts), rows[kept], counts[kept]
@@ -239,9 +239,9 @@ class SegmentNames:
                 held = segment.entries("name_definition", number)
                 yield Definitions(
                     name=segment.text("name", number),
-                    rows=np.add(segment.array("def_chunk")[held], part.first_row, dtype=np.intp),
-                    is_full=segment.array("def_is_full")[held] > 0,
-                    is_nested=segment.array("def_depth")[held] > 0,
+                    rows=np.add(segment.arrays["def_chunk"][held], part.first_row, dtype=np.intp),
+                    is_full=segment.arrays["def_is_full"][held] > 0,
+                    is_nested=segment.arrays["def_depth"][held] > 0,
                     scopes=lambda segment=segment, held=held: [segment.text("def_scope", at) for at in held.tolist()],
                 )
 
@@ -250,19 +250,19 @@ class SegmentNames:
         for part in self._parts:
             segment = part.segment
             of_word = [segment.numbers("name_word", "name_word_name", word) for word in words]
-            names, holding = _united(of_word, len(segment.array("name_letters")))
+            names, holding = _united(of_word, len(segment.arrays["name_letters"]))
             if not len(names):
                 continue
-            start = segment.array("name_definition_start")
+            start = segment.arrays["name_definition_start"]
             places, counts = ranges(start[names].astype(np.intp), start[names + 1].astype(np.intp))
             starts = np.append(0, counts.cumsum())
-            held = segment.array("name_definition")[places]
+            held = segment.arrays["name_definition"][places]
             yield NamesWithWords(
-                letters=segment.array("name_letters")[names],
+                letters=segment.arrays["name_letters"][names],
                 holding=holding,
                 starts=starts,
-                rows=np.add(segment.array("def_chunk")[held], part.first_row, dtype=np.intp),
-                is_full=segment.array("def_is_full")[held] > 0,
+                rows=np.add(segment.arrays["def_chunk"][held], part.first_row, dtype=np.intp),
+                is_full=segment.arrays["def_is_full"][held] > 0,
             )
 
     def stems(self, prefix: str) -> Sequence[str]:
@@ -294,12 +294,12 @@ class SegmentNames:
         for part in self._parts:
             if not part.segment.has("literal"):
                 continue
-            held = part.segment.array("literal")
+            held = part.segment.arrays["literal"]
             starts, ends = (held.searchsorted(keys, side=side) for side in ("left", "right"))
             at = (ends > starts).nonzero()[0]
             found, counts = ranges(starts[at], ends[at])
             places.append(at.repeat(counts))
-            rows.append(np.add(part.segment.array("literal_row")[found], part.first_row, dtype=np.intp))
+            rows.append(np.add(part.segment.arrays["literal_row"][found], part.first_row, dtype=np.intp))
         return np.concatenate(places), np.concatenate(rows)
 
     def versioned(self) -> Mapping[int, str]:
@@ -384,32 +384,32 @@ class SegmentGate:
 
     def records(self) -> list[RecordBlock]:
         """See `GateFigures.records`."""
-        return [record_block(part.segment.array, part.segment.is_live) for part in self._parts]
+        return [record_block(part.segment.arrays, part.segment.is_live) for part in self._parts]
 
     def triggers(self) -> Iterator[tuple[int, str]]:
         """See `GateFigures.triggers`; the first name that a record defines is its title, and is left out."""
         for part in self._parts:
-            chunks: NDArray[np.int32] = part.segment.array("def_chunk")
+            chunks: NDArray[np.int32] = part.segment.arrays["def_chunk"]
             for number in ((np.diff(chunks) == 0).nonzero()[0] + 1).tolist():
                 yield part.first_row + int(chunks[number]), part.segment.text("def_name", number)
 
     def _arrays(self, name: str) -> list[NDArray[Any]]:
-        return [part.segment.array(name) for part in self._parts]
+        return [part.segment.arrays[name] for part in self._parts]
 
 
-def record_block(array: Callable[[str], NDArray[Any]], is_live: NDArray[np.bool_] | None = None) -> RecordBlock:
+def record_block(arrays: Mapping[str, NDArray[Any]], is_live: NDArray[np.bool_] | None = None) -> RecordBlock:
     """The records of one segment.
 
     Args:
-        array: Gives the arrays of the segment by name, those of its terms' vectors too.
+        arrays: Name → array of the segment, those of its terms' vectors too.
         is_live: For each record, whether it can be found; None when all can.
     """
     return RecordBlock(
-        vectors=array("vector"),
-        scales=array("vector_scale"),
-        term_vectors=array("term_vector"),
-        term_scales=array("term_vector_scale"),
-        term_starts=array("term_start"),
-        holders=array("post_row"),
+        vectors=arrays["vector"],
+        scales=arrays["vector_scale"],
+        term_vectors=arrays["term_vector"],
+        term_scales=arrays["term_vector_scale"],
+        term_starts=arrays["term_start"],
+        holders=arrays["post_row"],
         is_live=is_live,
     )

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -204,7 +204,8 @@ class Segment:
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
         self._names = frozenset(arrays)
-        self._arrays: Memo[str, NDArray[Any]] = Memo(arrays.__getitem__)
+        self.arrays: Memo[str, NDArray[Any]] = Memo(arrays.__getitem__)
+        """Any array of the segment by name."""
         self.chunk_doc: NDArray[np.int32] = arrays["chunk_doc"]
         self.vector: NDArray[np.int8] = arrays["vector"]
         self.vector_scale: NDArray[np.float32] = arrays["vector_scale"]
@@ -223,8 +224,10 @@ class Segment:
         n_words, dim = arrays.described("chunk_sign")[1][0] if self.has("chunk_sign") else None, self.vector.shape[1]
         if n_words not in (None, -(-dim // 64)):
             raise ValueError(f"{path}: array chunk_sign has {n_words} words for {dim} numbers of a vector")
-        self._numbers: Memo[str, int | None] = Memo(partial(self._find, "term"))
-        self._strings: Memo[str, Strings] = Memo(self._table)
+        self.strings: Memo[str, Strings] = Memo(self._table)
+        """Any table of strings by name."""
+        self.term_numbers: Memo[str, int | None] = Memo(self.strings["term"].find)
+        """Term → its number, None when it does not occur: both legs, the gate and the ranker ask for the same terms."""
         dead = np.zeros(self.n_documents, np.bool_)
         dead[list(dead_documents)] = True
         self.doc_is_live: NDArray[np.bool_] = ~dead
@@ -242,21 +245,17 @@ class Segment:
         lengths = self.chunk_length if self.is_live is None else self.chunk_length[self.is_live]
         return float(lengths.sum(dtype=np.float64))
 
-    def array(self, name: str) -> NDArray[Any]:
-        """Any array of the segment by name."""
-        return self._arrays[name]
-
     def has(self, name: str) -> bool:
         """Return whether the segment has an array that not every segment has."""
         return name in self._names
 
     def text(self, name: str, row: int) -> str:
         """Return one string of a string table, for example `text("chunk_name", 3)`."""
-        return self._strings[name][row]
+        return self.strings[name][row]
 
     def texts(self, name: str) -> list[str]:
         """Every string of a string table."""
-        return unpack_strings(self._arrays[f"{name}_text"], self._arrays[f"{name}_at"])
+        return unpack_strings(self.arrays[f"{name}_text"], self.arrays[f"{name}_at"])
 
     @cached_property
     def paths(self) -> list[str]:
@@ -265,50 +264,37 @@ class Segment:
 
     def postings(self, term: str) -> slice:
         """Return where the postings of a term stand in `post_row` and `post_tf`; empty when it does not occur."""
-        number = self.term_number(term)
-        return slice(0, 0) if number is None else self.span("term_start", number)
-
-    def term_number(self, term: str) -> int | None:
-        """The number of a term; None when it does not occur.
-
-        Remembered, since both legs, the gate and the ranker ask for the terms of one prompt.
-        """
-        return self._numbers[term]
+        number = self.term_numbers[term]
+        if number is None:
+            return slice(0, 0)
+        return slice(self.term_start.item(number), self.term_start.item(number + 1))
 
     def span(self, starts: str, number: int) -> slice:
         """Return the places from `starts[number]` up to `starts[number + 1]`, `starts` being the name of an array."""
-        start = self._arrays[starts]
+        start = self.arrays[starts]
         return slice(start.item(number), start.item(number + 1))
 
     def numbers(self, table: str, entries: str, wanted: str) -> NDArray[np.int32]:
         """The list of numbers that belongs to a string of a sorted table; empty when the table does not hold it."""
-        number = self._find(table, wanted)
-        return self._arrays[entries][:0] if number is None else self.entries(entries, number)
+        number = self.strings[table].find(wanted)
+        return self.arrays[entries][:0] if number is None else self.entries(entries, number)
 
     def entries(self, entries: str, number: int) -> NDArray[np.int32]:
         """Return the list at place `number` of the array of lists called `entries`."""
-        return self._arrays[entries][self.span(f"{entries}_start", number)]
+        return self.arrays[entries][self.span(f"{entries}_start", number)]
 
     def numbers_of_equal(self, table: str, wanted: str) -> range:
         """Return the numbers of all strings of a sorted table that equal `wanted`; empty when none does."""
-        if (first := self._find(table, wanted)) is None:
+        if (first := self.strings[table].find(wanted)) is None:
             return range(0)
-        return range(first, self._strings[table].lower_bound(wanted.encode("utf-8", "surrogatepass") + b"\0"))
-
-    def strings_with_prefix(self, table: str, prefix: str, longest: int) -> list[str]:
-        """The strings of a sorted table with a prefix and at most `longest` letters, in its order."""
-        return self._strings[table].beginning_with(prefix, longest)
+        return range(first, self.strings[table].lower_bound(wanted.encode("utf-8", "surrogatepass") + b"\0"))
 
     def document_at(self, path: str) -> int | None:
         """The row of the document at a path, dead or not; None when the segment has none."""
-        return self._find("doc_path", path)
-
-    def _find(self, table: str, wanted: str) -> int | None:
-        """Return the number of a string in a table that is sorted by bytes; None when the table does not hold it."""
-        return self._strings[table].find(wanted)
+        return self.strings["doc_path"].find(path)
 
     def _table(self, name: str) -> Strings:
-        return Strings(self._arrays[f"{name}_text"], self._arrays[f"{name}_at"])
+        return Strings(self.arrays[f"{name}_text"], self.arrays[f"{name}_at"])
 
     def terms_of_chunks(self) -> Iterator[dict[str, int]]:
         """Yield term → frequency of each live chunk, in order of chunks, as the lexical search counts them."""
@@ -323,7 +309,7 @@ class Segment:
 
     def definition_span(self, row: int) -> slice:
         """Return the range of the numbers of the definitions that start in a chunk."""
-        chunks = self._arrays["def_chunk"]
+        chunks = self.arrays["def_chunk"]
         # Of another type than the array they would make a copy of it.
         low, high = np.searchsorted(chunks, np.array([row, row + 1], chunks.dtype)).tolist()
         return slice(low, high)

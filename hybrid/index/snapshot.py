@@ -12,7 +12,7 @@ import numpy as np
 
 from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import IndexCorruptError, IndexMismatchError
-from hybrid.index.backend import EVERYTHING, BackendFigures, ChunkView, Closest, Filter
+from hybrid.index.backend import EVERYTHING, BackendFigures, Closest, Filter
 from hybrid.index.columns import Columns, ScannedLeg, SiftedLeg, WordLeg
 from hybrid.index.lexical import Okapi, Weighing
 from hybrid.index.lookup import SegmentGate, SegmentNames, SegmentTerms
@@ -20,6 +20,7 @@ from hybrid.index.manifest import FORMAT_VERSION, Manifest, SegmentEntry, read_m
 from hybrid.index.segment import DOCUMENT_KINDS, Segment
 from hybrid.index.sorting import largest
 from hybrid.index.vectors import NO_VECTOR, can_sift, cosines, products, scan, sift
+from hybrid.types import Hit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -236,21 +237,22 @@ class Snapshot:
         okapi = Okapi(self.segments, tokens, self._weighing, depth if allowed is None else self.n_rows)
         return WordLeg(self._best(okapi.rows, okapi.scores, depth, allowed), okapi)
 
-    def get(self, row: int) -> ChunkView:
+    def get(self, row: int) -> Hit:
         """See `SearchBackend.get`."""
         segment, local = self._locate(row)
-        array, text, doc = segment.array, segment.text, segment.chunk_doc.item(local)
-        return ChunkView(
-            kind=DOCUMENT_KINDS[int(array("doc_kind")[doc])],
-            path=text("doc_path", doc),
-            start_line=array("chunk_start").item(local),
-            end_line=array("chunk_end").item(local),
-            name=text("chunk_name", local) or _names(segment, local),
-            chunk_kind=text("chunk_kind", local),
-            scope=text("chunk_scope", local),
-            signature=text("chunk_signature", local),
-            language=text("language", array("doc_language").item(doc)),
-            digest=array("chunk_digest")[local].tobytes(),
+        arrays, text, doc = segment.arrays, segment.strings, segment.chunk_doc.item(local)
+        return Hit(
+            row=row,
+            kind=DOCUMENT_KINDS[int(arrays["doc_kind"][doc])],
+            path=text["doc_path"][doc],
+            start_line=arrays["chunk_start"].item(local),
+            end_line=arrays["chunk_end"].item(local),
+            name=text["chunk_name"][local] or _names(segment, local),
+            chunk_kind=text["chunk_kind"][local],
+            scope=text["chunk_scope"][local],
+            signature=text["chunk_signature"][local],
+            language=text["language"][arrays["doc_language"].item(doc)],
+            digest=arrays["chunk_digest"][local].tobytes(),
         )
 
     def vectors(self, rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
@@ -297,7 +299,7 @@ class Snapshot:
         cut = missing = 0
         for segment in self.segments:
             live = np.ones(segment.n_chunks, np.bool_) if segment.is_live is None else segment.is_live
-            cut += int(segment.array("chunk_is_cut")[live].sum())
+            cut += int(segment.arrays["chunk_is_cut"][live].sum())
             missing += int((segment.vector_scale[live] == 0).sum())
         size_bytes = sum(entry.size_bytes for entry in self.manifest.segments)
         return BackendFigures(size_bytes, len(self.segments), cut, missing)
@@ -384,14 +386,14 @@ class Snapshot:
     @cached_property
     def _digests(self) -> NDArray[np.uint64]:
         """Digest of each row as two numbers that order as its bytes do, shape (n_rows, 2)."""
-        found = [segment.array("chunk_digest").view(">u8") for segment in self.segments]
+        found = [segment.arrays["chunk_digest"].view(">u8") for segment in self.segments]
         return found[0] if len(found) == 1 else np.concatenate(found) if found else np.zeros((0, 2), ">u8")
 
     def tie_key(self, row: int) -> tuple[bytes, str, int]:
         """See `SearchBackend.tie_key`."""
         segment, local = self._locate(row)
         path = segment.text("doc_path", int(segment.chunk_doc[local]))
-        return segment.array("chunk_digest")[local].tobytes(), path, int(segment.array("chunk_start")[local])
+        return segment.arrays["chunk_digest"][local].tobytes(), path, int(segment.arrays["chunk_start"][local])
 
     def mask(self, only: Filter) -> NDArray[np.bool_]:
         """Return for each row whether the filter keeps it."""
@@ -411,7 +413,7 @@ def _in_pairs(is_pair: NDArray[np.bool_]) -> NDArray[np.intp]:
 def _names(segment: Segment, row: int) -> str:
     """Return a name for a chunk of several small definitions: the first three of their names, and `…` for more."""
     span = segment.definition_span(row)
-    is_told = (segment.array("def_depth")[span] == 0) | (segment.array("def_is_value")[span] == 0)
+    is_told = (segment.arrays["def_depth"][span] == 0) | (segment.arrays["def_is_value"][span] == 0)
     told = (segment.text("def_name", number) for number in (span.start + is_told.nonzero()[0]).tolist())
     names = list(dict.fromkeys(told))
     return ", ".join([*names[:_NAMES_SHOWN], "…"] if len(names) > _NAMES_SHOWN else names)
@@ -420,7 +422,7 @@ def _names(segment: Segment, row: int) -> str:
 def _segment_mask(segment: Segment, only: Filter) -> NDArray[np.bool_]:
     keep = np.ones(segment.n_documents, np.bool_)
     if only.kinds:
-        keep &= np.isin(segment.array("doc_kind"), [i for i, kind in enumerate(DOCUMENT_KINDS) if kind in only.kinds])
+        keep &= np.isin(segment.arrays["doc_kind"], [i for i, kind in enumerate(DOCUMENT_KINDS) if kind in only.kinds])
     if only.documents is not None:
         documents = only.documents
         keep &= np.fromiter((path in documents for path in segment.paths), np.bool_, segment.n_documents)
@@ -434,7 +436,7 @@ def _segment_mask(segment: Segment, only: Filter) -> NDArray[np.bool_]:
 
 def _ends_with(segment: Segment, ending: bytes) -> NDArray[np.bool_]:
     """Return for each document whether its path ends in these bytes, without making a string of each path."""
-    text, starts = segment.array("doc_path_text"), segment.array("doc_path_at").astype(np.int64)
+    text, starts = segment.arrays["doc_path_text"], segment.arrays["doc_path_at"].astype(np.int64)
     ends, lengths = starts[1:], np.diff(starts)
     found = lengths >= len(ending)
     at = ends[found, np.newaxis] + np.arange(-len(ending), 0)

@@ -320,8 +320,8 @@ def _live_rows(segments: Sequence[Segment], masks: Sequence[NDArray[np.bool_]] |
 
 
 def _distances(segment: Segment, vector: NDArray[np.float32]) -> NDArray[np.unsignedinteger[Any]]:
-    mean = np.divide(segment.array("vector_sum"), segment.n_chunks, dtype=np.float32)
-    return distances(segment.array("chunk_sign"), sign_words(vector[np.newaxis], mean)[:, 0])
+    mean = np.divide(segment.arrays["vector_sum"], segment.n_chunks, dtype=np.float32)
+    return distances(segment.arrays["chunk_sign"], sign_words(vector[np.newaxis], mean)[:, 0])
 
 
 def cosines(segment: Segment, vector: NDArray[np.float32], rows: NDArray[np.integer[Any]]) -> NDArray[np.float32]:

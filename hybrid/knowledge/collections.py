@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from hybrid.base.digest import chunk_digest, digest_of_normalised
 from hybrid.index.analysis import chunk_text
 from hybrid.records.lore.types import seconds_of
-from hybrid.redact import MaskedDocuments, redact, redact_name
+from hybrid.redact import MaskedDocuments, redact
 from hybrid.render.frame import Entry, file_entry
 from hybrid.sources.files import FileReader
 from hybrid.sources.records import record_text
@@ -403,7 +403,6 @@ def record_hit(path: str, record: Record) -> Hit:
     """Return a hit on a record that comes without a search: rank 0, no cosine, relevance 1."""
     return Hit(
         row=-1,
-        rank=0,
         kind=record.kind,
         path=path,
         start_line=1,
@@ -481,7 +480,7 @@ class SpanReader:
 
     def shown(self, hit: Hit) -> Hit:
         """Return the hit with the secrets in its path replaced; the index keeps the rest without secrets."""
-        path = redact_name(hit.path) if self._is_redacting else hit.path
+        path = redact(hit.path) if self._is_redacting else hit.path
         return hit if path == hit.path else replace(hit, path=path)
 
 

@@ -63,7 +63,7 @@ class WordTokenizer:
     def token_ids(self, text: str, limit: int) -> list[int]:
         """Return the token ids of the first `limit` words, in order and with repeats; unknown words count too."""
         runs = self._split(text)
-        if self._is_longer(text, runs, limit):
+        if len(text) > limit and self._is_longer(text, runs, limit):
             return list(self._first_ids(runs, limit))
         return list(chain.from_iterable(map(self._runs.__getitem__, runs)))
 
@@ -84,9 +84,7 @@ class WordTokenizer:
     def _is_longer(self, text: str, runs: Sequence[bytes], limit: int) -> bool:
         # A word begins with its run, at a capital, or where digits begin or end: what counts them all is an upper
         # bound, far cheaper than looking up every run. No text has more words than characters.
-        if len(text) <= limit or len(runs) + _n_borders(text) <= limit:
-            return False
-        return sum(map(self._runs.n_words.__getitem__, runs)) > limit
+        return len(runs) + _n_borders(text) > limit and limit < sum(map(self._runs.n_words.__getitem__, runs))
 
     def _split(self, text: str) -> list[bytes]:
         """Return the runs of ASCII letters and digits of a text; forget kept runs first when they are too many."""

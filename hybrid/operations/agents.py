@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 
     from hybrid.ask.memory_lookup import OpenMemory, RowRequest
     from hybrid.ask.search import ResultHit
-    from hybrid.index.backend import ChunkView, SearchBackend
+    from hybrid.index.backend import SearchBackend
     from hybrid.operations.asking import Asking
     from hybrid.records.lessons.types import Lesson
     from hybrid.records.types import Record
@@ -212,7 +212,7 @@ def _read_file(asking: Asking, ref: str, neighbours: int) -> Outcome:
     numbered = (f"{number:>6}\t{line}" for number, line in enumerate(part, first))
     note = [f"({_altered(altered)})"] if altered else []
     text = "\n".join([f"{name}:{first}-{last} of {amount(len(lines), 'line')}", *note, *numbered])
-    inside = [_as_shown(view) for view in chunks if view.start_line >= first and view.end_line <= last]
+    inside = [Shown(view, "full") for view in chunks if view.start_line >= first and view.end_line <= last]
     return Outcome(text, tuple(inside))
 
 
@@ -240,23 +240,6 @@ def _spelled(backend: SearchBackend, path: str) -> str:
     return next((one for one in paths if _plain(harmless_line(one)) == path), path)
 
 
-def _as_shown(view: ChunkView) -> Shown:
-    hit = Hit(
-        row=-1,
-        rank=0,
-        kind=view.kind,
-        path=view.path,
-        start_line=view.start_line,
-        end_line=view.end_line,
-        name=view.name,
-        chunk_kind=view.chunk_kind,
-        scope=view.scope,
-        digest=view.digest,
-        relevance=0.0,
-    )
-    return Shown(hit, "full")
-
-
 def _relative(asking: Asking, path: str) -> str:
     """Return a path as the index spells it: relative to the project, with forward slashes."""
     root = asking.workspace.require_project().root
@@ -271,7 +254,7 @@ def _plain(path: str) -> str:
     return path.replace("\\", "/").removeprefix("./")
 
 
-def _chunks(backend: SearchBackend, path: str) -> list[ChunkView]:
+def _chunks(backend: SearchBackend, path: str) -> list[Hit]:
     """Return the chunks of a file in order of lines; none when the index does not have it."""
     file = _file(backend, path)
     if file is None:
@@ -287,7 +270,7 @@ def _file(backend: SearchBackend, path: str) -> int | None:
     return next((file for file, known in backend.names.files_called(path.split("/")) if known == path), None)
 
 
-def _with_neighbours(chunks: Sequence[ChunkView], first: int, last: int, n: int) -> tuple[int, int]:
+def _with_neighbours(chunks: Sequence[Hit], first: int, last: int, n: int) -> tuple[int, int]:
     """Return a range of lines, widened to whole chunks and by `n` further ones on either side; as it is with 0."""
     if n == 0:
         return first, last
@@ -345,7 +328,7 @@ def _is_test(path: str) -> bool:
     return bool(roles(path, ()) & bit("test"))
 
 
-def _tests(searcher: Searcher, path: str, chunks: Sequence[ChunkView], shares: Mapping[str, float]) -> list[str]:
+def _tests(searcher: Searcher, path: str, chunks: Sequence[Hit], shares: Mapping[str, float]) -> list[str]:
     """Return the tests of a file, likeliest first: by its name, by commits that touched both, by what it defines."""
     if _is_test(path):
         return []

@@ -102,11 +102,11 @@ def _unusual(text: str) -> str:
     """Return the words of a text that are not spelled like prose, without URLs, so that patterns see few words."""
     without_urls = _URL.sub(" ", text) if "://" in text else text
     words = (word.rstrip(",.;:!?") for word in without_urls.split())
-    return " ".join(word for word in words if not _is_spelled_like_prose(word))
-
-
-def _is_spelled_like_prose(word: str) -> bool:
-    return word.isalpha() and (word.islower() or word.istitle()) and word.lower() not in _BARE_FILES
+    return " ".join(
+        word
+        for word in words
+        if not word.isalpha() or not (word.islower() or word.istitle()) or word.lower() in _BARE_FILES
+    )
 
 
 def _is_identifier(name: str) -> bool:

@@ -48,7 +48,6 @@ __all__ = [
     "part_masker",
     "redact",
     "redact_excerpt",
-    "redact_name",
 ]
 
 REDACT_VERSION = "8"
@@ -57,10 +56,26 @@ REDACT_VERSION = "8"
 _TRIGGERS = (*HEADER_NAMES, "_auth", '"auth', *COOKIE_NAMES, *COMMAND_WORDS)
 
 
+_CLEAN = set[str]()
+_MOST_CLEAN = 4_096
+_MOST_CLEAN_CHARS = 200
+"""Texts without a secret that are remembered, and characters of each: paths and ids come again with every event."""
+
+
 def redact(text: str) -> str:
-    """Return text with every secret replaced by `[redacted:kind]`; the same object when there is none."""
-    secrets = find_secrets(text)
-    return _replaced(text, secrets, keeps_lines=False) if secrets else text
+    """Return text with every secret replaced by `[redacted:kind]`; the same object when there is none.
+
+    May be used by several threads at once.
+    """
+    if text in _CLEAN:
+        return text
+    if secrets := find_secrets(text):
+        return _replaced(text, secrets, keeps_lines=False)
+    if len(text) <= _MOST_CLEAN_CHARS:
+        if len(_CLEAN) >= _MOST_CLEAN:
+            _CLEAN.clear()
+        _CLEAN.add(text)
+    return text
 
 
 def mask(text: str) -> str:
@@ -70,26 +85,6 @@ def mask(text: str) -> str:
     """
     secrets = _secrets_of_document(text)
     return _replaced(text, secrets, keeps_lines=True) if secrets else text
-
-
-_CLEAN = set[str]()
-_MOST_CLEAN = 4_096
-"""Short texts of which it is remembered that they have no secret."""
-
-
-def redact_name(name: str) -> str:
-    """Return `redact(name)` of a short text: paths and ids come again with every event, and are looked at once.
-
-    Only texts without a secret are kept. May be used by several threads at once.
-    """
-    if name in _CLEAN:
-        return name
-    found = redact(name)
-    if found == name:
-        if len(_CLEAN) >= _MOST_CLEAN:
-            _CLEAN.clear()
-        _CLEAN.add(name)
-    return found
 
 
 def redact_excerpt(text: str) -> str:

@@ -223,6 +223,8 @@ def neutralise(text: str) -> str:
     count as what they look like. Nothing is deleted after the marks are looked for, so a second pass changes
     nothing. Linear in the length.
     """
+    if text.isascii() and text.isprintable() and not _SIGN.search(text):  # Most lines.
+        return text
     return _changed(plain_text(text), _OF_A_RECORD)
 
 

@@ -3,96 +3,61 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import TYPE_CHECKING
-
-from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from hybrid.types import Hit, Ranked
+    from hybrid.types import Hit
 
 
-class Fused(Struct, frozen=True):
-    """A fused candidate.
+def rrf(ranks: Iterable[int | None], *, weights: Iterable[float], rrf_k: int) -> float:
+    """Return the reciprocal rank score of one row: Σ weight_leg / (rrf_k + rank_leg), in [0, Σ weights / (rrf_k + 1)].
 
-    Attributes:
-        row: Row of the chunk in the snapshot.
-        rrf: The score, in (0, Σ weights / (rrf_k + 1)].
-        ranks: Rank in each leg, or None where the leg did not rank it.
+    Args:
+        ranks: The rank of the row in each leg, from 1; None where the leg did not rank it, which adds nothing.
+        weights: One per leg, not negative.
+        rrf_k: Positive; larger flattens the difference between ranks.
+
+    Source: Cormack, Clarke, Büttcher (SIGIR 2009), who use rrf_k = 60.
     """
-
-    row: int
-    rrf: float
-    ranks: tuple[int | None, ...]
-
-    @property
-    def best_rank(self) -> int:
-        """The best rank in any leg."""
-        return min(rank for rank in self.ranks if rank is not None)
+    # An exact sum: the order of the legs must not decide between equal scores.
+    return math.fsum(w / (rrf_k + rank) for rank, w in zip(ranks, weights, strict=True) if rank is not None)
 
 
 def fuse(
-    rankings: Sequence[Sequence[Ranked]],
+    legs: Sequence[Mapping[int, int]],
     *,
     weights: Sequence[float],
     rrf_k: int,
     tie_key: Callable[[int], tuple[bytes, str, int]],
-) -> list[Fused]:
-    """Fuse rankings by reciprocal rank: rrf(row) = Σ weight_leg / (rrf_k + rank_leg(row)).
+) -> dict[int, float]:
+    """Fuse the rankings of several legs by reciprocal rank.
 
     Args:
-        rankings: One per leg, ranks from 1; a row absent from a leg gets nothing from it.
+        legs: Row → rank, one mapping per leg.
         weights: One per leg, not negative; a leg of weight 0 gives no candidates.
-        rrf_k: Positive; larger flattens the difference between ranks.
+        rrf_k: As in `rrf`.
         tie_key: Digest, path and line of a row: orders equal scores after the best single rank.
 
     Returns:
-        Best first. Empty rankings give an empty list.
-
-    Source: Cormack, Clarke, Büttcher (SIGIR 2009), who use rrf_k = 60.
+        Row → score as of `rrf`, best first.
     """
-    shares: dict[int, list[float]] = {}
-    ranks: dict[int, list[int | None]] = {}
-    for leg, (ranking, weight) in enumerate(zip(rankings, weights, strict=True)):
-        if weight <= 0:
-            continue
-        for entry in ranking:
-            shares.setdefault(entry.row, []).append(weight / (rrf_k + entry.rank))
-            ranks.setdefault(entry.row, [None] * len(rankings))[leg] = entry.rank
-    # An exact sum: the order of the legs must not decide between equal scores.
-    fused = [Fused(row, math.fsum(of_row), tuple(ranks[row])) for row, of_row in shares.items()]
-    keys: dict[int, tuple[bytes, str, int]] = {}
-    clashes = _clashing(fused)
-    for entry in fused:
-        if (entry.rrf, entry.best_rank) in clashes:
-            keys[entry.row] = tie_key(entry.row)
+    counted = [(leg, weight) for leg, weight in zip(legs, weights, strict=True) if weight > 0]
+    rows = dict.fromkeys(row for leg, _ in counted for row in leg)
+    own = [weight for _, weight in counted]
+    # Equal scores stand in the order of the best single rank.
+    places = {
+        row: (-rrf(ranks, weights=own, rrf_k=rrf_k), min(rank for rank in ranks if rank is not None))
+        for row in rows
+        if (ranks := [leg.get(row) for leg, _ in counted])
+    }
+    clashes = Counter(places.values())  # Only rows with equal places need a tie key, which costs a look-up.
+    keys = {row: tie_key(row) for row, place in places.items() if clashes[place] > 1}
     nothing = (b"", "", 0)
-    return sorted(fused, key=lambda entry: (-entry.rrf, entry.best_rank, keys.get(entry.row, nothing)))
-
-
-def one_of(ranks: Sequence[Mapping[int, int]], row: int, *, weights: Sequence[float], rrf_k: int) -> Fused:
-    """Return one row as `fuse` would give it, without the others; rrf is 0 when no leg of a weight above 0 ranks it.
-
-    Args:
-        ranks: Row → rank, one per leg.
-        row: Any row.
-        weights: One per leg, not negative.
-        rrf_k: Positive; as in `fuse`.
-    """
-    found = [of_leg.get(row) if weight > 0 else None for of_leg, weight in zip(ranks, weights, strict=True)]
-    shares = [weight / (rrf_k + rank) for weight, rank in zip(weights, found, strict=True) if rank is not None]
-    return Fused(row, math.fsum(shares), tuple(found))
-
-
-def _clashing(fused: Sequence[Fused]) -> set[tuple[float, int]]:
-    """The (rrf, best rank) pairs that more than one row has: only they need a tie key, which costs a look-up."""
-    seen: set[tuple[float, int]] = set()
-    twice: set[tuple[float, int]] = set()
-    for entry in fused:
-        pair = (entry.rrf, entry.best_rank)
-        (twice if pair in seen else seen).add(pair)
-    return twice
+    ordered = sorted(places, key=lambda row: (places[row], keys.get(row, nothing)))
+    return {row: -places[row][0] for row in ordered}
 
 
 # --- the floor: which hits are good enough to be shown once the gate is open ---------------------------------

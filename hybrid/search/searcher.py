@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from hybrid.base.errors import HybridError, IndexMismatchError, IndexMissingError, IndexUnavailableError, ModelError
 from hybrid.base.tokens import query_tokens
@@ -20,12 +20,12 @@ from hybrid.index.snapshot import open_snapshot
 from hybrid.models.registry import embedder_info, embedder_of_key, load_embedder
 from hybrid.prompting.project_questions import topic_of
 from hybrid.prompting.query import narrowed, said_in_english
-from hybrid.search.fusion import Fused, fuse, one_of, relevance
+from hybrid.search.fusion import fuse, relevance, rrf
 from hybrid.search.gate.verdict import open_gate
 from hybrid.search.parts import FileParts
 from hybrid.search.ranking.asked import most_telling, take_apart
 from hybrid.search.ranking.ranker import Legs, Ranker
-from hybrid.types import EmbedderInfo, Hit
+from hybrid.types import EmbedderInfo
 from hybrid.workspace import stand_ins
 
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from hybrid.search.gate.background import RecordReader
     from hybrid.search.gate.threshold import Verdict
     from hybrid.search.gate.verdict import Gate, PromptPieces
-    from hybrid.search.ranking.ranker import RankedChunk
-    from hybrid.types import Embedder, EmbedInput
+    from hybrid.types import Embedder, EmbedInput, Hit
     from hybrid.workspace import Workspace
 
 Mode = Literal["hybrid", "dense", "lexical"]
@@ -219,25 +218,20 @@ class Searcher:
         lexical = self._lexical(query_tokens(subject.text), settings.depth, only)
         weights = self._weights(query, mode)
         legs = Legs(dense, lexical)
-        chunks: Sequence[RankedChunk] = ()
+        ranked: Sequence[Hit] = ()
         if self._ranker and mode == "hybrid":
-            chunks = self._ranker.rank(subject, legs, depth=settings.depth, top_k=top_k, only=only)
-        evidence = {chunk.row: chunk for chunk in chunks}
-        found = [one_of((dense.ranks, lexical.ranks), row, weights=weights, rrf_k=settings.rrf_k) for row in evidence]
+            ranked = self._ranker.rank(subject, legs, depth=settings.depth, top_k=top_k, only=only)
+        found = {hit.row: hit for hit in ranked}
+        more: list[int] = []
         if len(found) < top_k:
-            fused = fuse(
-                (dense.ranking, lexical.ranking), weights=weights, rrf_k=settings.rrf_k, tie_key=self.backend.tie_key
-            )
-            found += [entry for entry in fused if entry.row not in evidence]
-        found = found[:top_k]
-        if verdict and verdict.rows and only == EVERYTHING:  # What opened the gate is a hit, ranked by a leg or not.
-            known = {entry.row for entry in found}
             both = dense.ranks, lexical.ranks
-            more = (row for row in verdict.rows if row not in known)
-            found += [one_of(both, row, weights=weights, rrf_k=settings.rrf_k) for row in more]
+            fused = fuse(both, weights=weights, rrf_k=settings.rrf_k, tie_key=self.backend.tie_key)
+            more = [row for row in fused if row not in found][: top_k - len(found)]
+        if verdict and verdict.rows and only == EVERYTHING:  # What opened the gate is a hit, ranked by a leg or not.
+            more = list(dict.fromkeys([*more, *(row for row in verdict.rows if row not in found)]))
         hits = [
-            self._hit(entry, rank, legs, evidence.get(entry.row), is_ranked=bool(chunks))
-            for rank, entry in enumerate(found, 1)
+            self._measured(hit, rank, legs, weights, is_ranked=bool(ranked))
+            for rank, hit in enumerate([*ranked, *map(self.backend.get, more)], 1)
         ]
         n_candidates = len({*(dense.ranks if weights[0] > 0 else ()), *(lexical.ranks if weights[1] > 0 else ())})
         parts = FileParts(self.backend, dense, lexical, self._within)
@@ -310,24 +304,24 @@ class Searcher:
 
         return ReferenceLexical(self.backend, k1=self._settings.bm25_k1, b=self._settings.bm25_b).lexical
 
-    def _hit(self, entry: Fused, rank: int, legs: Legs, chunk: RankedChunk | None, *, is_ranked: bool) -> Hit:
-        cosine, bm25 = legs.dense.raw(entry.row), legs.lexical.raw(entry.row)
-        if is_ranked:
-            share = chunk.share if chunk else 0.0
-        else:
+    def _measured(self, hit: Hit, rank: int, legs: Legs, weights: Sequence[float], *, is_ranked: bool) -> Hit:
+        """Return a hit with its figures in both legs; `is_ranked`: the ranker gave the share of the evidence."""
+        both = legs.dense, legs.lexical
+        cosine, bm25 = legs.dense.raw(hit.row), legs.lexical.raw(hit.row)
+        ranks = [leg.ranks.get(hit.row) if weight > 0 else None for leg, weight in zip(both, weights, strict=True)]
+        share = hit.relevance
+        if not is_ranked:
             share = relevance(cosine, bm25, top_cosine=legs.dense.best, top_bm25=legs.lexical.best)
-        place = asdict(self.backend.get(entry.row))
-        return Hit(
-            **place | {"path": place["path"].removeprefix(self._within)},
-            row=entry.row,
+        return replace(
+            hit,
             rank=rank,
+            path=hit.path.removeprefix(self._within),
             cosine=cosine,
-            cosine_rank=entry.ranks[0],
+            cosine_rank=ranks[0],
             bm25=bm25,
-            bm25_rank=entry.ranks[1],
-            rrf=entry.rrf,
+            bm25_rank=ranks[1],
+            rrf=rrf(ranks, weights=weights, rrf_k=self._settings.rrf_k),
             relevance=share,
-            evidence=chunk.pieces if chunk else {},
         )
 
 

@@ -53,7 +53,6 @@ def _hit_of(digest: str, fields: Mapping[str, Any]) -> Hit:
     cosine = fields["cosine"]
     return Hit(
         row=-1,
-        rank=0,
         kind=str(fields["kind"]),
         path=str(fields["path"]),
         start_line=int(fields["start_line"]),

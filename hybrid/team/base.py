@@ -76,7 +76,7 @@ def figures_of(snapshot: Snapshot) -> bytes:
 
 
 def _joined(segments: Sequence[Segment], name: str) -> NDArray[np.float32]:
-    parts = [segment.array(name) for segment in segments]
+    parts = [segment.arrays[name] for segment in segments]
     return np.concatenate(parts) if parts else np.zeros(0, np.float32)
 
 
@@ -86,10 +86,10 @@ def term_counts(segment: Segment) -> NDArray[np.uint32]:
     term = np.repeat(np.arange(n_terms), np.diff(segment.term_start.astype(np.int64)))
     rows = segment.post_row
     keep = slice(None) if live is None else live[rows]
-    named = segment.array("field_post")[(segment.array("field_tf")[_NAMED] > 0).any(axis=0)]
+    named = segment.arrays["field_post"][(segment.arrays["field_tf"][_NAMED] > 0).any(axis=0)]
     named = named if live is None else named[live[rows[named]]]
-    remark_rows = segment.array("remark_row")
-    of_remark = np.repeat(np.arange(n_terms), np.diff(segment.array("remark_start").astype(np.int64)))
+    remark_rows = segment.arrays["remark_row"]
+    of_remark = np.repeat(np.arange(n_terms), np.diff(segment.arrays["remark_start"].astype(np.int64)))
     kept_remarks = slice(None) if live is None else live[remark_rows]
     docs = segment.chunk_doc
     found = (

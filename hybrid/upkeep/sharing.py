@@ -283,7 +283,7 @@ def _require_shapes(segment: Segment, tools: BuildTools, file: Path) -> None:
     own = encode_segment([], from_rows([], dim))
     own |= tools.annotator.annotate(own) if tools.annotator else {}
     wanted = {name: own[name].shape for name in BACKGROUND if name in own}
-    found = {name: segment.array(name).shape for name in BACKGROUND if segment.has(name)}
+    found = {name: segment.arrays[name].shape for name in BACKGROUND if segment.has(name)}
     if segment.vector.shape[1] != dim or found != wanted:
         raise HybridError(f"{file} is damaged (vectors or background of another size); nothing was imported")
 

@@ -23,6 +23,7 @@ from hybrid.models.registry import HashingEmbedder
 from hybrid.prompting.query import make_query
 from hybrid.search.searcher import Searcher
 from tests.support.builders import ListSource, build_index, definitions_of, open_index, place_in
+from tests.support.rankings import ranking
 
 if TYPE_CHECKING:
     from hybrid.index.snapshot import Snapshot
@@ -99,10 +100,10 @@ def test_what_it_says_of_files(frozen: Snapshot) -> None:
     (segment,) = frozen.segments
     ferry, test = (segment.paths.index(path) for path in ("src/ferry.py", "tests/test_ferry.py"))
 
-    assert (0, bit("test")) == (segment.array("doc_role")[ferry], segment.array("doc_role")[test])
+    assert (0, bit("test")) == (segment.arrays["doc_role"][ferry], segment.arrays["doc_role"][test])
     assert [ferry, test] == segment.numbers("stem_word", "stem_word_doc", "ferri").tolist()
     assert [test] == segment.numbers("path_word", "path_word_doc", "test").tolist()
-    assert [len("ferri"), len("testferri")] == segment.array("doc_stem_letters")[[ferry, test]].tolist()
+    assert [len("ferri"), len("testferri")] == segment.arrays["doc_stem_letters"][[ferry, test]].tolist()
 
 
 def test_what_it_says_of_names_and_comments(frozen: Snapshot) -> None:
@@ -112,9 +113,9 @@ def test_what_it_says_of_names_and_comments(frozen: Snapshot) -> None:
     (definition,) = segment.entries("name_definition", number).tolist()
 
     assert ("CAPACITY", "CAPACITY") == (segment.text("name", number), segment.text("def_name", definition))
-    assert [0, 1, 1] == segment.array("def_is_full")[definition : definition + 3].tolist()
+    assert [0, 1, 1] == segment.arrays["def_is_full"][definition : definition + 3].tolist()
     for term, n_fields, n_comments in (("ferri", 2, 0), ("captain", 0, 1), ("capaciti", 1, 1), ("dawn", 0, 0)):
-        found = segment.term_number(term)
+        found = segment.term_numbers[term]
         assert found is not None
         named, remarks = segment.span("field_start", found), segment.span("remark_start", found)
         assert (n_fields, n_comments) == (named.stop - named.start, remarks.stop - remarks.start), term
@@ -126,8 +127,8 @@ def test_what_it_says_of_names_and_comments(frozen: Snapshot) -> None:
 def test_it_answers_by_words(frozen: Snapshot, term: str, path: str) -> None:
     """The lexical leg finds the file that holds a word."""
 
-    assert path == frozen.get(frozen.lexical([term], 5).ranking[0].row).path
-    assert () == frozen.lexical(["submarin"], 5).ranking
+    assert path == frozen.get(ranking(frozen.lexical([term], 5))[0].row).path
+    assert () == ranking(frozen.lexical(["submarin"], 5))
 
 
 def test_it_answers_by_vectors(frozen: Snapshot) -> None:
@@ -135,7 +136,7 @@ def test_it_answers_by_vectors(frozen: Snapshot) -> None:
     segment = frozen.segments[0]
     for row in frozen.live_rows():
         query = segment.vector[row].astype("float32") * segment.vector_scale[row]
-        best = frozen.dense(query, 5, Filter(path=frozen.get(row).path)).ranking[0]
+        best = ranking(frozen.dense(query, 5, Filter(path=frozen.get(row).path)))[0]
         assert best.raw == pytest.approx(1, abs=1e-5)
         assert frozen.get(row).path == frozen.get(best.row).path
 

@@ -16,6 +16,7 @@ from hybrid.search.reference import NonNegativeOkapi, ReferenceLexical
 from hybrid.search.searcher import Searcher
 from tests.support.builders import PAYMENTS, ListSource, build_index, default_config, open_index, place_in, terms_of
 from tests.support.examples import examples
+from tests.support.rankings import ranking
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,12 +38,12 @@ def _equal(snapshot: Snapshot, query: list[str], expected: Leg, found: Leg) -> N
     """Same scores, same rows ranked, and the same order but for scores that differ in rounding only."""
     scores = [[leg.raw(row) or 0.0 for row in range(snapshot.n_rows)] for leg in (found, expected)]
     np.testing.assert_allclose(*scores, rtol=1e-9, atol=1e-12)
-    assert [entry.rank for entry in expected.ranking] == [entry.rank for entry in found.ranking], query
+    assert [entry.rank for entry in ranking(expected)] == [entry.rank for entry in ranking(found)], query
     assert _rounded_order(snapshot, expected) == _rounded_order(snapshot, found), query
 
 
 def _rounded_order(snapshot: Snapshot, leg: Leg) -> list[tuple[float, tuple[bytes, str, int]]]:
-    entries = [(-round(entry.raw, 9), snapshot.tie_key(entry.row)) for entry in leg.ranking]
+    entries = [(-round(entry.raw, 9), snapshot.tie_key(entry.row)) for entry in ranking(leg)]
     assert [score for score, _ in entries] == sorted(score for score, _ in entries)
     return sorted(entries)
 
@@ -79,7 +80,7 @@ def test_postings_give_the_scores_of_rank_bm25(
         found = snapshot.lexical(query, 100)
         of_library = _scores_of_library(snapshot, query, k1=1.5, b=0.75)
         assert {row: score for row, score in of_library.items() if score > 0} == pytest.approx(
-            {entry.row: entry.raw for entry in found.ranking}, rel=1e-9
+            {entry.row: entry.raw for entry in ranking(found)}, rel=1e-9
         )
         _equal(snapshot, query, reference.lexical(query, 100, Filter()), found)
 
@@ -129,7 +130,7 @@ def test_scores_after_edits(tmp_path: Path, edited: Snapshot, text: str, k1: flo
     """Repeated and unknown terms, tombstones and other parameters give rank-bm25's scores."""
     snapshot = open_index(place_in(tmp_path / "edited"), k1=k1, b=b)
     query = tokens(text)
-    found = {entry.row: entry.raw for entry in snapshot.lexical(query, 100).ranking}
+    found = {entry.row: entry.raw for entry in ranking(snapshot.lexical(query, 100))}
 
     expected = _scores_of_library(snapshot, query, k1=k1, b=b)
     assert {row: score for row, score in expected.items() if score > 0} == pytest.approx(found, rel=1e-9)
@@ -142,7 +143,7 @@ def test_without_saturation_only_the_idf_counts(tmp_path: Path, edited: Snapshot
     reference = ReferenceLexical(snapshot, k1=0.0, b=0.75)
 
     _equal(snapshot, query, reference.lexical(query, 100, Filter()), snapshot.lexical(query, 100))
-    assert edited.n_chunks == len(snapshot.lexical(tokens("alpha delta"), 100).ranking)
+    assert edited.n_chunks == len(ranking(snapshot.lexical(tokens("alpha delta"), 100)))
 
 
 def test_identical_chunks_tie_alike(tmp_path: Path) -> None:
@@ -161,8 +162,8 @@ def test_identical_chunks_tie_alike(tmp_path: Path) -> None:
     reference = ReferenceLexical(snapshot, k1=1.5, b=0.75)
     query = tokens("one f")
 
-    rows = [entry.row for entry in snapshot.lexical(query, 10).ranking]
-    assert [entry.row for entry in reference.lexical(query, 10, Filter()).ranking] == rows
+    rows = [entry.row for entry in ranking(snapshot.lexical(query, 10))]
+    assert [entry.row for entry in ranking(reference.lexical(query, 10, Filter()))] == rows
     assert sorted(rows, key=snapshot.tie_key) == rows
 
 
@@ -174,8 +175,8 @@ def test_a_rare_and_an_omnipresent_word(tmp_path: Path, n_words: int) -> None:
     snapshot = open_index(place)
     leg = snapshot.lexical(["everywher"], 100)
 
-    assert n_words == len(leg.ranking)
-    assert all(entry.raw > 0 for entry in leg.ranking)
+    assert n_words == len(ranking(leg))
+    assert all(entry.raw > 0 for entry in ranking(leg))
     _equal(
         snapshot, ["everywher"], ReferenceLexical(snapshot, k1=1.5, b=0.75).lexical(["everywher"], 100, Filter()), leg
     )
@@ -188,7 +189,7 @@ def test_no_chunk_at_all(tmp_path: Path) -> None:
     snapshot = open_index(place)
     reference = ReferenceLexical(snapshot, k1=1.5, b=0.75)
 
-    assert ((), ()) == (snapshot.lexical(["a"], 10).ranking, reference.lexical(["a"], 10, Filter()).ranking)
+    assert ((), ()) == (ranking(snapshot.lexical(["a"], 10)), ranking(reference.lexical(["a"], 10, Filter())))
     assert 0 == len(reference.scores(["a"]))
 
 
@@ -200,7 +201,7 @@ def test_chunks_without_a_token(tmp_path: Path) -> None:
     reference = ReferenceLexical(snapshot, k1=1.5, b=0.75)
 
     assert 2 == snapshot.n_chunks
-    assert ((), ()) == (snapshot.lexical(["a"], 10).ranking, reference.lexical(["a"], 10, Filter()).ranking)
+    assert ((), ()) == (ranking(snapshot.lexical(["a"], 10)), ranking(reference.lexical(["a"], 10, Filter())))
 
 
 QUERIES = [

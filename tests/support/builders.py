@@ -315,13 +315,13 @@ def definitions_of(segment: Segment, row: int) -> list[Definition]:
     return [
         Definition(
             name=segment.text("def_name", i),
-            kind=segment.text("def_kinds", int(segment.array("def_kind")[i])),
-            start_line=int(segment.array("def_start")[i]),
-            end_line=int(segment.array("def_end")[i]),
+            kind=segment.text("def_kinds", int(segment.arrays["def_kind"][i])),
+            start_line=int(segment.arrays["def_start"][i]),
+            end_line=int(segment.arrays["def_end"][i]),
             signature="",
             scope=segment.text("def_scope", i),
-            depth=int(segment.array("def_depth")[i]),
-            is_value=bool(segment.array("def_is_value")[i]),
+            depth=int(segment.arrays["def_depth"][i]),
+            is_value=bool(segment.arrays["def_is_value"][i]),
         )
         for i in range(span.start, span.stop)
     ]

@@ -31,6 +31,7 @@ from hybrid.team.store import (
     encode_files,
     encode_text,
 )
+from tests.support.rankings import ranking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -168,7 +169,7 @@ class EmbeddedStore:
     def _legs(self, repository: str, ask: Callable[[Snapshot, int], object], n: int) -> list[list[StoredHit]]:
         snapshot, chunks = self._snapshot(repository)
         legs = [ask(snapshot, one) for one in range(n)]
-        return [[StoredHit(*chunks[entry.row], entry.raw) for entry in leg.ranking] for leg in legs]  # type: ignore[attr-defined]
+        return [[StoredHit(*chunks[entry.row], entry.raw) for entry in ranking(leg)] for leg in legs]  # type: ignore[attr-defined]
 
     def _snapshot(self, repository: str) -> tuple[Snapshot, list[tuple[str, int]]]:
         names = frozenset(self.held(repository, timeout_s=60))

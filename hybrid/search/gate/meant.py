@@ -322,7 +322,7 @@ def record_arrays(
         piece for one record, −∞ without a record.
     """
     vectors = term_vectors(arrays, embedder)
-    evidence = RecordEvidence(record_block({**arrays, **vectors}.__getitem__))
+    evidence = RecordEvidence(record_block({**arrays, **vectors}))
     return {**vectors, "background_record": evidence.top_evidence(pieces, settings)}
 
 

@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.index.backend import ChunkView, Definitions, DenseLeg, FieldTable, NamesWithWords
+    from hybrid.index.backend import Definitions, DenseLeg, FieldTable, NamesWithWords
     from hybrid.index.history import History
     from hybrid.search.ranking.asked import QueryTerms
     from hybrid.search.ranking.corpus import Candidates, Corpus, PathMarks, PlaceScores, Version
     from hybrid.search.ranking.fields import FileWords
+    from hybrid.types import Hit
 
 
 # --- names: of definitions, by spelling and by their words, and of files --------------------------------------
@@ -664,7 +665,7 @@ class _Pairs:
         self._seen = seen
         self._files: Sequence[int] = seen.files.files.tolist()
         self._defined = {symbol: self._among(rows) for symbol, rows in seen.names.defining.items() if len(rows)}
-        self._shown: Memo[int, ChunkView] = Memo(self._find_shown)
+        self._shown: Memo[int, Hit] = Memo(self._find_shown)
         self._telling: Memo[int, list[str]] = Memo(self._find_telling)
 
     def path(self, place: int) -> str:
@@ -761,7 +762,7 @@ class _Pairs:
                 named[symbol] = is_nested and named.get(symbol, True)
         return named
 
-    def _find_shown(self, place: int) -> ChunkView:
+    def _find_shown(self, place: int) -> Hit:
         """Return the chunk of the file with the most evidence of its own."""
         seen, within = self._seen, self._seen.files.places(place)
         rows = seen.files.rows[within]

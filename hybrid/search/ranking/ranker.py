@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from hybrid.index.backend import EVERYTHING
 from hybrid.index.sorting import distinct
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from hybrid.index.history import History
     from hybrid.prompting.query import Query
     from hybrid.search.ranking.corpus import Candidates
+    from hybrid.types import Hit
 
 _FEEDBACK_CHUNKS = 5
 """Best chunks that are taken for relevant, though nobody judged them: few, since they may be wrong. Chosen by hand."""
@@ -54,20 +55,6 @@ _NEAR_BEST = 0.7
 So a file that is far ahead shows a second place before a doubtful file shows its first: nDCG@10 of queries made of
 comments rises from 0.507 to 0.557, that of queries with whole files as targets stays (16 repositories, 2026-11-22).
 """
-
-
-class RankedChunk(Struct, frozen=True):
-    """A chunk in the order of evidence.
-
-    Attributes:
-        row: Row of the chunk.
-        share: Evidence for the chunk's file as a share of that for the best file, in [0, 1].
-        pieces: Name → weighted value of each piece of evidence for the chunk's file.
-    """
-
-    row: int
-    share: float
-    pieces: Mapping[str, float]
 
 
 class Legs(Struct, frozen=True):
@@ -96,8 +83,8 @@ class Ranker:
         """Return whether a file answers questions of a topic about the project itself."""
         return bool(score_answers(self._corpus, topic).files)
 
-    def rank(self, query: Query, legs: Legs, *, depth: int, top_k: int, only: Filter = EVERYTHING) -> list[RankedChunk]:
-        """Return the best chunks of the files with the most evidence, best first.
+    def rank(self, query: Query, legs: Legs, *, depth: int, top_k: int, only: Filter = EVERYTHING) -> list[Hit]:
+        """Return the best chunks of the files with the most evidence, best first, with `relevance` and `evidence`.
 
         Args:
             query: The query.
@@ -129,7 +116,11 @@ class Ranker:
         shown = _of_files(pieces, best)
         top = max(evidence.values(), default=0.0)
         share = {number: min(max(value / top, 0.0), 1.0) if top > 0 else 0.0 for number, value in evidence.items()}
-        return [RankedChunk(row, share[best[place]], shown[best[place]]) for _, place, _, row in chunks[:top_k]]
+        get = self._backend.get
+        return [
+            replace(get(row), relevance=share[best[place]], evidence=shown[best[place]])
+            for _, place, _, row in chunks[:top_k]
+        ]
 
     def _measure(self, query: Query, legs: Legs, depth: int) -> Measured:
         corpus, terms, dense = self._corpus, self._backend.terms, legs.dense

@@ -22,7 +22,8 @@ from hybrid_lab.service_process import ServiceProcess
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from hybrid.answer.decide import Decision, KindSearch
+    from hybrid.answer.decide import Decision
+    from hybrid.answer.select import Selection
     from hybrid.evaluation.timing import Runner
     from hybrid.knowledge.views import RecordView
     from hybrid.types import Hit
@@ -114,7 +115,7 @@ class _Engine:
     def _is_among(self, view: RecordView, prompt: RecordPrompt) -> bool:
         return any(record.id in prompt.gold for record in view.by_path.values())
 
-    def _best(self, view: RecordView, prompt: RecordPrompt, kind: KindSearch | None) -> Hit | None:
+    def _best(self, view: RecordView, prompt: RecordPrompt, kind: Selection | None) -> Hit | None:
         """The best fitting record; behind a closed gate nothing was searched, so the prompt is as a whole."""
         hits: Iterable[Hit] = kind.searched.hits if kind else ()
         if not hits:

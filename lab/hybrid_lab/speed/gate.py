@@ -66,7 +66,7 @@ def _prompts(words: Words, n_clauses: int, n: int) -> list[str]:
 
 
 def _annotating(snapshot: Snapshot, background: Background, bare_ms: float) -> dict[str, Any]:
-    arrays = [{name: segment.array(name) for name in _ARRAYS} for segment in snapshot.segments]
+    arrays = [{name: segment.arrays[name] for name in _ARRAYS} for segment in snapshot.segments]
 
     def annotate() -> None:
         for found in arrays:

@@ -141,7 +141,7 @@ class ServiceMeasurement(Struct, frozen=True):
 
     def _finds(self, word: str) -> bool:
         folder = workspace_of_tree(self.tree, self.runner).place.folder
-        return bool(open_folder(folder, self.embedder, self.loaded.config.search).lexical([word], 1).ranking)
+        return bool(open_folder(folder, self.embedder, self.loaded.config.search).lexical([word], 1).ranks)
 
 
 def _wait(is_so: Callable[[], bool]) -> None:

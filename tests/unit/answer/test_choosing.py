@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hybrid.answer.select import PACKED, Packer, Selection, shown_withheld
+from hybrid.answer.select import PACKED, Packer, Selection
 from hybrid.base.digest import chunk_digest
 from hybrid.prompting.query import Query, make_query
 from hybrid.render.frame import Entry, Footer
@@ -304,7 +304,7 @@ def test_what_is_gone_is_stale() -> None:
 
     assert "stale" == _held(selection)["L002"]
     assert PACKED - 1 == len(selection.hits)
-    assert ["stale", "budget"] == sorted({entry.reason for entry in shown_withheld([selection])}, reverse=True)
+    assert ["stale", "budget"] == sorted({entry.reason for entry in selection.withheld}, reverse=True)
 
 
 def test_each_record_is_another_matter() -> None:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.feedback.state import NAME, HookState, InjectedChunk, count_injection, is_corrupt, read_state, update_state
+from hybrid.feedback.state import NAME, HookState, count_injection, is_corrupt, read_state, update_state
+from hybrid.types import Hit
 from tests.support.builders import python_process
 from tests.support.cases import Case, cases
 from tests.support.examples import examples
@@ -16,9 +17,26 @@ from tests.support.examples import examples
 if TYPE_CHECKING:
     from pathlib import Path
 
-FIRST = InjectedChunk("src/a.py:1:3:00000000", "src/a.py", "retry")
-SECOND = InjectedChunk("src/a.py:9:12:11111111", "src/a.py", "")
-THIRD = InjectedChunk("b.md:1:3:22222222", "b.md", "Deploy")
+
+def _hit(path: str, start_line: int = 1, end_line: int = 3, name: str = "") -> Hit:
+    """A part of a file; its digest begins with its first line."""
+    digest = bytes([start_line]) * 16
+    return Hit(
+        row=0,
+        kind="code",
+        path=path,
+        start_line=start_line,
+        end_line=end_line,
+        name=name,
+        chunk_kind="",
+        scope="",
+        digest=digest,
+    )
+
+
+FIRST = _hit("src/a.py", name="retry")
+SECOND = _hit("src/a.py", 9, 12)
+THIRD = _hit("b.md", name="Deploy")
 
 
 def _write(folder: Path, content: object) -> None:
@@ -72,7 +90,7 @@ def test_the_rarest_chunks_go_when_there_are_too_many() -> None:
     """The counters of chunks stay bounded, and those counted most stay."""
     state = HookState()
     for number in range(3000):
-        count_injection(state, "t", [InjectedChunk(f"f{number}", "f", ""), FIRST])
+        count_injection(state, "t", [_hit(f"f{number}"), FIRST])
 
     assert len(state.chunk_frequencies) <= 2000
     assert 3000 == state.chunk_frequencies[FIRST.key]["count"]
@@ -130,19 +148,21 @@ def test_concurrent_updates_lose_nothing(tmp_path: Path) -> None:
     script = """
         import sys
         from pathlib import Path
-        from hybrid.feedback.state import InjectedChunk, count_injection, update_state
-        given = [InjectedChunk(sys.argv[2], "shared.py", "f")]
+        from hybrid.feedback.state import count_injection, update_state
+        from hybrid.types import Hit
+        given = [Hit(row=0, kind="code", path="shared.py", start_line=int(sys.argv[2]), end_line=9, name="f", chunk_kind="", scope="",
+                     digest=bytes(16))]
         for _ in range(25):
             while update_state(Path(sys.argv[1]), lambda state: count_injection(state, "t", given)) is None:
                 pass
     """
-    writers = [python_process(script, tmp_path, name) for name in "abcd"]
+    writers = [python_process(script, tmp_path, name) for name in "1234"]
     for writer in writers:
         writer.communicate()
 
     state = read_state(tmp_path)
     assert (100, {"shared.py": 100}) == (state.injection_count, state.file_frequencies)
-    assert dict.fromkeys("abcd", 25) == {key: entry["count"] for key, entry in state.chunk_frequencies.items()}
+    assert [25] * 4 == [entry["count"] for entry in state.chunk_frequencies.values()]
 
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
@@ -154,8 +174,6 @@ def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
 
 def test_a_state_of_odd_names_is_written(tmp_path: Path) -> None:
     """Paths with lone surrogates, as undecodable file names have, survive."""
-    update_state(
-        tmp_path, lambda state: count_injection(state, "t", [InjectedChunk("\udce4.py:1:2:00", "\udce4.py", "f")])
-    )
+    update_state(tmp_path, lambda state: count_injection(state, "t", [_hit("\udce4.py", name="f")]))
 
     assert {"\udce4.py": 1} == read_state(tmp_path).file_frequencies

@@ -13,6 +13,7 @@ from hybrid.index.catalog import Catalog
 from hybrid.index.manifest import read_manifest
 from hybrid.models.registry import HashingEmbedder
 from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in, recipe
+from tests.support.rankings import ranking
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +27,7 @@ def _paths(place: Place) -> set[str]:
 
 def _found(place: Place, text: str) -> list[str]:
     snapshot = open_index(place)
-    return [snapshot.get(entry.row).path for entry in snapshot.lexical(query_tokens(text), 10).ranking]
+    return [snapshot.get(entry.row).path for entry in ranking(snapshot.lexical(query_tokens(text), 10))]
 
 
 def test_a_first_build_holds_every_document(tmp_path: Path, payments_source: ListSource) -> None:
@@ -199,7 +200,7 @@ def test_an_open_reader_keeps_its_generation(built_place: Place, payments_source
     payments_source.put("docs/deploy.md", "# Deployment\n\nNothing.\n")
     build_index(built_place, payments_source, full=True)
 
-    assert 1 == len(reader.lexical(query_tokens("balancer"), 10).ranking)
+    assert 1 == len(ranking(reader.lexical(query_tokens("balancer"), 10)))
 
 
 def test_a_missing_index_says_what_to_run(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from hybrid.index.manifest import NAME, read_manifest
 from hybrid.index.vectors import NO_VECTOR, scan
 from hybrid.models.registry import HashingEmbedder
 from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in, terms_of
+from tests.support.rankings import ranking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,8 +67,8 @@ def test_an_annotator_adds_to_every_segment_that_is_written(tmp_path: Path, sour
 
     assert [5] == annotator.annotated
     assert "background-1" == index.manifest.background
-    assert pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5]) == index.segments[0].array("chunk_remark_length").tolist()
-    assert [5, 5] == index.segments[0].array("background_top").tolist()
+    assert pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5]) == index.segments[0].arrays["chunk_remark_length"].tolist()
+    assert [5, 5] == index.segments[0].arrays["background_top"].tolist()
 
 
 def test_without_an_annotator_nothing_is_added(tmp_path: Path, source: ListSource) -> None:
@@ -77,7 +78,7 @@ def test_without_an_annotator_nothing_is_added(tmp_path: Path, source: ListSourc
 
     assert "" == index.manifest.background
     with pytest.raises(KeyError):
-        index.segments[0].array("background_top")
+        index.segments[0].arrays["background_top"]
 
 
 def test_an_edit_annotates_the_new_segment_only(tmp_path: Path, source: ListSource) -> None:
@@ -233,7 +234,7 @@ def test_the_leg_is_the_same_with_pieces_and_without(tmp_path: Path) -> None:
 
     leg, _ = index.dense_with_pieces(query, _vectors("alpha", "beta"), 10)
 
-    assert alone.ranking == leg.ranking
+    assert ranking(alone) == ranking(leg)
     assert [alone.raw(row) for row in range(index.n_rows)] == [leg.raw(row) for row in range(index.n_rows)]
 
 
@@ -244,7 +245,7 @@ def test_a_filter_restricts_the_leg_and_not_the_pieces(tmp_path: Path) -> None:
 
     leg, found = index.dense_with_pieces(vectors[0], vectors, 10, Filter(path="c.txt"))
 
-    assert ["c.txt"] == [index.get(entry.row).path for entry in leg.ranking]
+    assert ["c.txt"] == [index.get(entry.row).path for entry in ranking(leg)]
     assert "a.txt" == index.get(int(found.rows[0])).path
 
 
@@ -255,7 +256,7 @@ def test_pieces_count_where_the_whole_has_no_vector(tmp_path: Path) -> None:
 
     leg, found = index.dense_with_pieces(zeros, _vectors("gamma three shared"), 10)
 
-    assert ((), None) == (leg.ranking, leg.top)
+    assert ((), None) == (ranking(leg), leg.top)
     assert "c.txt" == index.get(int(found.rows[0])).path
 
 
@@ -267,7 +268,7 @@ def test_an_index_without_a_vector(tmp_path: Path, texts: dict[str, str]) -> Non
 
     leg, found = open_index(place_in(tmp_path)).dense_with_pieces(vectors[0], vectors, 10)
 
-    assert () == leg.ranking
+    assert () == ranking(leg)
     assert ([-1, -1], [0, 0]) == (found.rows.tolist(), found.cosines.tolist())
 
 

@@ -171,7 +171,7 @@ def test_look_ups_of_any_strings(tmp_path_factory: pytest.TempPathFactory, words
     found = [word for word in words if word.startswith(wanted)]
     for longest in (0, 2, 4):
         kept = [word for word in found if len(word) <= longest]
-        assert kept == segment.strings_with_prefix("word", wanted, longest)
+        assert kept == segment.strings["word"].beginning_with(wanted, longest)
 
 
 def test_names_of_an_index(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_names_of_an_index(tmp_path: Path) -> None:
     def defined_in(name: str) -> list[str]:
         numbers = segment.numbers_of_equal("name_fold", folded(name))
         definitions = [d for number in numbers for d in segment.entries("name_definition", number).tolist()]
-        return sorted(segment.paths[segment.chunk_doc[segment.array("def_chunk")[d]]] for d in definitions)
+        return sorted(segment.paths[segment.chunk_doc[segment.arrays["def_chunk"][d]]] for d in definitions)
 
     assert ["lib/http_client.py"] == defined_in("http_client")
     assert ["lib/http_client.py", "lib/other.py"] == defined_in("send")

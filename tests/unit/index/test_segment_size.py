@@ -16,6 +16,7 @@ from hybrid.index.manifest import read_manifest
 from hybrid.models.registry import HashingEmbedder
 from tests.support.builders import ListSource, build_index, open_index, place_in
 from tests.support.examples import examples
+from tests.support.rankings import ranking
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -233,7 +234,7 @@ def _answers(place: Place) -> list[object]:
         "alpha delta return function_3 gamma title",
     )
     return [
-        [((view := snapshot.get(entry.row)).path, view.start_line, round(entry.raw, 5)) for entry in leg.ranking]
+        [((view := snapshot.get(entry.row)).path, view.start_line, round(entry.raw, 5)) for entry in ranking(leg)]
         for leg in (snapshot.dense(query, 50), snapshot.lexical(query_tokens(terms), 50))
     ]
 

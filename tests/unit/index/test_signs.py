@@ -21,6 +21,7 @@ from hybrid.index.vectors import distances, nearest, quantise, rotation, sign_wo
 from hybrid.models.registry import HashingEmbedder
 from tests.support.builders import ListSource, build_index, default_config, place_in
 from tests.support.examples import examples
+from tests.support.rankings import ranking
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -171,7 +172,7 @@ def test_a_query_of_zeros_ranks_nothing(tmp_path: Path) -> None:
     """Its pieces are compared all the same."""
     leg, closest = _open(_grown(tmp_path), 10).dense_with_pieces(np.zeros(DIM, np.float32), _vectors("lighthouse"), 5)
 
-    assert ((), None) == (leg.ranking, leg.top)
+    assert ((), None) == (ranking(leg), leg.top)
     assert closest.rows[0] >= 0
 
 

@@ -16,6 +16,7 @@ from hybrid.types import Chunk, Chunked, Definition, LineSpan
 from tests.support.builders import ListSource, build_index, definitions_of, open_index, place_in, recipe, terms_of
 from tests.support.cases import Case, cases, read
 from tests.support.examples import examples
+from tests.support.rankings import ranking
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,7 +57,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
 
 
 def _paths(snapshot: Snapshot, leg: Leg) -> list[str]:
-    return [snapshot.get(entry.row).path for entry in leg.ranking]
+    return [snapshot.get(entry.row).path for entry in ranking(leg)]
 
 
 def _found(snapshot: Snapshot, only: Filter) -> list[str]:
@@ -99,8 +100,8 @@ def test_a_filter_restricts_before_the_best_are_taken(snapshot: Snapshot) -> Non
     query = HashingEmbedder().embed_query("shared text number0")
     only = Filter(path="src2")
 
-    (entry,) = snapshot.dense(query, 1, only).ranking
-    everything = {entry.row: entry.raw for entry in snapshot.dense(query, 100).ranking}
+    (entry,) = ranking(snapshot.dense(query, 1, only))
+    everything = {entry.row: entry.raw for entry in ranking(snapshot.dense(query, 100))}
     assert ("src2/three.py", everything[entry.row]) == (snapshot.get(entry.row).path, entry.raw)
 
 
@@ -121,9 +122,9 @@ def test_depth(snapshot: Snapshot, depth: int) -> None:
         (snapshot.dense(query, 1000), snapshot.dense(query, depth)),
         (snapshot.lexical(["text", "number3"], 1000), snapshot.lexical(["text", "number3"], depth)),
     ):
-        assert deep.ranking[:depth] == leg.ranking
-        assert list(range(1, len(leg.ranking) + 1)) == [entry.rank for entry in leg.ranking]
-        raw = [entry.raw for entry in leg.ranking]
+        assert ranking(deep)[:depth] == ranking(leg)
+        assert list(range(1, len(ranking(leg)) + 1)) == [entry.rank for entry in ranking(leg)]
+        raw = [entry.raw for entry in ranking(leg)]
         assert sorted(raw, reverse=True) == raw
 
 
@@ -142,7 +143,7 @@ def test_ties_are_deterministic(tmp_path: Path) -> None:
     orders = [_paths(index, index.lexical(["equal"], depth)) for index in (one, two) for depth in (5, 100)]
     assert [orders[0]] * 4 == orders
     assert orders[0][:2] == _paths(two, two.lexical(["equal"], 2))
-    keys = [one.tie_key(entry.row) for entry in one.lexical(["equal"], 5).ranking]
+    keys = [one.tie_key(entry.row) for entry in ranking(one.lexical(["equal"], 5))]
     assert sorted(keys) == keys
     assert 3 == len({digest for digest, _, _ in keys})
 
@@ -151,7 +152,7 @@ def test_a_leg_tells_the_score_of_any_row(snapshot: Snapshot) -> None:
     """A row that is not among the best still has its score; one that holds no query term has none."""
     leg = snapshot.lexical(["number4"], 1)
 
-    (best,) = leg.ranking
+    (best,) = ranking(leg)
     assert "src/one.py" == snapshot.get(best.row).path
     assert best.raw == leg.raw(best.row) == leg.top
     assert [None] * (snapshot.n_rows - 1) == [leg.raw(row) for row in range(snapshot.n_rows) if row != best.row]
@@ -186,7 +187,7 @@ def test_a_query_without_a_vector_ranks_nothing(snapshot: Snapshot) -> None:
     """A query of zeros has no cosine to anything."""
     leg = snapshot.dense(HashingEmbedder().embed_query("?!"), 10)
 
-    assert ((), None) == (leg.ranking, leg.top)
+    assert ((), None) == (ranking(leg), leg.top)
 
 
 @pytest.mark.parametrize("tokens", [[], ["zzz"], ["zzz", "yyy", "zzz"], [""], ["\ud800"]], ids=ascii)
@@ -194,7 +195,7 @@ def test_unknown_tokens_rank_nothing(snapshot: Snapshot, tokens: list[str]) -> N
     """A query of unknown tokens only, or of none, has no lexical hit and no scores."""
     leg = snapshot.lexical(tokens, 10)
 
-    assert ((), None) == (leg.ranking, leg.top)
+    assert ((), None) == (ranking(leg), leg.top)
     assert [None] * snapshot.n_rows == [leg.raw(row) for row in range(snapshot.n_rows)]
 
 
@@ -206,8 +207,8 @@ def test_an_empty_index(tmp_path: Path, texts: dict[str, str]) -> None:
     index = open_index(place)
 
     assert (0, []) == (index.n_chunks, list(index.live_rows()))
-    assert () == index.dense(HashingEmbedder().embed_query("a"), 10, Filter(path="src")).ranking
-    assert () == index.lexical(["a"], 10, Filter(kinds=("doc",))).ranking
+    assert () == ranking(index.dense(HashingEmbedder().embed_query("a"), 10, Filter(path="src")))
+    assert () == ranking(index.lexical(["a"], 10, Filter(kinds=("doc",))))
     assert (0, 0) == _vector_figures(index)
 
 
@@ -245,7 +246,7 @@ def test_cosines_are_those_of_the_embedder(snapshot: Snapshot, text: str) -> Non
 
     embedder = HashingEmbedder()
     query = embedder.embed_query(f"shared {text}")
-    for entry in snapshot.dense(query, 100).ranking:
+    for entry in ranking(snapshot.dense(query, 100)):
         path = snapshot.get(entry.row).path
         (exact,) = embedder.embed_documents([EmbedInput(path, _texts()[path])]) @ query
         assert -1 <= entry.raw <= 1
@@ -289,10 +290,10 @@ def _fields(segment: Segment, term: str) -> tuple[int, dict[str, int]]:
     """Frequency of a term in the one chunk, in all and in each field."""
     span = segment.postings(term)
     (total,) = segment.post_tf[span].tolist()
-    number = segment.term_number(term)
+    number = segment.term_numbers[term]
     assert number is not None
-    columns = segment.array("field_tf")[:, segment.span("field_start", number)]
-    remarks = segment.array("remark_tf")[segment.span("remark_start", number)].tolist()
+    columns = segment.arrays["field_tf"][:, segment.span("field_start", number)]
+    remarks = segment.arrays["remark_tf"][segment.span("remark_start", number)].tolist()
     named = dict(zip(NAME_FIELDS, columns.sum(axis=1).tolist(), strict=True)) | {"comment": sum(remarks)}
     return total, {field: n for field, n in named.items() if n}
 
@@ -379,28 +380,28 @@ def test_sums_of_vectors(tmp_path: Path) -> None:
     expected = {path: np.zeros(vectors.shape[1], np.float32) for path in segment.paths}
     for row, doc in enumerate(segment.chunk_doc.tolist()):
         expected[segment.paths[doc]] += vectors[row]
-    lengths = dict(zip(segment.paths, segment.array("doc_vector_length").tolist(), strict=True))
+    lengths = dict(zip(segment.paths, segment.arrays["doc_vector_length"].tolist(), strict=True))
     assert {path: pytest.approx(np.linalg.norm(total), abs=1e-5) for path, total in expected.items()} == lengths
     assert {"a.txt": pytest.approx(1, abs=1e-5), "_": 0.0, "empty.txt": 0.0} == {
         p: n for p, n in lengths.items() if p != "two.md"
     }
     assert 1 < lengths["two.md"] < np.count_nonzero(segment.chunk_doc == segment.paths.index("two.md"))
-    np.testing.assert_allclose(vectors.sum(axis=0), segment.array("vector_sum"), atol=1e-5)
+    np.testing.assert_allclose(vectors.sum(axis=0), segment.arrays["vector_sum"], atol=1e-5)
 
 
 def test_lengths_of_text_and_comments(hand_made: Snapshot) -> None:
     """The lengths that the ranker divides by are those of the text and of its comments, without names and paths."""
     segment = hand_made.segments[0]
 
-    assert [sum(term_counts(HAND_MADE).values())] == segment.array("chunk_body_length").tolist()
-    assert [2.0] == segment.array("chunk_remark_length").tolist()
-    assert segment.array("chunk_body_length")[0] < segment.chunk_length[0]
+    assert [sum(term_counts(HAND_MADE).values())] == segment.arrays["chunk_body_length"].tolist()
+    assert [2.0] == segment.arrays["chunk_remark_length"].tolist()
+    assert segment.arrays["chunk_body_length"][0] < segment.chunk_length[0]
 
 
 def test_full_definitions(hand_made: Snapshot) -> None:
     """Values are not full definitions, and neither is what is only announced."""
 
-    assert [1, 0, 1] == hand_made.segments[0].array("def_is_full").tolist()
+    assert [1, 0, 1] == hand_made.segments[0].arrays["def_is_full"].tolist()
     assert not Definition("send", "prototype", 1, 1, "", "", 0, False).is_full
 
 
@@ -419,8 +420,8 @@ def test_ranks_of_a_leg(snapshot: Snapshot) -> None:
     """The ranks of a leg are those of its ranking, and its best score is that of rank 1."""
     leg = snapshot.lexical(["text", "number3"], 4)
 
-    assert {entry.row: entry.rank for entry in leg.ranking} == leg.ranks
-    assert leg.ranking[0].raw == leg.best == leg.top
+    assert {entry.row: entry.rank for entry in ranking(leg)} == leg.ranks
+    assert ranking(leg)[0].raw == leg.best == leg.top
     assert ({}, 0.0) == (snapshot.lexical([], 4).ranks, snapshot.lexical([], 4).best)
 
 

@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.search.fusion import Fused, fuse, one_of
-from hybrid.types import Ranked
+from hybrid.search.fusion import fuse, rrf
 
 
-def _ranking(rows: list[int]) -> list[Ranked]:
-    return [Ranked(row, rank, 1 / rank) for rank, row in enumerate(rows, 1)]
+def _ranks(rows: list[int]) -> dict[int, int]:
+    return {row: rank for rank, row in enumerate(rows, 1)}
 
 
 def _tie_key(row: int) -> tuple[bytes, str, int]:
@@ -19,9 +18,9 @@ def _tie_key(row: int) -> tuple[bytes, str, int]:
     return bytes([255 - row]), "path", 1
 
 
-def _fuse(*rankings: list[int], weights: list[float] | None = None, rrf_k: int = 60) -> list[Fused]:
+def _fuse(*rankings: list[int], weights: list[float] | None = None, rrf_k: int = 60) -> dict[int, float]:
     return fuse(
-        [_ranking(rows) for rows in rankings], weights=weights or [1.0] * len(rankings), rrf_k=rrf_k, tie_key=_tie_key
+        [_ranks(rows) for rows in rankings], weights=weights or [1.0] * len(rankings), rrf_k=rrf_k, tie_key=_tie_key
     )
 
 
@@ -29,54 +28,45 @@ def test_a_table_worked_by_hand() -> None:
     """Two legs with rrf_k 60: each chunk has the sum of 1 / (60 + rank) over the legs that rank it."""
     fused = _fuse([1, 2, 3, 4], [3, 1, 5])
 
-    expected = [
-        (1, 1 / 61 + 1 / 62, (1, 2)),
-        (3, 1 / 63 + 1 / 61, (3, 1)),
-        (2, 1 / 62, (2, None)),
-        (5, 1 / 63, (None, 3)),
-        (4, 1 / 64, (4, None)),
-    ]
-    assert [row for row, _, _ in expected] == [entry.row for entry in fused]
-    assert [ranks for _, _, ranks in expected] == [entry.ranks for entry in fused]
-    assert [rrf for _, rrf, _ in expected] == pytest.approx([entry.rrf for entry in fused], rel=1e-15)
-    assert [1, 1, 2, 3, 4] == [entry.best_rank for entry in fused]
+    expected = {1: 1 / 61 + 1 / 62, 3: 1 / 63 + 1 / 61, 2: 1 / 62, 5: 1 / 63, 4: 1 / 64}
+    assert list(expected) == list(fused)
+    assert expected == pytest.approx(fused, rel=1e-15)
 
 
 def test_equal_scores_by_best_rank_then_digest() -> None:
     """Of equal scores the one with the better single rank comes first, and of equal ranks the smaller digest."""
     fused = _fuse([7, 8], [8, 7], [9])
 
-    assert [8, 7, 9] == [entry.row for entry in fused]
-    assert fused[0].rrf == fused[1].rrf
+    assert [8, 7, 9] == list(fused)
+    assert fused[8] == fused[7]
 
 
 def test_a_better_single_rank_breaks_an_equal_score() -> None:
     """1/2 from one leg at rank 1 equals 1/4 + 1/4 from two legs at rank 3: rank 1 stands first, whatever its digest."""
     fused = _fuse([1, 4, 2], [9, 5, 2], weights=[1.0, 1.0], rrf_k=1)
-    by_row = {entry.row: entry for entry in fused}
 
-    assert by_row[1].rrf == by_row[2].rrf == 0.5
-    assert [9, 1, 2] == [entry.row for entry in fused if entry.rrf == 0.5]
+    assert fused[1] == fused[2] == 0.5
+    assert [9, 1, 2] == [row for row, score in fused.items() if score == 0.5]
 
 
 def test_a_leg_of_weight_zero_gives_nothing() -> None:
-    """A leg without weight gives neither score nor candidates nor ranks."""
+    """A leg without weight gives neither score nor candidates."""
     fused = _fuse([1, 2], [3, 1], weights=[1.0, 0.0])
 
-    assert [(1, 1 / 61, (1, None)), (2, 1 / 62, (2, None))] == [(entry.row, entry.rrf, entry.ranks) for entry in fused]
+    assert [(1, 1 / 61), (2, 1 / 62)] == list(fused.items())
 
 
 @pytest.mark.parametrize(("rankings", "weights"), [([], []), ([[]], [1.0]), ([[], []], [1.0, 1.0]), ([[1]], [0.0])])
 def test_nothing_gives_nothing(rankings: list[list[int]], weights: list[float]) -> None:
-    """Empty rankings, no legs at all and legs without weight give an empty list."""
+    """Empty rankings, no legs at all and legs without weight give nothing."""
 
-    assert [] == _fuse(*rankings, weights=weights)
+    assert {} == _fuse(*rankings, weights=weights)
 
 
 def test_every_leg_has_a_weight() -> None:
     """A leg without a weight is a mistake of the caller."""
     with pytest.raises(ValueError, match="zip"):
-        fuse([_ranking([1]), _ranking([2])], weights=[1.0], rrf_k=60, tie_key=_tie_key)
+        fuse([_ranks([1]), _ranks([2])], weights=[1.0], rrf_k=60, tie_key=_tie_key)
 
 
 _legs = st.lists(
@@ -95,7 +85,7 @@ def test_the_order_of_the_legs_does_not_matter(legs: list[list[int]], data: st.D
 
     one = _fuse(*legs, weights=weights)
     other = _fuse(*(legs[i] for i in order), weights=[weights[i] for i in order])
-    assert [(entry.row, entry.rrf) for entry in one] == [(entry.row, entry.rrf) for entry in other]
+    assert list(one.items()) == list(other.items())
 
 
 @given(_legs, st.data())
@@ -109,9 +99,9 @@ def test_a_better_rank_never_lowers_a_chunk(legs: list[list[int]], data: st.Data
     weights = [data.draw(_weights) for _ in legs]
     row = leg[at]
 
-    before = [entry.row for entry in _fuse(*legs, weights=weights)]
+    before = list(_fuse(*legs, weights=weights))
     leg.insert(to, leg.pop(at))
-    after = [entry.row for entry in _fuse(*legs, weights=weights)]
+    after = list(_fuse(*legs, weights=weights))
 
     assert set(before) == set(after)
     assert row not in before or after.index(row) <= before.index(row)
@@ -122,30 +112,29 @@ def test_scores_are_those_of_the_formula(legs: list[list[int]], data: st.DataObj
     """The score of every row is the exact sum, rounded once, and no score exceeds Σ weights / (rrf_k + 1)."""
     weights = [data.draw(_weights) for _ in legs]
     fused = _fuse(*legs, weights=weights)
-    for entry in fused:
+    for row, score in fused.items():
         shares = [
-            Fraction(weight / (60 + rows.index(entry.row) + 1))
+            Fraction(weight / (60 + rows.index(row) + 1))
             for rows, weight in zip(legs, weights, strict=True)
-            if entry.row in rows
+            if row in rows
         ]
-        assert float(sum(shares)) == entry.rrf
-        assert 0 < entry.rrf <= sum(weights) / 61 + 1e-12
-    assert sorted((entry.rrf for entry in fused), reverse=True) == [entry.rrf for entry in fused]
+        assert float(sum(shares)) == score
+        assert 0 < score <= sum(weights) / 61 + 1e-12
+    assert sorted(fused.values(), reverse=True) == list(fused.values())
 
 
 @given(_legs, st.data())
 def test_one_row_as_fusion_gives_it(legs: list[list[int]], data: st.DataObject) -> None:
-    """A single row has the score and ranks that it has among all others; one that no leg ranks has a score of 0."""
+    """A single row has the score that it has among all others; one that no leg ranks has a score of 0."""
     weights = [data.draw(_weights) for _ in legs]
-    ranks = [{row: rank for rank, row in enumerate(leg, 1)} for leg in legs]
-    fused = {entry.row: entry for entry in _fuse(*legs, weights=weights)}
+    fused = _fuse(*legs, weights=weights)
 
     for row in range(9):
-        nothing = Fused(row, 0.0, (None,) * len(legs))
-        assert fused.get(row, nothing) == one_of(ranks, row, weights=weights, rrf_k=60)
+        ranks = [_ranks(leg).get(row) for leg in legs]
+        assert fused.get(row, 0.0) == rrf(ranks, weights=weights, rrf_k=60)
 
 
 def test_one_row_needs_a_weight_for_every_leg() -> None:
     """A leg without a weight is a mistake of the caller here too."""
     with pytest.raises(ValueError, match="zip"):
-        one_of([{1: 1}, {1: 2}], 1, weights=[1.0], rrf_k=60)
+        rrf([1, 2], weights=[1.0], rrf_k=60)

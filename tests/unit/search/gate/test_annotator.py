@@ -26,7 +26,7 @@ READ = ("vector", "vector_scale", "term_text", "term_at", "term_start", "post_ro
 
 
 def _arrays(segment: Segment) -> dict[str, np.ndarray]:
-    return {name: segment.array(name) for name in READ}
+    return {name: segment.arrays[name] for name in READ}
 
 
 def test_an_index_is_annotated_as_it_is_built(tmp_path: Path, hashing_home: Path) -> None:
@@ -42,7 +42,7 @@ def test_an_index_is_annotated_as_it_is_built(tmp_path: Path, hashing_home: Path
     assert key == annotator.key == index.manifest.background
     assert set(ADDED) == set(expected)
     for name in ADDED:
-        np.testing.assert_array_equal(expected[name], segment.array(name))
+        np.testing.assert_array_equal(expected[name], segment.arrays[name])
 
 
 def test_every_array_of_a_segment_is_specified(
@@ -67,7 +67,7 @@ def test_terms_of_the_background_are_counted_in_the_index(tmp_path: Path, hashin
     index = open_index(place_in(tmp_path))
     terms = load_background(HashingEmbedder(), hashing_home).terms
 
-    kept = index.segments[0].array("background_df").tolist()
+    kept = index.segments[0].arrays["background_df"].tolist()
 
     assert [index.terms.document_frequency(term) for term in terms] == kept
     assert 0 < sum(n > 0 for n in kept) < len(kept)

@@ -94,7 +94,7 @@ def _slow(piece: str, segment: Segment, row: int, how: GateConfig) -> float:
         near = [0.0]
         for number in range(len(segment.texts("term"))):
             if row in segment.post_row[segment.span("term_start", number)]:
-                kept = segment.array("term_vector")[number] * segment.array("term_vector_scale")[number]
+                kept = segment.arrays["term_vector"][number] * segment.arrays["term_vector_scale"][number]
                 cosine = float(unit @ kept)
                 near.append(cosine if cosine > LEAST_COSINE else 0.0)
         words += float(lengths[0]) * max(near)
@@ -121,7 +121,7 @@ def test_the_evidence_is_that_of_the_slow_loop(tmp_path: Path, home: Path, how: 
     assert pieces is not None
     n_dead = 0
     for segment in snapshot.segments:
-        records = RecordEvidence(record_block(segment.array, segment.is_live))
+        records = RecordEvidence(record_block(segment.arrays, segment.is_live))
         found = sum(records.parts(pieces, how).values()) + records.hinges(pieces, np.arange(len(records)), how)
         for row in range(len(records)):
             if segment.is_live is not None and not segment.is_live[row]:
@@ -146,9 +146,9 @@ def test_the_largest_evidence_of_the_background_is_kept(
     assert pieces is not None
 
     for segment in snapshot.segments:
-        records = RecordEvidence(record_block(segment.array))
+        records = RecordEvidence(record_block(segment.arrays))
         found = sum(records.parts(pieces, WORTH).values()) + records.hinges(pieces, np.arange(len(records)), WORTH)
-        np.testing.assert_allclose(found.max(axis=1), segment.array("background_record"), atol=1e-4)
+        np.testing.assert_allclose(found.max(axis=1), segment.arrays["background_record"], atol=1e-4)
 
 
 def test_the_sum_of_the_words_of_a_background_piece_is_its_own(home: Path, static_home: Path) -> None:

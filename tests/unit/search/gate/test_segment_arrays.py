@@ -30,12 +30,12 @@ def test_the_arrays_of_a_segment_by_hand(tmp_path: Path, background: Background)
 
     segment = segment_file(tmp_path / "s", chunks, background)
 
-    assert pytest.approx([1, 1], abs=1e-6) == segment.array("background_top").tolist()
+    assert pytest.approx([1, 1], abs=1e-6) == segment.arrays["background_top"].tolist()
     assert ["alpha", "beta", "gamma"] == background.terms
-    assert [2, 0, 0] == segment.array("background_df").tolist()
-    assert [8, 0] == segment.array("background_together").tolist()
+    assert [2, 0, 0] == segment.arrays["background_df"].tolist()
+    assert [8, 0] == segment.arrays["background_together"].tolist()
     names = ("background_top", "background_df", "background_together")
-    assert ["float32", "uint32", "float32"] == [str(segment.array(name).dtype) for name in names]
+    assert ["float32", "uint32", "float32"] == [str(segment.arrays[name].dtype) for name in names]
 
 
 def test_words_stand_together_in_one_chunk(tmp_path: Path) -> None:
@@ -49,16 +49,16 @@ def test_words_stand_together_in_one_chunk(tmp_path: Path) -> None:
     meeting = segment_file(tmp_path / "meeting", [TinyChunk(None, words)], world.background)
     common = segment_file(tmp_path / "common", chunks[1:], world.background)
 
-    assert [8] == apart.array("background_together").tolist()
-    assert [pytest.approx(8 + half + quarter)] == meeting.array("background_together").tolist()
-    assert [pytest.approx(half + quarter)] == common.array("background_together").tolist()
+    assert [8] == apart.arrays["background_together"].tolist()
+    assert [pytest.approx(8 + half + quarter)] == meeting.arrays["background_together"].tolist()
+    assert [pytest.approx(half + quarter)] == common.arrays["background_together"].tolist()
 
 
 def test_a_top_is_a_plain_cosine(tmp_path: Path, background: Background) -> None:
     """Nothing is subtracted from it."""
     segment = segment_file(tmp_path / "s", [TinyChunk([80, 60, 0, 0])], background)
 
-    assert pytest.approx([0.8, 0.0], abs=1e-6) == segment.array("background_top").tolist()
+    assert pytest.approx([0.8, 0.0], abs=1e-6) == segment.arrays["background_top"].tolist()
 
 
 @pytest.mark.parametrize("chunks", [[], [TinyChunk(None, ("alpha",))]], ids=["no chunk", "no vector"])
@@ -66,9 +66,9 @@ def test_a_segment_without_a_vector(tmp_path: Path, background: Background, chun
     """Nothing can be compared: every top stands below any cosine, and terms are counted all the same."""
     segment = segment_file(tmp_path / "s", chunks, background)
 
-    assert [NOTHING, NOTHING] == segment.array("background_top").tolist()
-    assert [len(chunks), 0, 0] == segment.array("background_df").tolist()
-    assert [8 * len(chunks), 0] == segment.array("background_together").tolist()
+    assert [NOTHING, NOTHING] == segment.arrays["background_top"].tolist()
+    assert [len(chunks), 0, 0] == segment.arrays["background_df"].tolist()
+    assert [8 * len(chunks), 0] == segment.arrays["background_together"].tolist()
 
 
 def _random_rows(n_rows: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:

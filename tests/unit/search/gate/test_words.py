@@ -43,8 +43,8 @@ def _slow(piece: Sequence[str], chunk: Sequence[str], embedder: Weighing, segmen
         assert lengths is not None
         best = 0.0
         for term in chunk:
-            number = segment.term_number(term)
-            kept = segment.array("term_vector")[number] * segment.array("term_vector_scale")[number]
+            number = segment.term_numbers[term]
+            kept = segment.arrays["term_vector"][number] * segment.arrays["term_vector_scale"][number]
             cosine = float(vector @ kept)
             best = max(best, cosine if cosine > LEAST_COSINE else 0.0)
         total += float(lengths[0]) * best
@@ -54,7 +54,7 @@ def _slow(piece: Sequence[str], chunk: Sequence[str], embedder: Weighing, segmen
 def _scores(pieces: Sequence[Sequence[str]], segment: Segment, embedder: Weighing) -> NDArray[np.float32]:
     words = words_of_pieces(pieces, embedder)
     assert words is not None
-    scores = WordNearness(words, record_block(segment.array))
+    scores = WordNearness(words, record_block(segment.arrays))
     parts = [scores.between(at, at + 1) for at in range(len(pieces))]
     whole = scores.between(0, len(pieces))
     np.testing.assert_allclose(whole, np.concatenate(parts) if parts else whole, atol=1e-6)
@@ -75,7 +75,7 @@ def test_the_scores_by_hand(tmp_path: Path) -> None:
 
     expected = [[2, 2 * 0.6 + 3 * 0.8, 0, 2 * 0.6 + 3], [0, 3 * 0.8, 0, 3], [0, 0, 0, 0]]
     np.testing.assert_allclose(expected, found, atol=0.03)
-    assert ["int8", "float32"] == [str(segment.array(name).dtype) for name in ("term_vector", "term_vector_scale")]
+    assert ["int8", "float32"] == [str(segment.arrays[name].dtype) for name in ("term_vector", "term_vector_scale")]
 
 
 _pieces = st.lists(st.lists(st.sampled_from((*WORDS, "unknown")), unique=True, max_size=5), min_size=1, max_size=5)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from hybrid.constants import RankingConfig
     from hybrid.index.snapshot import Snapshot
-    from hybrid.search.ranking.ranker import RankedChunk
+    from hybrid.types import Hit
 
 EMBEDDER = HashingEmbedder(512)
 _LANGUAGES = {
@@ -153,7 +153,7 @@ def rank(
     top_k: int = 20,
     kept: Filter = EVERYTHING,
     ranker: Ranker | None = None,
-) -> list[RankedChunk]:
+) -> list[Hit]:
     """What the ranker makes of a query, as a search asks it."""
     query = make_query(text)
     vector = EMBEDDER.embed_query(query.text)
@@ -163,12 +163,12 @@ def rank(
     return ranker.rank(query, Legs(dense, lexical), depth=depth, top_k=top_k, only=kept)
 
 
-def places(snapshot: Snapshot, ranked: Sequence[RankedChunk]) -> list[tuple[str, int]]:
+def places(snapshot: Snapshot, ranked: Sequence[Hit]) -> list[tuple[str, int]]:
     """Path and first line of each."""
     views = [snapshot.get(chunk.row) for chunk in ranked]
     return [(view.path, view.start_line) for view in views]
 
 
-def paths(snapshot: Snapshot, ranked: Sequence[RankedChunk]) -> list[str]:
+def paths(snapshot: Snapshot, ranked: Sequence[Hit]) -> list[str]:
     """The path of each."""
     return [path for path, _ in places(snapshot, ranked)]

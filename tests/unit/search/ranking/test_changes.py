@@ -46,7 +46,7 @@ def test_a_file_is_found_by_what_its_commits_say(birds: Snapshot, tmp_path: Path
     )
 
     assert "crane.py" == paths(birds, ranked)[0]
-    told = {birds.get(chunk.row).path: chunk.pieces["history"] for chunk in ranked}
+    told = {birds.get(chunk.row).path: chunk.evidence["history"] for chunk in ranked}
     assert {"crane.py": 1.0} == {path: value for path, value in told.items() if value}
 
 
@@ -54,7 +54,7 @@ def test_what_changed_with_the_best_file_is_raised(birds: Snapshot, tmp_path: Pa
     """The best file has nothing of itself; its companion has the most, half of it as shipped."""
     history = history_of(*[("x", ("heron.py", "nest.py"))] * 3, ("y", ("heron.py", "stork.py", "crane.py")))
     ranked = rank(birds, "wade heron", weights(tmp_path), ranker=Ranker(birds, weights(tmp_path)).with_history(history))
-    told = {birds.get(chunk.row).path: chunk.pieces["changes_with"] for chunk in ranked}
+    told = {birds.get(chunk.row).path: chunk.evidence["changes_with"] for chunk in ranked}
 
     assert "heron.py" == paths(birds, ranked)[0]
     assert 0.5 == told["nest.py"] > told["stork.py"] > 0
@@ -69,20 +69,20 @@ def test_without_a_history_nothing_changes(birds: Snapshot, tmp_path: Path) -> N
         birds, "wade", without, ranker=Ranker(birds, without).with_history(history_of(("wade", ("nest.py",))))
     )
 
-    assert [(chunk.row, chunk.share) for chunk in off] == [(chunk.row, chunk.share) for chunk in as_shipped]
-    assert [dict(chunk.pieces) | {"history": 0.0, "changes_with": 0.0} for chunk in off] == [
-        dict(chunk.pieces) for chunk in as_shipped
+    assert [(chunk.row, chunk.relevance) for chunk in off] == [(chunk.row, chunk.relevance) for chunk in as_shipped]
+    assert [dict(chunk.evidence) | {"history": 0.0, "changes_with": 0.0} for chunk in off] == [
+        dict(chunk.evidence) for chunk in as_shipped
     ]
     assert off == switched_off
 
 
 def test_a_history_that_tells_nothing_of_the_files_changes_no_order(birds: Snapshot, tmp_path: Path) -> None:
     """One of other files, one without a commit, one whose words are not asked for."""
-    as_it_is = [(chunk.row, chunk.share) for chunk in rank(birds, "wade", weights(tmp_path))]
+    as_it_is = [(chunk.row, chunk.relevance) for chunk in rank(birds, "wade", weights(tmp_path))]
 
     for history in (history_of(("wade", ("other.py",))), history_of(), history_of(("swim", ("heron.py",)))):
         ranked = rank(birds, "wade", weights(tmp_path), ranker=Ranker(birds, weights(tmp_path)).with_history(history))
-        assert as_it_is == [(chunk.row, chunk.share) for chunk in ranked]
+        assert as_it_is == [(chunk.row, chunk.relevance) for chunk in ranked]
 
 
 def test_a_filter_changes_no_evidence(birds: Snapshot, tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_filter_changes_no_evidence(birds: Snapshot, tmp_path: Path) -> None:
     ranker = Ranker(birds, settings).with_history(history_of(("x", ("heron.py", "stork.py"))))
     (shown,) = rank(birds, "wade heron", settings, kept=Filter(path="stork.py"), ranker=ranker)
 
-    assert 1.0 == shown.pieces["changes_with"]
+    assert 1.0 == shown.evidence["changes_with"]
 
 
 def test_another_history_leaves_the_first_one_as_it_is(birds: Snapshot, tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_the_source_is_what_is_to_be_changed(tmp_path: Path, query: str, behind:
     snapshot = snapshot_of(tmp_path, texts)
     ranked = rank(snapshot, query, weights(tmp_path, **(dict.fromkeys(NAMES, 0.0) | {"beside_source": -1.0})))
 
-    assert behind == {snapshot.get(chunk.row).path for chunk in ranked if chunk.pieces["beside_source"] < 0}
+    assert behind == {snapshot.get(chunk.row).path for chunk in ranked if chunk.evidence["beside_source"] < 0}
 
 
 def test_a_test_speaks_for_the_file_that_it_is_named_after(tmp_path: Path) -> None:
@@ -124,7 +124,8 @@ def test_a_test_speaks_for_the_file_that_it_is_named_after(tmp_path: Path) -> No
 
     def found(query: str) -> dict[str, float]:
         return {
-            snapshot.get(chunk.row).path: round(chunk.pieces["tested"], 3) for chunk in rank(snapshot, query, settings)
+            snapshot.get(chunk.row).path: round(chunk.evidence["tested"], 3)
+            for chunk in rank(snapshot, query, settings)
         }
 
     assert {"tests/test_heron.py": 0, "src/heron.py": 1, "src/stork.py": 0} == found("Let herons sleep at night please")
@@ -143,7 +144,7 @@ def test_a_name_in_front_of_a_colon_is_all_of_a_name(tmp_path: Path, query: str,
     snapshot = snapshot_of(tmp_path, {path: f"sum = {n}  # add up\n" for n, path in enumerate(counts)})
     ranked = rank(snapshot, query, only(tmp_path, "scope", "best_words"))
 
-    assert counts == {snapshot.get(chunk.row).path: chunk.pieces["scope"] for chunk in ranked}
+    assert counts == {snapshot.get(chunk.row).path: chunk.evidence["scope"] for chunk in ranked}
 
 
 def test_a_name_of_many_files_says_little_of_one(tmp_path: Path) -> None:
@@ -151,7 +152,7 @@ def test_a_name_of_many_files_says_little_of_one(tmp_path: Path) -> None:
     snapshot = snapshot_of(tmp_path, {f"ledger/part_{n}.py": f"sum = {n}  # add up\n" for n in range(24)})
     ranked = rank(snapshot, "ledger: add up the sum", only(tmp_path, "scope", "best_words"))
 
-    assert {0.5} == {chunk.pieces["scope"] for chunk in ranked}
+    assert {0.5} == {chunk.evidence["scope"] for chunk in ranked}
 
 
 def test_only_source_defines(tmp_path: Path) -> None:
@@ -161,7 +162,7 @@ def test_only_source_defines(tmp_path: Path) -> None:
     for texts, expected in (({**source, **beside}, {"src/a.py"}), (beside, set[str]())):
         snapshot = snapshot_of(tmp_path / str(len(texts)), texts)
         ranked = rank(snapshot, "how does count_sum count?", only(tmp_path, "defines_alone", "best_words"))
-        assert expected == {snapshot.get(chunk.row).path for chunk in ranked if chunk.pieces["defines_alone"]}
+        assert expected == {snapshot.get(chunk.row).path for chunk in ranked if chunk.evidence["defines_alone"]}
 
 
 @cases("ranking/twins.txt")
@@ -173,7 +174,7 @@ def test_of_twins_the_one_comes_behind_whose_opposite_is_said(tmp_path: Path, ca
 
     assert set(paths) == {snapshot.get(chunk.row).path for chunk in ranked}
     assert set(str(case.expected or "").split()) == {
-        snapshot.get(chunk.row).path for chunk in ranked if chunk.pieces["twin"]
+        snapshot.get(chunk.row).path for chunk in ranked if chunk.evidence["twin"]
     }
 
 
@@ -184,11 +185,11 @@ def test_the_file_that_should_win(tmp_path: Path, piece: str) -> None:
     snapshot = snapshot_of(tmp_path, texts)
 
     ranked = rank(snapshot, query, only(tmp_path, piece))
-    values = {snapshot.get(chunk.row).path: chunk.pieces[piece] for chunk in ranked}
+    values = {snapshot.get(chunk.row).path: chunk.evidence[piece] for chunk in ranked}
     assert best == snapshot.get(ranked[0].row).path
     assert 0 < values[best] <= 1
     assert all(0 <= value < values[best] for path, value in values.items() if path != best)
-    assert [(piece,)] * len(ranked) == [tuple(chunk.pieces) for chunk in ranked]
+    assert [(piece,)] * len(ranked) == [tuple(chunk.evidence) for chunk in ranked]
 
 
 @pytest.mark.parametrize("piece", ROLES)
@@ -199,7 +200,7 @@ def test_a_role_counts_unless_the_query_speaks_of_it(tmp_path: Path, piece: str)
     settings = weights(tmp_path, **(dict.fromkeys(NAMES, 0.0) | {piece: -1.0}))
 
     for query, value in (("where is the heron", -1.0), (asked, 0.0)):
-        values = {snapshot.get(chunk.row).path: chunk.pieces[piece] for chunk in rank(snapshot, query, settings)}
+        values = {snapshot.get(chunk.row).path: chunk.evidence[piece] for chunk in rank(snapshot, query, settings)}
         assert {path: value, "heron.txt": 0.0, "c.txt": 0.0} == values
     assert "heron.txt" != path
     assert path == snapshot.get(rank(snapshot, "where is the heron", settings)[-1].row).path
@@ -213,8 +214,8 @@ def test_the_version_that_is_meant(tmp_path: Path, query: str, best: str) -> Non
 
     ranked = rank(snapshot, query, settings)
     assert [(best, 0.0), -0.5] == [
-        (snapshot.get(ranked[0].row).path, ranked[0].pieces["version"]),
-        ranked[1].pieces["version"],
+        (snapshot.get(ranked[0].row).path, ranked[0].evidence["version"]),
+        ranked[1].evidence["version"],
     ]
 
 
@@ -223,8 +224,10 @@ def test_a_weight_of_zero_leaves_a_piece_out(tmp_path: Path) -> None:
     snapshot = snapshot_of(tmp_path, CASES["defines"][2])
     query = CASES["defines"][0]
 
-    everything = {chunk.row: chunk.pieces for chunk in rank(snapshot, query, weights(tmp_path))}
-    without = {chunk.row: chunk.pieces for chunk in rank(snapshot, query, weights(tmp_path, remarks=0.0, feedback=0.0))}
+    everything = {chunk.row: chunk.evidence for chunk in rank(snapshot, query, weights(tmp_path))}
+    without = {
+        chunk.row: chunk.evidence for chunk in rank(snapshot, query, weights(tmp_path, remarks=0.0, feedback=0.0))
+    }
     assert {
         row: {name: value for name, value in pieces.items() if name not in ("remarks", "feedback")}
         for row, pieces in everything.items()
@@ -235,7 +238,7 @@ def test_a_weight_multiplies_its_piece(tmp_path: Path) -> None:
     """Evidence is the value of a piece times its weight."""
     snapshot = snapshot_of(tmp_path, CASES["defines"][2])
     query = CASES["defines"][0]
-    once, thrice = (rank(snapshot, query, weights(tmp_path, defines=weight))[0].pieces for weight in (1.0, 3.0))
+    once, thrice = (rank(snapshot, query, weights(tmp_path, defines=weight))[0].evidence for weight in (1.0, 3.0))
 
     assert dict(once) | {"defines": 3 * once["defines"]} == thrice
     assert once["defines"] > 0
@@ -267,5 +270,5 @@ def test_every_piece_lies_in_0_to_1(
 
     for query in queries:
         for chunk in rank(snapshot, query, settings):
-            assert NAMES == tuple(chunk.pieces)
-            assert all(0 <= value <= 1 for value in chunk.pieces.values()), (query, chunk.pieces)
+            assert NAMES == tuple(chunk.evidence)
+            assert all(0 <= value <= 1 for value in chunk.evidence.values()), (query, chunk.evidence)

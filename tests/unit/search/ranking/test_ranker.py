@@ -55,10 +55,10 @@ def test_the_best_file_first(tmp_path: Path, birds: Snapshot) -> None:
 def test_pieces_add_up(tmp_path: Path, birds: Snapshot, query: str) -> None:
     """The share of a chunk is the sum of its pieces through that of the best file, and first chunks stand in its order."""
     ranked = rank(birds, query, weights(tmp_path))
-    sums = [sum(chunk.pieces.values()) for chunk in ranked]
+    sums = [sum(chunk.evidence.values()) for chunk in ranked]
 
     assert sums[0] == max(sums) > 0
-    assert [max(value / sums[0], 0) for value in sums] == pytest.approx([chunk.share for chunk in ranked], abs=1e-3)
+    assert [max(value / sums[0], 0) for value in sums] == pytest.approx([chunk.relevance for chunk in ranked], abs=1e-3)
     firsts = list(dict.fromkeys(paths(birds, ranked)))
     of_path = dict(zip(paths(birds, ranked), sums, strict=True))
     assert sorted(firsts, key=lambda path: -of_path[path]) == firsts
@@ -76,7 +76,7 @@ def test_one_chunk_a_file_then_next_ones(tmp_path: Path) -> None:
     assert 3 == found.count("heron.md")
     assert "heron.md" == found[0]
     assert len(ranked) == len({chunk.row for chunk in ranked})
-    value = {path: sum(chunk.pieces.values()) for path, chunk in zip(found, ranked, strict=True)}
+    value = {path: sum(chunk.evidence.values()) for path, chunk in zip(found, ranked, strict=True)}
     worth = [value[path] / 2 ** found[:at].count(path) for at, path in enumerate(found)]
     assert sorted(worth, reverse=True) == pytest.approx(worth, rel=0.5)
 
@@ -114,7 +114,7 @@ def test_a_filter(tmp_path: Path, birds: Snapshot) -> None:
 
     assert ["tests/test_heron.py"] == paths(birds, only_tests)
     (unfiltered,) = [chunk for chunk in everything if chunk.row == only_tests[0].row]
-    assert (unfiltered.pieces, 1.0) == (only_tests[0].pieces, only_tests[0].share)
+    assert (unfiltered.evidence, 1.0) == (only_tests[0].evidence, only_tests[0].relevance)
     assert [] == nothing
 
 
@@ -166,8 +166,8 @@ def test_negative_evidence(tmp_path: Path) -> None:
     ranked = rank(snapshot, "heron", settings)
 
     assert ["plain.txt", "tests/heron.md", "tests/dist/heron.txt"] == list(dict.fromkeys(paths(snapshot, ranked)))
-    assert {0.0} == {chunk.share for chunk in ranked}
-    assert [0.0, -1.0, -2.0] == sorted({sum(chunk.pieces.values()) for chunk in ranked}, reverse=True)
+    assert {0.0} == {chunk.relevance for chunk in ranked}
+    assert [0.0, -1.0, -2.0] == sorted({sum(chunk.evidence.values()) for chunk in ranked}, reverse=True)
 
 
 def test_what_a_query_names_is_a_candidate(tmp_path: Path) -> None:
@@ -186,15 +186,15 @@ def test_an_empty_file_that_is_named(tmp_path: Path) -> None:
     snapshot = snapshot_of(tmp_path, {"a.txt": "stork", "pkg/__init__.py": "", "pkg/bird.py": "heron = 1\n"})
 
     for chunk in rank(snapshot, "the heron of pkg/__init__.py", weights(tmp_path)):
-        assert 0 == chunk.pieces["path"] == chunk.pieces["file_name"]
+        assert 0 == chunk.evidence["path"] == chunk.evidence["file_name"]
 
 
 @pytest.mark.parametrize("query", ["", "?!", "zzzz"])
 def test_a_query_that_says_nothing(tmp_path: Path, birds: Snapshot, query: str) -> None:
     """Without a word that is known there is no evidence by words, and whatever is given is finite."""
     for chunk in rank(birds, query, weights(tmp_path)):
-        assert 0 == chunk.pieces["best_words"] == chunk.pieces["file_words"] == chunk.pieces["defines"]
-        assert np.isfinite(list(chunk.pieces.values())).all()
+        assert 0 == chunk.evidence["best_words"] == chunk.evidence["file_words"] == chunk.evidence["defines"]
+        assert np.isfinite(list(chunk.evidence.values())).all()
 
 
 def test_the_dead_have_no_cosine(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_the_dead_have_no_cosine(tmp_path: Path) -> None:
     ranked = ranker.rank(make_query("zzz"), Legs(dense, nothing), depth=9, top_k=9)
 
     assert snapshot.n_rows > len(rows)
-    assert ("1.txt", {"best_sense": 1.0, "file_sense": 1.0}) == (paths(snapshot, ranked)[0], dict(ranked[0].pieces))
+    assert ("1.txt", {"best_sense": 1.0, "file_sense": 1.0}) == (paths(snapshot, ranked)[0], dict(ranked[0].evidence))
 
 
 # --- an index that grew is one that was built anew ---------------------------------------------------------------
@@ -249,8 +249,8 @@ def _same(anew: Snapshot, grown: Snapshot, query: str, settings: RankingConfig, 
     expected, found = (rank(snapshot, query, settings, top_k=top_k) for snapshot in (anew, grown))
     assert places(anew, expected) == places(grown, found), query
     for one, other in zip(expected, found, strict=True):
-        assert dict(one.pieces) == pytest.approx(dict(other.pieces), abs=1e-4), (query, places(anew, [one]))
-        assert one.share == pytest.approx(other.share, abs=1e-3)
+        assert dict(one.evidence) == pytest.approx(dict(other.evidence), abs=1e-4), (query, places(anew, [one]))
+        assert one.relevance == pytest.approx(other.relevance, abs=1e-3)
 
 
 @examples(30)

@@ -74,7 +74,7 @@ def test_two_files_change_places(tmp_path: Path) -> None:
     old, new, _ = OLDER[0]
     snapshot = _snapshot(tmp_path, old, new)
     with_it, without = (
-        {snapshot.get(chunk.row).path: chunk.pieces for chunk in rank(snapshot, "fix invoice_total", settings)}
+        {snapshot.get(chunk.row).path: chunk.evidence for chunk in rank(snapshot, "fix invoice_total", settings)}
         for settings in (weights(tmp_path), weights(tmp_path, stand_in=0.0))
     )
     evidence = {path: sum(pieces.values()) for path, pieces in with_it.items()}
@@ -92,7 +92,7 @@ def test_a_search_in_a_folder_asks_for_it(tmp_path: Path) -> None:
     ranked = rank(snapshot, "fix invoice_total", weights(tmp_path), kept=Filter(path="acme/v1"))
 
     assert {"acme/v1/billing.py"} == set(paths(snapshot, ranked))
-    assert {0.0} == {chunk.pieces["stand_in"] for chunk in ranked}
+    assert {0.0} == {chunk.evidence["stand_in"] for chunk in ranked}
 
 
 @pytest.mark.parametrize(
