@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections import Counter
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -136,11 +137,7 @@ def tokens(text: str) -> list[str]:
 
 def term_counts(text: str) -> dict[str, int]:
     """Terms of a text and how often each occurs, in order of their first place."""
-    counts: dict[str, int] = {}
-    get = counts.get
-    for word, n in Counter(_split(text)).items():
-        for token in _TOKENS_OF[word]:
-            counts[token] = get(token, 0) + n
+    counts = dict(Counter(chain.from_iterable(map(_TOKENS_OF.__getitem__, _split(text)))))
     if len(_TOKENS_OF) > _KEPT_WORDS:
         _TOKENS_OF.clear()
     return counts

@@ -45,8 +45,8 @@ class TextLines:
 
     def __init__(self, text: str) -> None:
         self.lines = text.split("\n")
-        self._ends = [0, *accumulate(len(line) + 1 for line in self.lines)]
-        self._is_blank = [not line.strip() for line in self.lines]
+        self._ends = [0, *accumulate(map((1).__add__, map(len, self.lines)))]
+        self._is_blank = [not line for line in map(str.strip, self.lines)]
 
     def __len__(self) -> int:
         return len(self.lines)

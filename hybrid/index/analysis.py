@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
+from array import array
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -93,6 +94,33 @@ class Vocabulary(dict[str, int]):
         return number
 
 
+class Postings(Struct, frozen=True):
+    """The terms of a document's chunks.
+
+    Attributes:
+        vocabulary: The terms that are numbered, and others.
+        columns: Of the bodies, then of each of `CHUNK_FIELDS`: numbers of terms, places of their chunks, frequencies.
+    """
+
+    vocabulary: Sequence[str] | Vocabulary
+    columns: Sequence[tuple[array[int], array[int], array[int]]]
+
+
+def postings_of(records: Sequence[ChunkRecord], vocabulary: Vocabulary) -> Postings:
+    """Return the terms of some chunks as numbers; the vocabulary takes up new ones."""
+    columns = [(array("i"), array("i"), array("i")) for _ in range(1 + len(CHUNK_FIELDS))]
+    number_of = vocabulary.__getitem__
+    for place, record in enumerate(records):
+        of_chunk = array("i", (place,))
+        bags = (record.body, *map(record.fields.__getitem__, CHUNK_FIELDS))
+        for (terms, places, frequencies), counts in zip(columns, bags, strict=True):
+            if counts:
+                terms.fromlist(list(map(number_of, counts)))
+                places.extend(of_chunk * len(counts))
+                frequencies.fromlist(list(counts.values()))
+    return Postings(vocabulary, columns)
+
+
 REDACT_RULES = f"redact {REDACT_VERSION}"
 """The end of every recipe of chunks: the rules under which their words and names were kept."""
 
@@ -162,7 +190,7 @@ def _literals(record: ChunkRecord, lines: Sequence[str]) -> tuple[int, ...]:
 
 def _bare_lines(text: str) -> list[str]:
     """Return the lines of a text without white space at their ends; `_text` joins each chunk from them."""
-    return [line.rstrip() for line in text.split("\n")]
+    return list(map(str.rstrip, text.split("\n")))
 
 
 def _text(bare_lines: Sequence[str], chunk: Chunk) -> str:
@@ -317,6 +345,7 @@ class Analysis(Struct, frozen=True):
         records: Records of the text's chunks, in order.
         details: The detail of each record (`encode_detail`), as the catalog stores it.
         texts: The text of each chunk, normalised and without secrets: what is embedded.
+        postings: The terms of the records if these come from another process, without terms and comments.
     """
 
     method: str
@@ -324,6 +353,7 @@ class Analysis(Struct, frozen=True):
     records: Sequence[ChunkRecord]
     details: Sequence[bytes]
     texts: Sequence[str]
+    postings: Postings | None = None
 
 
 class Looked(Struct, frozen=True):

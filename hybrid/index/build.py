@@ -199,17 +199,18 @@ class DocumentUpdate:
             self._take_later(found, checked_ns, (content_id, document.kind, document.language))
             return
         content_id, records = self._content(looked)
+        postings = looked.analysis.postings if looked.analysis else None
         row = (document.path, content_id, document.kind, document.language)
         is_same = before is not None and (content_id, document.kind) == (content_before, before.kind)
         if is_same and not self.is_new_recipe:
             self._catalog.put_document(found, checked_ns, content_id=content_id, kind=document.kind, reason=None)
             if self._is_full:
-                self._draft().add(row, records)
+                self._draft().add(row, records, postings=postings)
             return
         self.n_chunks_more += len(records) - self._catalog.n_chunks(content_before)
         self._summary.added += content_before is None
         self._summary.changed += content_before is not None and not is_same
-        self._draft().add(row, records, self._need_vectors(looked, content_id, records))
+        self._draft().add(row, records, self._need_vectors(looked, content_id, records), postings)
         self._take_later(found, checked_ns, row[1:])
 
     def _take_later(self, found: Found, checked_ns: int, row: DocumentRow) -> None:

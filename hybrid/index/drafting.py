@@ -28,6 +28,7 @@ from hybrid.index.analysis import (
     path_folders,
     path_stem,
     path_terms,
+    postings_of,
 )
 from hybrid.index.roles import bit, roles
 from hybrid.index.segment import DOCUMENT_KINDS
@@ -39,13 +40,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.index.analysis import ChunkRecord
+    from hybrid.index.analysis import ChunkRecord, Postings
     from hybrid.index.catalog import Catalog
     from hybrid.types import EmbedderInfo
 
 
 _WITHOUT_LITERALS = sum(bit(role) for role in ("test", "example", "generated", "aside"))
 """Roles of files that say what others print: only the file that a message is from is asked for."""
+_COLUMNS = ("body", *FIELDS)
 _UINT8_MAX = 255
 _UINT16_MAX = 65_535
 _TIMES = 1 << 20
@@ -61,6 +63,7 @@ class SegmentDocument(Struct, frozen=True):
         kind: `code` or `doc`.
         language: Language of the document.
         records: Its chunks in order.
+        postings: The terms of the records; None to take those that they hold.
     """
 
     path: str
@@ -68,6 +71,7 @@ class SegmentDocument(Struct, frozen=True):
     kind: str
     language: str
     records: Sequence[ChunkRecord]
+    postings: Postings | None = None
 
 
 def encode_segment(documents: Iterable[SegmentDocument], vectors: StoredVectors) -> dict[str, NDArray[Any]]:
@@ -95,8 +99,6 @@ class SegmentEncoder:
                 "chunk_doc": "i",
                 "chunk_start": "i",
                 "chunk_end": "i",
-                "chunk_body_length": "f",
-                "chunk_remark_length": "f",
             },
         )
         self._digests = bytearray()
@@ -117,26 +119,27 @@ class SegmentEncoder:
 
     def add(self, document: SegmentDocument) -> None:
         """Add one document with its chunks."""
-        path = document.path
-        role = roles(path, (definition for record in document.records for definition in record.definitions))
-        doc = self._documents.add((path,), (document.content_id, DOCUMENT_KINDS.index(document.kind), role))
+        path, records = document.path, document.records
+        definitions = [definition for record in records for definition in record.definitions]
+        role = roles(path, definitions)
+        doc, first_row = self._documents.n_rows, self._chunks.n_rows
+        self._documents.extend([(path, document.content_id, DOCUMENT_KINDS.index(document.kind), role)])
         self._languages.append(document.language)
-        of_path = path_terms(path)
-        for record in document.records:
-            lengths = sum(record.body.values()), sum(record.fields["comment"].values())
-            row = self._chunks.add(
-                (record.name, record.kind, record.signature, record.scope),
-                (doc, record.start_line, record.end_line, *lengths),
-            )
-            self._digests += record.digest
-            for d in record.definitions:
-                numbers = row, d.start_line, d.end_line, min(d.depth, _UINT8_MAX), d.is_value, d.is_full
-                self._definitions.add((d.name, d.scope), numbers)
-                self._definition_kinds.append(d.kind)
-            if not role & _WITHOUT_LITERALS:
+        self._chunks.extend([(r.name, r.kind, r.signature, r.scope, doc, r.start_line, r.end_line) for r in records])
+        self._digests += b"".join([record.digest for record in records])
+        self._definitions.extend(
+            [
+                (d.name, d.scope, row, d.start_line, d.end_line, min(d.depth, _UINT8_MAX), d.is_value, d.is_full)
+                for row, record in enumerate(records, first_row)
+                for d in record.definitions
+            ]
+        )
+        self._definition_kinds += [definition.kind for definition in definitions]
+        if not role & _WITHOUT_LITERALS:
+            for row, record in enumerate(records, first_row):
                 self._literals[0].extend(record.literals)
                 self._literals[1].extend(itertools.repeat(row, len(record.literals)))
-            self._postings.add(row, record, of_path)
+        self._postings.add(range(first_row, self._chunks.n_rows), document)
 
     def finish(self, vectors: StoredVectors) -> dict[str, NDArray[Any]]:
         """Return the segment's arrays by name; `vectors` has one row a chunk, in the order of their adding."""
@@ -207,14 +210,12 @@ class _Table:
         self._numbers: dict[str, array[float]] = {name: array(code, ()) for name, code in numbers.items()}
         self.n_rows = 0
 
-    def add(self, texts: Sequence[str], numbers: Sequence[float]) -> int:
-        """Add a row, its values in the order of the columns; return its number, from 0."""
-        for column, text in zip(self.texts.values(), texts, strict=True):
-            column.append(text)
-        for column, number in zip(self._numbers.values(), numbers, strict=True):
-            column.append(number)
-        self.n_rows += 1
-        return self.n_rows - 1
+    def extend(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Add rows, each with its values in the order of the columns."""
+        columns = (*self.texts.values(), *self._numbers.values())
+        for column, values in zip(columns, zip(*rows, strict=True), strict=True) if rows else ():
+            column.extend(values)
+        self.n_rows += len(rows)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the columns by name, those of texts as string tables."""
@@ -229,48 +230,46 @@ class _PostingColumns:
 
     def __init__(self) -> None:
         self._vocabulary = Vocabulary()
-        self._triples = [(array("i"), array("i"), array("i")) for _ in range(1 + len(FIELDS))]
-        self._of_path: Mapping[str, Mapping[str, int]] = {}
-        self._first_row = 0
-        self._end_row = 0
+        self._columns: list[list[tuple[NDArray[np.int32], ...]]] = [[] for _ in range(1 + len(FIELDS))]
+        self._translated: tuple[Sequence[str], NDArray[np.int32]] = (), np.zeros(0, np.int32)
+        """The vocabulary of a batch of documents, and the number of each of its terms here."""
 
-    def add(self, row: int, record: ChunkRecord, of_path: Mapping[str, Mapping[str, int]]) -> None:
-        if of_path is not self._of_path:
-            self._put_path()
-            self._of_path, self._first_row = of_path, row
-        self._end_row = row + 1
-        self._put(0, row, record.body)
-        for column, name in enumerate(FIELDS, 1):
-            if name in CHUNK_FIELDS and (counts := record.fields[name]):
-                self._put(column, row, counts)
-
-    def _put_path(self) -> None:
-        """Add the terms of the last document's path to each of its chunks."""
-        n_rows = self._end_row - self._first_row
-        for column, name in enumerate(FIELDS, 1):
-            if name not in CHUNK_FIELDS and (counts := self._of_path.get(name)):
-                terms, rows, frequencies = self._triples[column]
-                terms.extend([self._vocabulary[term] for term in counts] * n_rows)
-                rows.extend([row for row in range(self._first_row, self._end_row) for _ in counts])
-                frequencies.extend(list(counts.values()) * n_rows)
-
-    def _put(self, column: int, row: int, counts: Mapping[str, int]) -> None:
-        terms, rows, frequencies = self._triples[column]
-        terms.fromlist(list(map(self._vocabulary.__getitem__, counts)))
-        rows.extend(array("i", (row,)) * len(counts))
-        frequencies.fromlist(list(counts.values()))
+    def add(self, rows: range, document: SegmentDocument) -> None:
+        """Add the terms of a document whose chunks have these rows."""
+        vocabulary = self._vocabulary
+        postings = document.postings or postings_of(document.records, vocabulary)
+        others = postings.vocabulary
+        if others is not vocabulary and others is not self._translated[0]:
+            self._translated = others, np.array([vocabulary[term] for term in others], np.int32)
+        for column, name in zip(postings.columns, ("body", *CHUNK_FIELDS), strict=True):
+            if column[0]:
+                terms, places, frequencies = (np.array(values, np.int32) for values in column)
+                numbers = terms if others is vocabulary else self._translated[1][terms]
+                self._columns[_COLUMNS.index(name)].append((numbers, places + rows.start, frequencies))
+        for name, counts in path_terms(document.path).items():
+            terms = np.array([vocabulary[term] for term in counts], np.int32)
+            frequencies = np.array(list(counts.values()), np.int32)
+            each = np.repeat(np.arange(rows.start, rows.stop, dtype=np.int32), len(counts))
+            self._columns[_COLUMNS.index(name)].append(
+                (np.tile(terms, len(rows)), each, np.tile(frequencies, len(rows)))
+            )
 
     def arrays(self, n_chunks: int) -> dict[str, NDArray[Any]]:
         """Return the arrays of terms and postings: terms sorted by their bytes, rows ascending within a term (CSR)."""
-        self._put_path()
-        self._of_path = {}
-        names = sorted(self._vocabulary)  # By code points, which is the order of their bytes in UTF-8.
-        place = np.zeros(len(names), np.int64)
+        nothing = (np.zeros(0, np.int32),) * 3
+        columns = [[np.concatenate(part) for part in zip(nothing, *parts, strict=True)] for parts in self._columns]
+        place = np.zeros(len(self._vocabulary), np.int64)
+        for terms, _, _ in columns:
+            place[terms] = 1  # Other documents of a batch may have terms that no document here has.
+        names = sorted(
+            itertools.compress(self._vocabulary, place.tolist())
+        )  # By code points: the order of their UTF-8.
         place[[self._vocabulary[name] for name in names]] = np.arange(len(names))
         width = max(n_chunks, 1)
-        keys = [place[np.array(terms, np.int32)] * width + np.array(rows, np.int32) for terms, rows, _ in self._triples]
-        most = [(_TIMES - 1) * (name in ("body", *OKAPI_FIELDS)) for name in ("body", *FIELDS)]
-        packed = [key * _TIMES + np.minimum(self._frequencies(n), most[n]) for n, key in enumerate(keys)]
+        keys = [place[terms] * width + rows for terms, rows, _ in columns]
+        times = [frequencies for _, _, frequencies in columns]
+        most = [(_TIMES - 1) * (name in ("body", *OKAPI_FIELDS)) for name in _COLUMNS]
+        packed = [key * _TIMES + np.minimum(times[n], most[n]) for n, key in enumerate(keys)]
         # To sort numbers that hold key and frequency takes a sixth of looking up each key among the sorted ones.
         every = np.sort(np.concatenate(packed))
         starts = runs(every // _TIMES)
@@ -282,38 +281,46 @@ class _PostingColumns:
             "term_start": np.searchsorted(postings, borders).astype(np.uint32),
             "post_row": rows,
             "post_tf": np.minimum(total, _UINT16_MAX).astype(np.uint16),
-            **self._fields(keys, postings, borders),
-            **self._remarks(keys[1 + FIELDS.index("comment")], width, borders),
-            "chunk_length": np.bincount(rows, weights=total, minlength=n_chunks).astype(np.float32),
+            **_fields(keys, times, postings, borders),
+            **_remarks(keys[_COLUMNS.index("comment")], times[_COLUMNS.index("comment")], width, borders),
+            "chunk_length": _lengths(rows, total, n_chunks),
+            "chunk_body_length": _lengths(columns[0][1], times[0], n_chunks),
+            "chunk_remark_length": _lengths(columns[-1][1], times[-1], n_chunks),
         }
 
-    def _fields(
-        self, keys: Sequence[NDArray[np.int64]], postings: NDArray[np.int64], borders: NDArray[np.int64]
-    ) -> dict[str, NDArray[Any]]:
-        """Return the frequencies in the fields of names and paths, for the few postings that have any there."""
-        found = distinct(np.concatenate(keys[1 : 1 + len(NAME_FIELDS)]))
-        counts = np.zeros((len(NAME_FIELDS), len(found)), np.uint8)
-        for column in range(len(NAME_FIELDS)):
-            frequencies = np.minimum(self._frequencies(1 + column), _UINT8_MAX)
-            counts[column, np.searchsorted(found, keys[1 + column])] = frequencies
-        return {
-            "field_start": np.searchsorted(found, borders).astype(np.uint32),
-            "field_post": np.searchsorted(postings, found).astype(np.uint32),
-            "field_tf": counts,
-        }
 
-    def _remarks(self, keys: NDArray[np.int64], width: int, borders: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-        """Return the arrays of the postings of comments: where each term begins, rows and frequencies."""
-        order = np.argsort(keys, kind="stable")
-        frequencies = self._frequencies(1 + FIELDS.index("comment"))[order]
-        return {
-            "remark_start": np.searchsorted(keys[order], borders).astype(np.uint32),
-            "remark_row": (keys[order] % width).astype(np.int32),
-            "remark_tf": np.minimum(frequencies, _UINT8_MAX).astype(np.uint8),
-        }
+def _lengths(rows: NDArray[np.int32], frequencies: NDArray[Any], n_chunks: int) -> NDArray[np.float32]:
+    return np.bincount(rows, weights=frequencies, minlength=n_chunks).astype(np.float32)
 
-    def _frequencies(self, column: int) -> NDArray[np.int32]:
-        return np.array(self._triples[column][2], np.int32)
+
+def _fields(
+    keys: Sequence[NDArray[np.int64]],
+    times: Sequence[NDArray[np.int32]],
+    postings: NDArray[np.int64],
+    borders: NDArray[np.int64],
+) -> dict[str, NDArray[Any]]:
+    """Return the frequencies in the fields of names and paths, for the few postings that have any there."""
+    found = distinct(np.concatenate(keys[1 : 1 + len(NAME_FIELDS)]))
+    counts = np.zeros((len(NAME_FIELDS), len(found)), np.uint8)
+    for column in range(len(NAME_FIELDS)):
+        counts[column, np.searchsorted(found, keys[1 + column])] = np.minimum(times[1 + column], _UINT8_MAX)
+    return {
+        "field_start": np.searchsorted(found, borders).astype(np.uint32),
+        "field_post": np.searchsorted(postings, found).astype(np.uint32),
+        "field_tf": counts,
+    }
+
+
+def _remarks(
+    keys: NDArray[np.int64], times: NDArray[np.int32], width: int, borders: NDArray[np.int64]
+) -> dict[str, NDArray[Any]]:
+    """Return the arrays of the postings of comments: where each term begins, rows and frequencies."""
+    order = np.argsort(keys, kind="stable")
+    return {
+        "remark_start": np.searchsorted(keys[order], borders).astype(np.uint32),
+        "remark_row": (keys[order] % width).astype(np.int32),
+        "remark_tf": np.minimum(times[order], _UINT8_MAX).astype(np.uint8),
+    }
 
 
 def _numbered(values: Sequence[str]) -> tuple[list[str], list[int]]:
@@ -369,7 +376,11 @@ class SegmentDraft:
         return len(self._inputs)
 
     def add(
-        self, row: tuple[str, int, str, str], records: Sequence[ChunkRecord], inputs: Sequence[bytes] | None = None
+        self,
+        row: tuple[str, int, str, str],
+        records: Sequence[ChunkRecord],
+        inputs: Sequence[bytes] | None = None,
+        postings: Postings | None = None,
     ) -> None:
         """Add a document.
 
@@ -377,8 +388,9 @@ class SegmentDraft:
             row: Path, content id, kind and language of the document.
             records: The document's chunks, in order.
             inputs: Key of the vector of each chunk; worked out when None.
+            postings: See `SegmentDocument`.
         """
-        self._encoder.add(SegmentDocument(*row, records))
+        self._encoder.add(SegmentDocument(*row, records, postings))
         self.rows.append(row)
         self._inputs += inputs_of(row[0], records) if inputs is None else inputs
 

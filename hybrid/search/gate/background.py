@@ -23,6 +23,7 @@ from msgspec import Struct
 from hybrid.base.arrays import encode_arrays, read_arrays, string_table, unpack_strings
 from hybrid.base.atomic import make_private_folder, write_atomic
 from hybrid.base.resources import shipped
+from hybrid.index.sorting import ranges
 from hybrid.index.vectors import quantise
 from hybrid.models.registry import read_probe
 from hybrid.prompting.clean import clean
@@ -33,15 +34,14 @@ from hybrid.search.gate.parts import (
     MAX_ABSENT,
     MAX_NAMES,
     MAX_TOGETHER,
+    TOGETHER_TERMS,
     chat_closeness,
     code_logit,
     gain,
     hubness,
     length_penalty,
     null_factors,
-    rarest,
     rarity,
-    together,
 )
 from hybrid.search.gate.pieces import PieceTerms, gate_pieces, generic_terms, terms_of, word_groups
 
@@ -442,6 +442,9 @@ SILENT = -9.0
 _BLOCK_ROWS = 1024
 """Rows compared at a time, into buffers of 5 MB: fresh memory for every product takes twice as long."""
 
+_BLOCK_SUMS = 1 << 16
+"""Sums of pieces and chunks made at a time, which stay in the cache."""
+
 NOTHING = -2.0
 """Value below every cosine: the top of a piece in a segment without a chunk."""
 
@@ -578,13 +581,13 @@ def segment_arrays(arrays: Mapping[str, NDArray[Any]], background: Background) -
     Returns:
         `background_top` float32 (n_pieces,), the largest cosine of each calibration piece to a chunk; `background_df`
         uint32 (n_terms,), chunks that hold each term of the background; `background_together` float32 (n_pieces,),
-        `parts.together` of each calibration piece.
+        the largest sum of the rarities of terms of each calibration piece that stand together in one chunk.
     """
-    holders = _holders(arrays, background.terms)
+    spans = _spans(arrays, background.terms)
     return {
         "background_top": closest_background(arrays["vector"], arrays["vector_scale"], background),
-        "background_df": np.array([len(rows) for rows in holders], np.uint32),
-        "background_together": _together(holders, background),
+        "background_df": np.diff(spans)[:, 0].astype(np.uint32),
+        "background_together": _together(spans, arrays["post_row"], len(arrays["vector"]), background),
     }
 
 
@@ -612,22 +615,41 @@ def closest_background(
     return top
 
 
-def _holders(arrays: Mapping[str, NDArray[Any]], terms: list[str]) -> list[NDArray[np.int32]]:
-    """Return the rows of the chunks that hold each term."""
+def _spans(arrays: Mapping[str, NDArray[Any]], terms: list[str]) -> NDArray[np.int64]:
+    """Return where the postings of each term begin and end, shape (n_terms, 2)."""
     data, ends = arrays["term_text"].tobytes(), arrays["term_at"].tolist()
     texts = (data[start:end] for start, end in pairwise(ends))
     spans = dict(zip(texts, pairwise(arrays["term_start"].tolist()), strict=True))
-    rows: NDArray[np.int32] = arrays["post_row"]
-    return [rows[slice(*spans.get(term.encode(), (0, 0)))] for term in terms]
+    found = [spans.get(term.encode(), (0, 0)) for term in terms]
+    return np.array(found, np.int64).reshape(len(terms), 2)
 
 
-def _together(holders: Sequence[NDArray[np.int32]], background: Background) -> NDArray[np.float32]:
-    """Return `parts.together` of each calibration piece, shape (n_pieces,), from the chunks that hold each term."""
-    rarities = rarity(background.array("term_generic").astype(np.float64), background.n_generic_documents)
-    words, starts = background.array("piece_words"), background.array("piece_words_at").tolist()
+def _together(
+    spans: NDArray[np.int64], holders: NDArray[np.int32], n_rows: int, background: Background
+) -> NDArray[np.float32]:
+    """Return the largest sum of the rarities of terms of each calibration piece in one chunk, shape (n_pieces,).
+
+    It is decided by one chunk, so that the largest value of some segments is that of all their chunks. Of a piece only
+    the rarest terms are looked at, as by `rarest`.
+
+    Args:
+        spans: Of each term, where its rows begin and end in `holders`.
+        holders: Rows of the chunks that hold a term, each once.
+        n_rows: Number of chunks.
+        background: The background of the same model.
+    """
+    words, starts = background.array("piece_words"), background.array("piece_words_at").astype(np.int64)
+    rarities = rarity(background.array("term_generic").astype(np.float64), background.n_generic_documents)[words]
+    pieces = np.arange(len(starts) - 1).repeat(np.diff(starts))
+    order = np.lexsort((-rarities, pieces))
+    order = order[np.arange(len(order)) - starts[pieces] < TOGETHER_TERMS]
+    pieces, rarities, spans = pieces[order], rarities[order], spans[words[order]]
     found = np.zeros(len(starts) - 1, np.float32)
-    for piece, (start, end) in enumerate(pairwise(starts)):
-        terms = words[start:end]
-        kept: list[int] = terms[rarest(rarities[terms])].tolist()
-        found[piece] = together(rarities[kept], [holders[term] for term in kept])
+    step = max(_BLOCK_SUMS // max(n_rows, 1), 1)
+    for first in range(0, len(found) if n_rows else 0, step):
+        some = slice(*np.searchsorted(pieces, (first, first + step)))
+        at, counts = ranges(spans[some, 0], spans[some, 1])
+        keys = ((pieces[some] - first) * n_rows).repeat(counts) + holders[at]
+        sums = np.bincount(keys, rarities[some].repeat(counts), minlength=step * n_rows)
+        found[first : first + step] = sums.reshape(step, n_rows).max(axis=1)[: len(found) - first]
     return found

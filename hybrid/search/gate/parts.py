@@ -12,13 +12,11 @@ Records are judged one by one, with other parts: see `meant`.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
 HUB_NEIGHBOURS = 10
@@ -125,21 +123,6 @@ def rarity(n_generic: NDArray[np.float64], n_documents: int) -> NDArray[np.float
 def rarest(rarities: NDArray[np.float64]) -> NDArray[np.intp]:
     """Return the places of the `TOGETHER_TERMS` largest rarities, the largest first, equal ones in order."""
     return np.argsort(-rarities, kind="stable")[:TOGETHER_TERMS]
-
-
-def together(rarities: NDArray[np.float64], holders: Sequence[NDArray[Any]]) -> float:
-    """Return the largest sum of the rarities of terms that stand together in one chunk; 0 when none stands anywhere.
-
-    It is decided by one chunk, so that the largest value of some segments is that of all their chunks.
-
-    Args:
-        rarities: Of each term, shape (n_terms,).
-        holders: For each term, the rows that hold it, each once.
-    """
-    lengths = [len(rows) for rows in holders]
-    if not any(lengths):
-        return 0.0
-    return float(np.bincount(np.concatenate(holders), np.repeat(rarities, lengths)).max())
 
 
 def length_penalty(n_words: int) -> float:

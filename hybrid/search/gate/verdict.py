@@ -275,7 +275,7 @@ class Gate:
         return np.array(lexical), np.array(absent, np.float64), np.array(lacking, np.float64)
 
     def _together(self, terms: Sequence[PieceTerms]) -> NDArray[np.float64]:
-        """Return `parts.together` of each piece, shape (n_pieces,); zeros without a weight or without bars for it."""
+        """Return `_most_together` of each piece, shape (n_pieces,); zeros without a weight or without bars for it."""
         if not self._settings.together or self._figures.together is None:
             return np.zeros(len(terms))
         generic = generic_terms()
@@ -289,7 +289,7 @@ class Gate:
         return np.array(found)
 
     def _most_together(self, rarities: Mapping[str, float], rows_of: Callable[[str], NDArray[np.intp]]) -> float:
-        """Return the largest sum of the rarities of terms that stand together in one chunk, as `parts.together`.
+        """Return the largest sum of the rarities of terms that stand together in one chunk.
 
         Of sums beyond `parts.MAX_TOGETHER`, which do not count, any may be returned.
         """

@@ -15,7 +15,6 @@ from hybrid.search.gate.parts import (
     null_factor,
     rarest,
     rarity,
-    together,
 )
 
 
@@ -117,15 +116,6 @@ def test_the_rarest_terms_come_first() -> None:
 
     assert [2, 0, 1, 3] == rarest(np.array([3.0, 3, 7, 1])).tolist()
     assert TOGETHER_TERMS == len(rarest(np.zeros(99)))
-
-
-def test_together_is_decided_by_one_chunk() -> None:
-    """Terms of different chunks do not add up; nothing is worth 0."""
-    rows = [np.array([0, 4]), np.array([4, 9]), np.array([9]), np.zeros(0, np.int32)]
-
-    assert 5 == together(np.array([2.0, 3, 1, 8]), rows)
-    assert 0 == together(np.array([8.0]), [rows[3]])
-    assert 0 == together(np.zeros(0), [])
 
 
 @pytest.mark.parametrize(("n_words", "penalty"), [(0, 0), (59, 0), (60, 0), (120, math.log(2)), (600, math.log(10))])
