@@ -8,6 +8,7 @@ next run reads it again. A first build may begin with the snapshot of another tr
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import shutil
 import sqlite3
@@ -435,6 +436,8 @@ def build(place: Place, tools: BuildTools, task: BuildTask = EVERYTHING) -> Summ
         if task.full:
             task = replace(task, part=None, is_purged=True)
         run = _Run(place, tools, task, started)
+        # What is loaded already stays loaded: to look through all of it once for garbage is a tenth of a small build.
+        gc.freeze()
         try:
             return run.once()
         except sqlite3.DatabaseError as error:
@@ -442,6 +445,8 @@ def build(place: Place, tools: BuildTools, task: BuildTask = EVERYTHING) -> Summ
             if isinstance(error, sqlite3.OperationalError) or not set_database_aside(place.catalog):
                 raise OSError(f"{place.catalog}: {error}") from error
             return run.once()
+        finally:
+            gc.unfreeze()
 
 
 class _Run(Struct, frozen=True):

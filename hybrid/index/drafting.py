@@ -231,7 +231,7 @@ class _PostingColumns:
     def __init__(self) -> None:
         self._vocabulary = Vocabulary()
         self._columns: list[list[tuple[NDArray[np.int32], ...]]] = [[] for _ in range(1 + len(FIELDS))]
-        self._translated: tuple[Sequence[str], NDArray[np.int32]] = (), np.zeros(0, np.int32)
+        self._translated: tuple[Sequence[str] | Vocabulary, NDArray[np.int32]] = (), np.zeros(0, np.int32)
         """The vocabulary of a batch of documents, and the number of each of its terms here."""
 
     def add(self, rows: range, document: SegmentDocument) -> None:

@@ -415,5 +415,12 @@ def _packed_record(record: ChunkRecord) -> tuple[Any, ...]:
 
 def _restored(packed: Sequence[Any]) -> ChunkRecord:
     *plain, definitions, masked, literals = packed
-    found = tuple([Definition(*definition) for definition in definitions])
-    return ChunkRecord(*plain, {}, {}, found, (), masked, literals)
+    return ChunkRecord(
+        *plain,
+        body={},
+        fields={},
+        definitions=tuple([Definition(*definition) for definition in definitions]),
+        comments=(),
+        masked=masked,
+        literals=literals,
+    )
