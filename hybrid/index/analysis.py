@@ -94,7 +94,7 @@ class Vocabulary(dict[str, int]):
         return number
 
 
-class Postings(Struct, frozen=True):
+class TermColumns(Struct, frozen=True):
     """The terms of a document's chunks.
 
     Attributes:
@@ -106,7 +106,7 @@ class Postings(Struct, frozen=True):
     columns: Sequence[tuple[array[int], array[int], array[int]]]
 
 
-def postings_of(records: Sequence[ChunkRecord], vocabulary: Vocabulary) -> Postings:
+def postings_of(records: Sequence[ChunkRecord], vocabulary: Vocabulary) -> TermColumns:
     """Return the terms of some chunks as numbers; the vocabulary takes up new ones."""
     columns = [(array("i"), array("i"), array("i")) for _ in range(1 + len(CHUNK_FIELDS))]
     number_of = vocabulary.__getitem__
@@ -118,7 +118,7 @@ def postings_of(records: Sequence[ChunkRecord], vocabulary: Vocabulary) -> Posti
                 terms.fromlist(list(map(number_of, counts)))
                 places.extend(of_chunk * len(counts))
                 frequencies.fromlist(list(counts.values()))
-    return Postings(vocabulary, columns)
+    return TermColumns(vocabulary, columns)
 
 
 REDACT_RULES = f"redact {REDACT_VERSION}"
@@ -353,7 +353,7 @@ class Analysis(Struct, frozen=True):
     records: Sequence[ChunkRecord]
     details: Sequence[bytes]
     texts: Sequence[str]
-    postings: Postings | None = None
+    postings: TermColumns | None = None
 
 
 class Looked(Struct, frozen=True):

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.index.analysis import ChunkRecord, Postings
+    from hybrid.index.analysis import ChunkRecord, TermColumns
     from hybrid.index.catalog import Catalog
     from hybrid.types import EmbedderInfo
 
@@ -71,7 +71,7 @@ class SegmentDocument(Struct, frozen=True):
     kind: str
     language: str
     records: Sequence[ChunkRecord]
-    postings: Postings | None = None
+    postings: TermColumns | None = None
 
 
 def encode_segment(documents: Iterable[SegmentDocument], vectors: StoredVectors) -> dict[str, NDArray[Any]]:
@@ -95,11 +95,7 @@ class SegmentEncoder:
         self._languages: list[str] = []
         self._chunks = _Table(
             ("chunk_name", "chunk_kind", "chunk_signature", "chunk_scope"),
-            {
-                "chunk_doc": "i",
-                "chunk_start": "i",
-                "chunk_end": "i",
-            },
+            {"chunk_doc": "i", "chunk_start": "i", "chunk_end": "i"},
         )
         self._digests = bytearray()
         self._definitions = _Table(
@@ -249,10 +245,9 @@ class _PostingColumns:
         for name, counts in path_terms(document.path).items():
             terms = np.array([vocabulary[term] for term in counts], np.int32)
             frequencies = np.array(list(counts.values()), np.int32)
-            each = np.repeat(np.arange(rows.start, rows.stop, dtype=np.int32), len(counts))
-            self._columns[_COLUMNS.index(name)].append(
-                (np.tile(terms, len(rows)), each, np.tile(frequencies, len(rows)))
-            )
+            each = np.arange(rows.start, rows.stop, dtype=np.int32).repeat(len(counts))
+            column, n_rows = self._columns[_COLUMNS.index(name)], len(rows)
+            column.append((np.tile(terms, n_rows), each, np.tile(frequencies, n_rows)))
 
     def arrays(self, n_chunks: int) -> dict[str, NDArray[Any]]:
         """Return the arrays of terms and postings: terms sorted by their bytes, rows ascending within a term (CSR)."""
@@ -261,9 +256,8 @@ class _PostingColumns:
         place = np.zeros(len(self._vocabulary), np.int64)
         for terms, _, _ in columns:
             place[terms] = 1  # Other documents of a batch may have terms that no document here has.
-        names = sorted(
-            itertools.compress(self._vocabulary, place.tolist())
-        )  # By code points: the order of their UTF-8.
+        # By code points, which is the order of their bytes in UTF-8.
+        names = sorted(itertools.compress(self._vocabulary, place.tolist()))
         place[[self._vocabulary[name] for name in names]] = np.arange(len(names))
         width = max(n_chunks, 1)
         keys = [place[terms] * width + rows for terms, rows, _ in columns]
@@ -294,10 +288,7 @@ def _lengths(rows: NDArray[np.int32], frequencies: NDArray[Any], n_chunks: int) 
 
 
 def _fields(
-    keys: Sequence[NDArray[np.int64]],
-    times: Sequence[NDArray[np.int32]],
-    postings: NDArray[np.int64],
-    borders: NDArray[np.int64],
+    keys: Sequence[NDArray[Any]], times: Sequence[NDArray[Any]], postings: NDArray[Any], borders: NDArray[np.int64]
 ) -> dict[str, NDArray[Any]]:
     """Return the frequencies in the fields of names and paths, for the few postings that have any there."""
     found = distinct(np.concatenate(keys[1 : 1 + len(NAME_FIELDS)]))
@@ -380,7 +371,7 @@ class SegmentDraft:
         row: tuple[str, int, str, str],
         records: Sequence[ChunkRecord],
         inputs: Sequence[bytes] | None = None,
-        postings: Postings | None = None,
+        postings: TermColumns | None = None,
     ) -> None:
         """Add a document.
 

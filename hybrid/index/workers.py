@@ -24,7 +24,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
 
 from msgspec.structs import astuple, replace
 
-from hybrid.index.analysis import ChunkRecord, Looked, Postings, Vocabulary, postings_of
+from hybrid.index.analysis import ChunkRecord, Looked, TermColumns, Vocabulary, postings_of
 from hybrid.types import Definition, Skipped
 
 if TYPE_CHECKING:
@@ -373,8 +373,8 @@ def _send(done: queue.SimpleQueue[bytes], answers: IO[bytes]) -> None:
         os._exit(0)
 
 
-# Looked-at files as bytes and back. Terms are by far the most of them: they go as `Postings` that share the vocabulary
-# of a batch, and the build makes no dictionaries of them again.
+# Looked-at files as bytes and back. Terms are by far the most of them: they go as `TermColumns` with one vocabulary for
+# a batch, and the build makes no dictionaries of them again.
 
 
 def pack(looked: Sequence[Looked | Skipped]) -> bytes:
@@ -394,7 +394,7 @@ def unpack(data: bytes) -> Iterator[Looked | Skipped]:
     for looked, records, columns in packed:
         if isinstance(looked, Looked) and looked.analysis is not None:
             analysis = replace(looked.analysis, records=list(map(_restored, records)))
-            yield Looked(looked.document, replace(analysis, postings=Postings(vocabulary, columns)))
+            yield Looked(looked.document, replace(analysis, postings=TermColumns(vocabulary, columns)))
         else:
             yield looked
 

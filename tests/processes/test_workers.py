@@ -17,7 +17,7 @@ import pytest
 from msgspec.structs import replace
 
 from hybrid.base.arrays import read_arrays
-from hybrid.index.analysis import Analysis, Looked, Postings, Vocabulary, encode_detail, postings_of
+from hybrid.index.analysis import Analysis, Looked, TermColumns, Vocabulary, encode_detail, postings_of
 from hybrid.index.workers import automatic_workers, pack, unpack
 from hybrid.types import Document, Found, Skipped
 from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in, python_process
@@ -310,7 +310,7 @@ def test_a_looked_at_file_survives_the_way(payments_source: ListSource) -> None:
         )
 
 
-def _spelled(postings: Postings | None) -> list[list[tuple[str, int, int]]]:
+def _spelled(postings: TermColumns | None) -> list[list[tuple[str, int, int]]]:
     """Term, place and frequency of all postings of each column."""
     assert postings is not None
     terms = list(postings.vocabulary)
