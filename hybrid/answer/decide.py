@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -26,8 +26,9 @@ from hybrid.base.errors import (
     ModelError,
 )
 from hybrid.base.home import is_switched_off
-from hybrid.knowledge.collections import FileCollection, RecordCollection, SpanReader
+from hybrid.knowledge.collections import AskingSession, FileCollection, LessonCollection, RecordCollection, SpanReader
 from hybrid.knowledge.lessons_intake import is_capturing, without_captures
+from hybrid.knowledge.open_kinds import OF_RECORDS
 from hybrid.knowledge.stores import record_paths
 from hybrid.models.registry import embedder_info, present_name
 from hybrid.project.installs import has_tools
@@ -264,34 +265,32 @@ def _search(turn: Turn, lookup: _Lookup) -> Decision:
         missing = Decision(_WITHOUT_INDEX[type(error)], str(error))
     except BusyError as error:
         missing = Decision("loading", str(error))
-    views, problems = kinds.views(workspace)
-    if not lookup.is_searched:  # What was left off is what such a prompt asks for.
-        views = [view for view in views if view.kind == "lore"]
-    most_lessons = config.lessons.after_report if lookup.is_report else None
-    if lookup.is_report:  # Who reads a report is told of rules that concern it, and only if there is something to it.
-        views = [view for view in views if view.kind == "lessons" and len(lookup.text) >= _LEAST_REPORT_CHARS]
-    memory, failures = (None, ()) if lookup.is_report else kinds.memory(workspace)
-    problems = (*problems, *failures)
-    # The key to a language model is the owner's: it comes from this process, never from the client.
-    rerank = reranker(config.lessons, os.environ, turn.deadline_s)
-    collections += [RecordCollection(view, config, max_items=most_lessons, rerank=rerank) for view in views]
     ledger = workspace.ledgers.read(turn.key)
-    of_memory: MemoryCollection | None = None
-    if memory is not None:
-        from hybrid.knowledge.memory_collection import AskingSession, memory_collection  # Brings numpy.
-
-        session = AskingSession(turn.event.session_id, int(ledger.starts.get("compact", 0.0) * 1000))
-        of_memory = memory_collection(workspace, memory, session=session)
-        collections.append(of_memory)
+    session = AskingSession(turn.event.session_id, int(ledger.starts.get("compact", 0.0) * 1000))
+    records, problems = kinds.open(workspace, _kinds_for(lookup), session=session)
+    for lessons in records:
+        if isinstance(lessons, LessonCollection):
+            # The key to a language model is the owner's: it comes from this process, never from the client.
+            lessons.rerank = reranker(config.lessons, os.environ, turn.deadline_s)
+            lessons.max_items = config.lessons.after_report if lookup.is_report else lessons.max_items
+    collections += records
     # A sentence if an index other than the working tree's own answers.
     borrowed = (one.searcher.stands_in for one in collections if one.kind == "files" and one.searcher.stands_in)
     problems = (*problems, *borrowed, *_model_before(collections, workspace))
     if not collections:
         return missing or Decision("no_results")
-    decision = _Injection(turn, lookup, collections, ledger, of_memory).decide()
+    decision = _Injection(turn, lookup, collections, ledger).decide()
     if missing and decision.reason in NOTHING_FITS:
         return replace(missing, kinds=decision.kinds, problems=problems)
     return replace(decision, problems=problems)
+
+
+def _kinds_for(lookup: _Lookup) -> Sequence[str]:
+    """Return the kinds of records that have something to say to a text."""
+    if lookup.is_report:  # Who reads a report is told of rules that concern it, and only if there is something to it.
+        return ("lessons",) if len(lookup.text) >= _LEAST_REPORT_CHARS else ()
+    # What was left off is what a prompt without words of its own asks for.
+    return OF_RECORDS if lookup.is_searched else ("lore", "memory")
 
 
 def _model_before(collections: Sequence[Collection], workspace: Workspace) -> list[str]:
@@ -348,10 +347,9 @@ class _Injection:
         lookup: _Lookup,
         collections: Sequence[Collection],
         ledger: Ledger,
-        memory: MemoryCollection | None,
     ) -> None:
         self._lookup = lookup
-        self._memory = memory
+        self._memory = cast("MemoryCollection | None", next((one for one in collections if one.kind == "memory"), None))
         self._workspace = turn.workspace
         self._now_s = turn.at_ms / 1000
         self._hooks = turn.workspace.config.hooks
@@ -432,10 +430,10 @@ class _Injection:
                 asked[model] = searcher.gate.ask(self._query.text, searcher.english(self._query), is_prompt=True)
             if is_auto and self._lookup.topic and self._memory and collection is self._memory:
                 # For the earlier work that a prompt asks for, a floor decides in place of the gate.
-                searched = searcher.search(make_query(self._lookup.topic), top_k=CONSIDERED)
+                searched = collection.search(make_query(self._lookup.topic), top_k=CONSIDERED)
                 found.append(Selection(collection, searched, self._memory.asked_for(searched)))
                 continue
-            searched = searcher.search(
+            searched = collection.search(
                 self._query,
                 top_k=RECORDS_CONSIDERED if isinstance(collection, RecordCollection) else CONSIDERED,
                 # What a closed gate kept back is of interest among files only.

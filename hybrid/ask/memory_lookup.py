@@ -355,42 +355,34 @@ def search(
         HybridError: The index of the memory cannot be used.
     """
     from hybrid.index.backend import Filter
-    from hybrid.knowledge.memory_collection import (
-        LEAST_NEARNESS,
-        NEAR_SHARE,
-        FairSearcher,
-        is_told_here,
-        near,
-        ranked,
-        row_of,
-    )
+    from hybrid.knowledge.memory_collection import fair_search, is_told_here
     from hybrid.knowledge.small_talk import talk_among
     from hybrid.sources.records import project_glob
 
     wanted, present, limit = request.wanted, request.present, request.limit
     try:
-        view = kinds.memory_view(workspace, waits=True)
+        memory = kinds.memory(workspace, waits=True)
     except (OSError, ValueError) as error:
         raise HybridError(f"memory: {error}") from error
-    if view is None:
+    if memory is None:
         return []
-    documents = _documents(view.store, wanted)
+    documents = _documents(memory.store, wanted)
     only = Filter(kinds=wanted.kinds, path=project_glob(wanted.key) if wanted.key else "", documents=documents)
-    searcher = FairSearcher(view.searcher, present.key) if present.key and not wanted.key else view.searcher
     # What is merely recent must not bring in what fits worst: as many are ranked as could be among the first.
     asked = make_query(query)
-    found = searcher.search(asked, top_k=max(limit, _CANDIDATES), mode=mode, only=only)
-    own, fitting = wanted.key or present.key, near(found, view, LEAST_NEARNESS, NEAR_SHARE)
-    rows = {hit.key: row for hit in found.hits if hit.row in fitting and (row := row_of(view.rows, hit)) is not None}
-    talk = talk_among(rows.values(), view.store)
+    whose, most = "" if wanted.key else present.key, max(limit, _CANDIDATES)
+    found = fair_search(memory.searcher, whose, asked, top_k=most, mode=mode, only=only)
+    own, fitting = wanted.key or present.key, memory.near(found)
+    rows = {hit.key: row for hit in found.hits if hit.row in fitting and (row := memory.rows.of(hit)) is not None}
+    talk = talk_among(rows.values(), memory.store)
     told = {
         key
         for key, row in rows.items()
         if is_told_here(row, own) and not (isinstance(row, SessionSummary) and row.id in talk)
     }
     hits = [hit for hit in found.hits if hit.relevance > 0 and hit.key in told]
-    best = ranked(hits, view, present, asked)[:limit]
-    return [RankedRow(row, parts) for hit, parts in best if (row := view.rows.get(hit.path)) is not None]
+    best = memory.ranked(hits, present, asked)[:limit]
+    return [RankedRow(row, parts) for hit, parts in best if (row := memory.rows.get(hit.path)) is not None]
 
 
 def of_files(store: MemoryStore, paths: Sequence[str], request: RowRequest) -> list[RankedRow]:

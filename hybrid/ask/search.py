@@ -15,8 +15,7 @@ from hybrid.answer.decide import CONSIDERED, file_collection
 from hybrid.answer.select import Selection, verdict_of
 from hybrid.base.errors import HybridError, IndexMismatchError, IndexUnavailableError, ModelError
 from hybrid.index.backend import Filter
-from hybrid.knowledge.collections import KINDS_OF, RecordCollection
-from hybrid.knowledge.memory_collection import memory_collection
+from hybrid.knowledge.collections import KINDS_OF
 from hybrid.redact import redact
 from hybrid.render.telling import numbered_telling_lines
 from hybrid.search.searcher import Judging, open_by_words
@@ -193,21 +192,14 @@ def _all_records(
     workspace: Workspace, query: Query, wanted: SearchRequest, kinds: OpenKinds
 ) -> tuple[list[ResultList], list[str]]:
     names = [kind for kind in KINDS_OF if kind != "files" and wanted.of(kind)]
-    views, problems = kinds.views(workspace) if {*names} - {"memory"} else ((), ())
-    collections: list[Collection] = [RecordCollection(view, workspace.config) for view in views if view.kind in names]
-    if "memory" in names:
-        memory, told = kinds.memory(workspace, waits=True)
-        problems = [*problems, *told]
-        if memory is not None:
-            collections.append(memory_collection(workspace, memory))
-    lists = [_records(collection, workspace, query, wanted) for collection in collections]
-    return lists, [problem for problem in problems if problem.split(":")[0] in names]
+    collections, problems = kinds.open(workspace, names, waits=True)
+    return [_records(collection, workspace, query, wanted) for collection in collections], problems
 
 
 def _records(collection: Collection, workspace: Workspace, query: Query, wanted: SearchRequest) -> ResultList:
     if wanted.kinds:
         only = Filter(wanted.of(collection.kind))
-        searched = collection.searcher.search(query, top_k=_looked_at(wanted), mode=wanted.mode, only=only)
+        searched = collection.search(query, top_k=_looked_at(wanted), mode=wanted.mode, only=only)
         hits = _shown(collection, _ordered(collection, searched), query)[: wanted.top_k]
         return ResultList(collection.kind, searched, None, hits)
     selection = judged(collection, workspace.loaded, query, wanted)
@@ -270,15 +262,13 @@ def best_lore(
     Raises:
         HybridError: The index of the lore cannot be used.
     """
-    views, problems = opened.views(workspace)
-    told = [problem for problem in problems if problem.startswith("lore:")]
-    if told:
-        raise HybridError(told[0])
-    view = next((view for view in views if view.kind == "lore"), None)
-    if view is None:
+    found, problems = opened.open(workspace, ("lore",))
+    if problems:
+        raise HybridError(problems[0])
+    if not found:
         return []
-    collection = RecordCollection(view, workspace.config)
-    searched = view.searcher.search(query, top_k=top_k, only=Filter(tuple(kinds)), judging=Judging())
+    [collection] = found
+    searched = collection.search(query, top_k=top_k, only=Filter(tuple(kinds)), judging=Judging())
     verdict = verdict_of(searched, collection, workspace.loaded)
     least, meant = collection.min_cosine if verdict.is_open else math.inf, verdict.rows or ()
     fitting = (
@@ -286,8 +276,7 @@ def best_lore(
         for hit in _ordered(collection, searched)
         if hit.row in meant or hit.bm25 is not None or (hit.cosine or 0.0) >= least
     )
-    found = [collection.record(hit) for hit in fitting]
-    return [record for record in found if record is not None]
+    return [record for hit in fitting if (record := collection.record(hit)) is not None]
 
 
 # --- several projects -------------------------------------------------------------------------------------
@@ -381,7 +370,7 @@ def judged(collection: Collection, loaded: Loaded, query: Query, wanted: SearchR
     """Search a collection whose gate decides: nothing when that is closed, else what passes the floor."""
     only = Filter(wanted.of("files") if wanted.kinds else (), wanted.path)
     judging = Judging(stops_when_closed=True) if loaded.config.hooks.gate_threshold == "auto" else None
-    searched = collection.searcher.search(query, top_k=_looked_at(wanted), mode=wanted.mode, only=only, judging=judging)
+    searched = collection.search(query, top_k=_looked_at(wanted), mode=wanted.mode, only=only, judging=judging)
     selection = Selection(collection, searched, verdict_of(searched, collection, loaded))
     if selection.verdict.is_open:
         selection.pass_floor()

@@ -22,7 +22,8 @@ from hybrid.base.tokens import query_tokens
 from hybrid.index.analysis import chunk_text
 from hybrid.index.bundle import stands_in
 from hybrid.knowledge.collections import Collection
-from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
+from hybrid.knowledge.open_indexes import LoadedModels, OpenIndexes
+from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.redact import mask, redact
 from hybrid.render.frame import file_entry
 from hybrid.search.team import open_stored
@@ -77,16 +78,18 @@ def find_in_team(workspace: Workspace, query: Query, wanted: SearchRequest) -> E
     require_uri(workspace.config.index)
     ends_s = time.monotonic() + LIMIT_S
     stores = Connections(wait_s=_CONNECT_S)
-    files = OpenFiles(stores=stores)
+    models = LoadedModels()
     found: list[Judged] = []
     problems: list[str] = []
     if workspace.project is not None:
         try:
-            found.append(judged_here(workspace, query, wanted, OpenKinds(files=files)))
+            found.append(
+                judged_here(workspace, query, wanted, OpenKinds(indexes=OpenIndexes(models, connections=stores)))
+            )
         except (HybridError, OSError) as error:
             problems.append(f"{workspace.project.name}: {error}")
     try:
-        stored, told = _Others(workspace, files, stores, ends_s).judged(query, wanted)
+        stored, told = _Others(workspace, models, stores, ends_s).judged(query, wanted)
         found, problems = [*found, *stored], [*problems, *told]
     except HybridError as error:
         problems.append(f"the team's index was not searched: {error}")
@@ -100,7 +103,7 @@ class _Others:
 
     Args:
         workspace: The present one, whose settings count.
-        files: Gives the embedder.
+        models: Gives the embedder.
         stores: Gives the connection.
         ends_s: Monotonic time from which on the store is not asked any more.
 
@@ -108,11 +111,11 @@ class _Others:
         HybridError: The embedder cannot be loaded, or the store does not answer.
     """
 
-    def __init__(self, workspace: Workspace, files: OpenFiles, stores: Connections, ends_s: float) -> None:
+    def __init__(self, workspace: Workspace, models: LoadedModels, stores: Connections, ends_s: float) -> None:
         config = workspace.config
         self._workspace = workspace
         self._ends_s = ends_s
-        self._embedder = files.load(config.model.name, workspace.home)
+        self._embedder = models.load(config.model.name, workspace.home)
         self._key = key_of(self._embedder.info, recipe_of(config.index))
         self._connection = stores.to(config.index, self._key)
         store = self._connection.store()

@@ -154,7 +154,7 @@ def _index_records(workspace: Workspace) -> None:
     from hybrid.knowledge.open_kinds import OpenKinds
 
     kinds = OpenKinds()
-    for problem in (*kinds.views(workspace)[1], *kinds.memory(workspace)[1]):
+    for problem in kinds.open(workspace)[1]:
         warn(problem)
 
 

@@ -30,7 +30,8 @@ from hybrid.hooks.taking import Taker, environment, event_of_parts
 from hybrid.ipc.spool import is_key
 from hybrid.ipc.start import kept_environment
 from hybrid.knowledge.memory_intake import flush, keep_small
-from hybrid.knowledge.open_kinds import LOAD_WAIT_S, OpenFiles, OpenKinds
+from hybrid.knowledge.open_indexes import LOAD_WAIT_S, LoadedModels, OpenIndexes
+from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.records.types import MemoryBusyError
 from hybrid.workspace import keep_hook_settings, open_workspace
 
@@ -107,7 +108,7 @@ class Batches:
             if store.n_waiting():
                 self.expect(workspace, environ)
             if store.last_change() != before:
-                kinds.memory(workspace)
+                kinds.open(workspace, ("memory",))
         except MemoryBusyError:
             self.expect(workspace, environ)
         except (HybridError, OSError) as error:
@@ -140,7 +141,7 @@ class Service:
         self._home = home
         self._environ = kept_environment(environ, str(home))
         self._is_current = is_current
-        self._files = OpenFiles(wait_s=LOAD_WAIT_S)
+        self._indexes = OpenIndexes(LoadedModels(wait_s=LOAD_WAIT_S), is_lagging=True)
         self._kinds: dict[str, OpenKinds] = {}
         self._freshness = Freshness(home)
         self._background = BackgroundProcess()
@@ -283,7 +284,7 @@ class Service:
             "rss_bytes": _rss_bytes(),
             "answers": self._n_answers,
             "idle_s": round(time.monotonic() - self._active_s, 1),
-            "indexes": self._files.figures(),
+            "indexes": self._indexes.figures(),
             "http": self._http_figures(),
             **self._freshness.figures(),
         }
@@ -297,7 +298,7 @@ class Service:
         self._waking.set()
         if now_s - self._cleaned_s > _CLEAN_EVERY_S:
             self._cleaned_s = now_s
-            self._files.close_unused()
+            self._indexes.close_unused()
             self._freshness.tick()
             self._expect_stored()
         if now_s - self._active_s > self._idle_s and not self._freshness.is_building:
@@ -369,7 +370,7 @@ class Service:
         with self._counting:
             folder = environ.get("LORE_DATA_DIR", "")
             if folder not in self._kinds:
-                self._kinds[folder] = OpenKinds(dict(environ), self._files, is_lagging=True)
+                self._kinds[folder] = OpenKinds(dict(environ), self._indexes)
             return self._kinds[folder]
 
     def _records_ready(self, workspace: Workspace, environ: Mapping[str, str]) -> None:
@@ -379,8 +380,7 @@ class Service:
         # A failure is met again by the first prompt, and said there.
         with contextlib.suppress(Exception):
             kinds = self._open_kinds(environ)
-            kinds.views(workspace)
-            kinds.memory(workspace)
+            kinds.open(workspace)
             self._keep_memory_small(workspace, kinds)
             if not kinds.is_read(workspace):
                 self._background.start("read_and_end", str(workspace.project.root), environ)
@@ -409,7 +409,7 @@ class Service:
         """Return the searcher of a project; waits until its model is loaded."""
         while True:
             with contextlib.suppress(BusyError):
-                return self._files.searcher(workspace)
+                return self._indexes.files(workspace)
             time.sleep(LOAD_WAIT_S)
 
 

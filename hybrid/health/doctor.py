@@ -524,11 +524,11 @@ def _of_folders(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Fi
 def _of_records_index(workspace: Workspace) -> Iterator[Finding]:
     """Report each damaged index of the records; all of it can be made again from their files."""
     from hybrid.index.catalog import Catalog
-    from hybrid.knowledge.views import FOLDER, place_of
-    from hybrid.knowledge.views import KINDS as VIEWS
+    from hybrid.knowledge.open_kinds import OF_TREES
+    from hybrid.knowledge.record_indexes import FOLDER, place_of
 
     tree = workspace.project.tree if workspace.project else ""
-    places = [place_of(workspace.home, f"{kind}-{tree}") for kind in VIEWS]
+    places = [place_of(workspace.home, f"{kind}-{tree}") for kind in OF_TREES]
     catalog = places[0].catalog
     if not tree or not catalog.exists():
         return
@@ -673,18 +673,19 @@ def _damage(path: Path) -> str:
 
 def _of_memory_index(workspace: Workspace, store: MemoryStore, counted: MemoryStats) -> Iterator[Finding]:
     """Report how far the index reaches that prompts here search the memory by, and which others cannot be opened."""
-    from hybrid.knowledge.views import n_behind, places_of_store
+    from hybrid.knowledge.record_indexes import indexes_of_store
 
     if not counted.n_observations + counted.n_summaries:
         return
     mended = 'hybrid memory search "words"'
-    places = places_of_store(workspace.home, store)
+    indexes = indexes_of_store(workspace, store)
     is_own = workspace.project is not None and not workspace.config.memory.cross_project
     used = workspace.require_project().key if is_own else ""
     names = {one.key: one.project for one in counted.by_project}
-    if used not in (key for _, key in places):
+    if used not in (key for _, key in indexes):
         yield Finding("warning", _MEMORY, "not indexed yet", f"{mended} does it, the next prompt too")
-    for place, key in places:
+    for index, key in indexes:
+        place = index.place
         name = "the index" if key == used else f"the index of {names.get(key, key) or 'all projects'}"
         error = _damage_of_index(place, workspace)
         if key != used and (not error or isinstance(error, _MADE_AGAIN)):
@@ -696,7 +697,8 @@ def _of_memory_index(workspace: Workspace, store: MemoryStore, counted: MemorySt
             what = f"{name} cannot be used ({error})"
             yield Finding("warning", _MEMORY, what, f"rm -r '{place.folder}'; it is made again")
             continue
-        n = n_behind(place, store)
+        part = index.changed()
+        n = len(part.paths) if part else None
         behind = "behind by more than is counted" if n is None else f"{amount(n, 'row')} behind"
         if n is None or n > _MANY_BEHIND:
             yield Finding("warning", _MEMORY, f"{name} is {behind}", f"{mended} brings it up to date")

@@ -23,7 +23,8 @@ from hybrid.base.errors import BusyError
 from hybrid.hooks.answer import client_of, printed_answer
 from hybrid.hooks.event import EventError, parse_event
 from hybrid.ipc.spool import MAX_AGE_S, MAX_TRIES, Spool
-from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
+from hybrid.knowledge.open_indexes import OpenIndexes
+from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.workspace import open_workspace
 
 if TYPE_CHECKING:
@@ -249,7 +250,7 @@ def answer_event(
     workspace = open_workspace(Path(event.cwd or "/"), flags=flags)
     set_deadline(workspace.config.hooks.deadline_ms)
     # To connect with a team's store takes longer than a hook has: a service does it.
-    kinds = OpenKinds(files=OpenFiles(asks_team=False), most_new=_MOST_NEW)
+    kinds = OpenKinds(indexes=OpenIndexes(asks_team=False, most_new=_MOST_NEW))
     _take_waiting(kinds, workspace.home, _TAKING_S)
     reply = answer(Turn(workspace, event, kinds), is_alone=True)
     return reply, printed_answer(reply.text, event, notice=reply.notice(elapsed_ms()))

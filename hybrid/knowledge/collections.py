@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from hybrid.base.digest import chunk_digest, digest_of_normalised
@@ -28,12 +29,14 @@ if TYPE_CHECKING:
 
     from hybrid.config import Config
     from hybrid.knowledge.named_code import ProjectCode
-    from hybrid.knowledge.views import RecordView
+    from hybrid.knowledge.open_indexes import OpenIndex
+    from hybrid.knowledge.stores import ActiveLessons
     from hybrid.project.packages import Nearness
     from hybrid.prompting.query import Query
     from hybrid.records.lessons.reranking import Reranker
+    from hybrid.records.memory.types import Row
     from hybrid.records.types import Record
-    from hybrid.search.searcher import Searcher
+    from hybrid.search.searcher import Searched, Searcher
     from hybrid.sources.listing import Lister
     from hybrid.types import Item
 
@@ -85,6 +88,12 @@ class Collection(ABC):
     budget_chars: int | None = None
     code: ProjectCode | None = None
     needs_text: bool = True
+    problems: Sequence[str] = ()
+    """What of the collection cannot be given, a sentence each."""
+
+    def search(self, query: Query, **options: Any) -> Searched:
+        """Return the hits for a query; options as of `Searcher.search`."""
+        return self.searcher.search(query, **options)
 
     @abstractmethod
     def text(self, hit: Hit) -> str | None:
@@ -182,45 +191,124 @@ class FileCollection(Collection):
         return sorted(hits, key=lambda hit: -hit.relevance * weight(hit.path))
 
 
-class RecordCollection(Collection):
-    """Lessons or lore.
+class AskingSession(Struct, frozen=True):
+    """The session that asks for memories.
 
-    Args:
-        view: The open view of the records.
-        config: Settings in force.
-        max_items: A smaller number of items than in the settings; None for the number there.
-        rerank: Function that orders the lessons that fit; None for the local order.
+    Attributes:
+        id: The id that the client gave it; empty for none.
+        lost_before_ms: Time of its last compaction, before which its agent knows nothing; 0 without one.
     """
 
-    def __init__(
-        self,
-        view: RecordView,
-        config: Config,
-        *,
-        max_items: int | None = None,
-        rerank: Reranker | None = None,
-    ) -> None:
-        self._rerank = rerank
-        self.kind = view.kind
-        self.searcher = view.searcher
-        self._view = view
-        self.by_path = view.by_path
-        """Path in the index → record."""
-        self._is_redacting = config.privacy.redact
-        self._min_score = config.lessons.min_score
-        self._is_gate_fixed = config.hooks.gate_threshold != "auto"
-        settings = config.lessons if view.kind == "lessons" else config.lore
+    id: str = ""
+    lost_before_ms: int = 0
+
+    def has(self, row: Row) -> bool:
+        """Return whether a row comes from this session and is not older than its last compaction."""
+        return bool(self.id) and row.owner.session_id == self.id and row.created_ms >= self.lost_before_ms
+
+
+NO_SESSION = AskingSession()
+
+
+class RecordsCollection(Collection):
+    """Records of a kind: lessons, lore or memory. What a hit says is read again from its record."""
+
+    is_redacting = False
+    """Secrets are looked for in what is shown; the memory is stored without."""
+
+    def __init__(self, kind: str, searcher: Searcher, config: Config) -> None:
+        settings: Any = getattr(config, kind)
+        self.kind = kind
+        self.searcher = searcher
         self.threshold, self.min_cosine = settings.threshold, settings.min_cosine
         self.budget_chars = settings.budget_chars
-        if view.kind == "lessons":
-            self.max_items = config.lessons.max_items if max_items is None else max_items
-        self._scores: dict[str, int] = {}
+        self._records: dict[tuple[str, bytes], Record | None] = {}
         self._texts: dict[tuple[str, bytes], str | None] = {}
         self._gone: set[int] = set()
 
+    @abstractmethod
+    def at(self, path: str) -> Record | None:
+        """Return the record at a path of the index as it is now; None when it was withdrawn."""
+
+    @abstractmethod
+    def is_own(self, path: str) -> bool:
+        """Return whether the record at a path is this project's own: what it names must be in this project then."""
+
     def record(self, hit: Hit) -> Record | None:
         """Return the record of a hit as it is now; None when it was withdrawn or changed."""
-        return record_of(self.by_path, hit)
+        key = hit.path, hit.digest
+        if key not in self._records:
+            record = self.at(hit.path)
+            is_same = record is not None and chunk_digest(record_text(record)) == hit.digest
+            self._records[key] = record if is_same else None
+        return self._records[key]
+
+    def text(self, hit: Hit) -> str | None:
+        """Return the body lines of the record of a hit; None when it was withdrawn or changed."""
+        key = hit.path, hit.digest
+        if key not in self._texts:
+            record = self.record(hit)
+            body = record and record_body(record, is_redacting=self.is_redacting, notes=self.notes(hit))
+            self._texts[key] = body
+        return self._texts[key]
+
+    def notes(self, hit: Hit) -> Sequence[str]:
+        """As `Collection.notes`."""
+        record = self.record(hit) if self.code else None
+        return notes_on(record, self.code) if record and self.code and self.is_own(hit.path) else ()
+
+    def fitting(self, record: Record) -> frozenset[str]:
+        """Return the files that a record names and that fit the prompt."""
+        return self.code.beside(record) if self.code else frozenset()
+
+    def why(self, hit: Hit) -> str:
+        """As `Collection.why`."""
+        record = self.at(hit.path) if self.code else None
+        return why_of(self.fitting(record)) if record else ""
+
+    def entry(self, item: Item) -> Entry:
+        """As `Collection.entry`: `[lesson] L001 Git commit format (relevance 8/10)`."""
+        record = self.at(item.hit.path)
+        assert record is not None  # Its text was read from the same records.
+        return record_entry(record, item, self.measure(item.hit), is_redacting=self.is_redacting)
+
+    def measure(self, hit: Hit) -> str:
+        """Return the number on the header line of a hit, in words; empty for none."""
+        return ""
+
+    def left_out(self, hit: Hit) -> str:
+        """As `Collection.left_out`; `NAMES_GONE` for a record about code that is gone."""
+        return NAMES_GONE if hit.row in self._gone else super().left_out(hit)
+
+    def names_gone(self, hit: Hit, query: Query) -> bool:
+        """Return whether a hit is about code of this project that is gone, and the query names none of that."""
+        record = self.at(hit.path) if self.code else None
+        return bool(record and self.code and self.is_own(hit.path) and self.code.is_withheld(record, query))
+
+
+class RecordCollection(RecordsCollection):
+    """Records that a working tree may be given, all of them read: lore, and what is common with lessons.
+
+    Args:
+        kind: The name of the kind.
+        opened: Their open index.
+        config: Settings in force.
+    """
+
+    def __init__(self, kind: str, opened: OpenIndex, config: Config) -> None:
+        super().__init__(kind, opened.searcher, config)
+        self.by_path = opened.by_path
+        """Path in the index → record."""
+        self.is_redacting = config.privacy.redact
+        self._is_gate_fixed = config.hooks.gate_threshold != "auto"
+
+    def at(self, path: str) -> Record | None:
+        """As `RecordsCollection.at`."""
+        return self.by_path.get(path)
+
+    def is_own(self, path: str) -> bool:
+        """As `RecordsCollection.is_own`."""
+        return is_of_project(self.by_path[path])
 
     def latest_handoff(self, *, since_s: float) -> Hit | None:
         """Return the latest handoff that names this project, if it is not older than a time in seconds since 1970."""
@@ -232,64 +320,28 @@ class RecordCollection(Collection):
         written_s, path = max(handoffs, default=(0.0, ""))
         return record_hit(path, self.by_path[path]) if path and written_s >= since_s else None
 
-    def text(self, hit: Hit) -> str | None:
-        """Return the body lines of the record of a hit; None when it was withdrawn or changed."""
-        key = hit.path, hit.digest
-        if key not in self._texts:
-            record = self.record(hit)
-            if record is not None and (notes := self._notes(record)):
-                record = replace(record, lines=(*record.lines, *notes))
-            self._texts[key] = None if record is None else record_body(record, is_redacting=self._is_redacting)
-        return self._texts[key]
-
-    def notes(self, hit: Hit) -> Sequence[str]:
-        """As `Collection.notes`."""
-        record = self.by_path.get(hit.path)
-        return self._notes(record) if record else ()
-
-    def _notes(self, record: Record) -> Sequence[str]:
-        return notes_on(record, self.code) if self.code and is_of_project(record) else ()
-
     def names_fitting(self, row: int) -> bool:
         """As `Collection.names_fitting`."""
-        record = self.by_path.get(self.searcher.backend.get(row).path)
-        return record is not None and bool(self._fitting(record))
-
-    def why(self, hit: Hit) -> str:
-        """As `Collection.why`."""
-        record = self.by_path.get(hit.path)
-        return why_of(self._fitting(record)) if record else ""
-
-    def left_out(self, hit: Hit) -> str:
-        """As `Collection.left_out`; `NAMES_GONE` for a record about code that is gone."""
-        return NAMES_GONE if hit.row in self._gone else super().left_out(hit)
-
-    def _fitting(self, record: Record) -> frozenset[str]:
-        return self.code.beside(record) if self.code else frozenset()
-
-    def _is_gone(self, hit: Hit, query: Query) -> bool:
-        record = self.by_path.get(hit.path)
-        return bool(self.code and record and is_of_project(record) and self.code.is_withheld(record, query))
-
-    def entry(self, item: Item) -> Entry:
-        """Return a record as it stands in the frame; a lesson has its relevance or cosine on the header line."""
-        record = self.by_path[item.hit.path]
-        return record_entry(record, item, self._measure(item.hit), is_redacting=self._is_redacting)
+        record = self.at(self.searcher.backend.get(row).path)
+        return record is not None and bool(self.fitting(record))
 
     def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
-        """Return the hits that fit, by relevance plus evidence; lessons by trust too, or as `rerank` orders them.
+        """Return the hits that fit, by relevance plus evidence.
 
         Decisions and handoffs that name this project come before those that name none.
         """
         worth = self._evidence(query) if rows is None else rows
         meant = self._meant(worth) if rows is None else {hit.row for hit in hits}
         hits = [hit for hit in hits if hit.row in meant or self._is_told(hit)]
-        self._gone = {hit.row for hit in hits if self._is_gone(hit, query)}
-        hits = [hit for hit in hits if hit.row not in self._gone]
-        of_row = {hit.row: hit.relevance + max(worth.get(hit.row, 0.0), 0.0) for hit in hits}
-        if self.kind == "lessons":
-            return self._lessons(hits, query, meant, of_row)
-        return _attributed_first(sorted(hits, key=lambda hit: -of_row[hit.row]), self.by_path)
+        self._gone = {hit.row for hit in hits if self.names_gone(hit, query)}
+        of_row = {
+            hit.row: hit.relevance + max(worth.get(hit.row, 0.0), 0.0) for hit in hits if hit.row not in self._gone
+        }
+        return self.by_worth([hit for hit in hits if hit.row in of_row], query, meant, of_row)
+
+    def by_worth(self, hits: Sequence[Hit], query: Query, meant: set[int], worth: Mapping[int, float]) -> list[Hit]:
+        """Return hits that may be given in their order, by the worth of their rows; `meant` are rows that are meant."""
+        return _attributed_first(sorted(hits, key=lambda hit: -worth[hit.row]), self.by_path)
 
     def _evidence(self, query: Query) -> Mapping[int, float]:
         """Return row → evidence that a query means that record; empty without a gate that judges records."""
@@ -304,18 +356,47 @@ class RecordCollection(Collection):
         bar = gate.calibration.tasks
         return {row for row, value in evidence.items() if math.isfinite(bar) and value > bar}
 
-    def _lessons(self, hits: Sequence[Hit], query: Query, meant: set[int], worth: Mapping[int, float]) -> list[Hit]:
-        lessons = self._view.lessons
-        self._scores = lessons.scorer.relevances(query.text) if lessons else {}
+    def _is_told(self, hit: Hit) -> bool:
+        """Return whether the record holds a word of the query or has a cosine of at least `TELLING_COSINE`.
+
+        True for all records where the bars of the gate are fixed.
+        """
+        return self._is_gate_fixed or hit.bm25 is not None or (hit.cosine is not None and hit.cosine >= TELLING_COSINE)
+
+
+class LessonCollection(RecordCollection):
+    """Lessons, which must be relevant and are ordered by trust too, or as `rerank` orders those that fit.
+
+    Args:
+        opened: Their open index.
+        config: Settings in force.
+        lessons: The lessons with their counters.
+
+    Attributes:
+        rerank: Orders the lessons that fit; None for the local order.
+    """
+
+    def __init__(self, opened: OpenIndex, config: Config, lessons: ActiveLessons) -> None:
+        super().__init__("lessons", opened, config)
+        self.rerank: Reranker | None = None
+        self.problems = lessons.problems
+        self.max_items = config.lessons.max_items
+        self.lessons = lessons
+        self._min_score = config.lessons.min_score
+        self._scores: dict[str, int] = {}
+
+    def by_worth(self, hits: Sequence[Hit], query: Query, meant: set[int], worth: Mapping[int, float]) -> list[Hit]:
+        """As `RecordCollection.by_worth`, without those that are neither meant nor relevant."""
+        self._scores = self.lessons.scorer.relevances(query.text)
         fitting = [hit for hit in hits if hit.row in meant or self._is_relevant(hit)]
         return self._reranked(sorted(fitting, key=lambda hit: -worth[hit.row] * self._trust(hit)), query)
 
     def _reranked(self, hits: list[Hit], query: Query) -> list[Hit]:
         """Return lessons in the order of a language model; as they are when none may be asked or answers in time."""
-        lessons = self._view.lessons
+        active = self.lessons.active
         ids = {hit.path: self.by_path[hit.path].id for hit in hits if hit.path in self.by_path}
-        known = [lessons.active[one] for one in ids.values() if one in lessons.active] if lessons else []
-        order = self._rerank(query.text, known) if self._rerank and len(known) > 1 else None
+        known = [active[one] for one in ids.values() if one in active]
+        order = self.rerank(query.text, known) if self.rerank and len(known) > 1 else None
         if order is None:
             return hits
         place = {one: number for number, one in enumerate(order)}
@@ -325,28 +406,18 @@ class RecordCollection(Collection):
         """Return whether the lesson of a hit reaches the least relevance or the cosine floor of the settings."""
         return self._score(hit) >= self._min_score or (hit.cosine is not None and hit.cosine >= self.min_cosine)
 
-    def _is_told(self, hit: Hit) -> bool:
-        """Return whether the record holds a word of the query or has a cosine of at least `TELLING_COSINE`.
-
-        True for all records where the bars of the gate are fixed.
-        """
-        return self._is_gate_fixed or hit.bm25 is not None or (hit.cosine is not None and hit.cosine >= TELLING_COSINE)
-
     def _score(self, hit: Hit) -> int:
-        record = self.by_path.get(hit.path)
+        record = self.at(hit.path)
         return self._scores.get(record.id, 0) if record else 0
 
     def _trust(self, hit: Hit) -> float:
         """Return the factor for the trust in the lesson of a hit, in [`LEAST_TRUSTED`, 1]; 1 without an active one."""
-        record = self.by_path.get(hit.path)
-        lessons = self._view.lessons
-        lesson = lessons.active.get(record.id) if record and lessons else None
-        trust = lesson.trust if lesson else 1.0
-        return LEAST_TRUSTED + (1 - LEAST_TRUSTED) * trust
+        record = self.at(hit.path)
+        lesson = self.lessons.active.get(record.id) if record else None
+        return LEAST_TRUSTED + (1 - LEAST_TRUSTED) * (lesson.trust if lesson else 1.0)
 
-    def _measure(self, hit: Hit) -> str:
-        if self.kind != "lessons":
-            return ""
+    def measure(self, hit: Hit) -> str:
+        """As `RecordsCollection.measure`: the relevance, else the cosine."""
         if self._score(hit) >= self._min_score:
             return f"relevance {self._score(hit)}/10"
         return "" if hit.cosine is None else f"cosine {hit.cosine:.2f}"
@@ -375,9 +446,9 @@ def record_of(by_path: Mapping[str, Record], hit: Hit) -> Record | None:
     return record if record and chunk_digest(record_text(record)) == hit.digest else None
 
 
-def record_body(record: Record, *, is_redacting: bool) -> str:
-    """Return the body lines of a record as one text, without secrets if asked for."""
-    body = "\n".join(record.lines)
+def record_body(record: Record, *, is_redacting: bool, notes: Sequence[str] = ()) -> str:
+    """Return the body lines of a record and the notes below them as one text, without secrets if asked for."""
+    body = "\n".join((*record.lines, *notes))
     return redact(body) if is_redacting else body
 
 

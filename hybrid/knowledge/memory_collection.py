@@ -8,15 +8,14 @@ from __future__ import annotations
 import math
 import re
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from hybrid.base.digest import chunk_digest
 from hybrid.base.tokens import query_tokens, tokens
-from hybrid.index.backend import Filter
-from hybrid.knowledge.collections import NAMES_GONE, Collection, notes_on, record_entry, record_hit, why_of
+from hybrid.index.backend import EVERYTHING
+from hybrid.knowledge.collections import NAMES_GONE, RecordsCollection, record_hit, why_of
 from hybrid.knowledge.small_talk import talk_among
 from hybrid.prompting.content import content_words
 from hybrid.records.memory.types import Observation, SessionSummary, name_of, record_of, title_of
@@ -24,21 +23,18 @@ from hybrid.search.gate.meant import word_match
 from hybrid.search.gate.pieces import terms_of
 from hybrid.search.gate.threshold import Verdict
 from hybrid.search.ranking.memory import Parts, Present, asked_concepts, parts_of, spread
-from hybrid.search.searcher import Searcher
-from hybrid.sources.records import path_of, project_glob
+from hybrid.sources.records import path_of, project_glob, record_text, rows_at
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from hybrid.config import Config
-    from hybrid.knowledge.views import MemoryView, RowsAt
+    from hybrid.knowledge.collections import AskingSession
     from hybrid.prompting.query import Query
     from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import Row
     from hybrid.records.types import Record
-    from hybrid.render.frame import Entry
-    from hybrid.search.searcher import Judging, Mode, Searched
-    from hybrid.types import Hit, Item
+    from hybrid.search.searcher import Searched, Searcher
+    from hybrid.types import Hit
     from hybrid.workspace import Workspace
 
 WORDS_WEIGHT = 0.5
@@ -67,66 +63,74 @@ _NEARNESS_IN_PROMPTS, _SHARE_IN_PROMPTS = 0.5, 0.5
 _UNKNOWN = 0.5
 """The number of rows that a word counts as being in when it is in none."""
 
-_EVERYTHING = Filter()
 _ENOUGH = 5
 """Hits of the present project, among those of all projects, from which on no more of them are searched for."""
 _FAIR_SHARE = 0.5
 """Largest share of hits of other projects, as long as the present project has enough that fit."""
 
 
-class AskingSession(Struct, frozen=True):
-    """The session that asks for memories.
+class RowsAt:
+    """Rows of the memory by their path in the index; each is read at the first call for it and then kept."""
 
-    Attributes:
-        id: The id that the client gave it; empty for none.
-        lost_before_ms: Time of its last compaction, before which its agent knows nothing; 0 without one.
-    """
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+        self._found: dict[str, Row | None] = {}
+        self._texts: dict[str, str] = {}
 
-    id: str = ""
-    lost_before_ms: int = 0
+    def read(self, paths: Iterable[str]) -> None:
+        """Read the rows at many paths at once, which is faster than one after the other."""
+        missing = [path for path in paths if path not in self._found]
+        self._found |= dict.fromkeys(missing) | rows_at(self._store, missing)
 
-    def has(self, row: Row) -> bool:
-        """Return whether a row comes from this session and is not older than its last compaction."""
-        return bool(self.id) and row.owner.session_id == self.id and row.created_ms >= self.lost_before_ms
+    def text(self, path: str) -> str:
+        """Return the searched text of the row at a path; empty when the row is gone."""
+        if path not in self._texts:
+            row = self.get(path)
+            self._texts[path] = record_text(record_of(row)) if row else ""
+        return self._texts[path]
+
+    def get(self, path: str) -> Row | None:
+        """Return the row at a path; None when it is gone."""
+        if path not in self._found:
+            self.read([path])
+        return self._found[path]
+
+    def of(self, hit: Hit) -> Row | None:
+        """Return the row that a hit was made of; None when it is gone or says something else now."""
+        row = self.get(hit.path)
+        return row if row and chunk_digest(self.text(hit.path)) == hit.digest else None
 
 
-class MemoryCollection(Collection):
+class MemoryCollection(RecordsCollection):
     """Observations and summaries of earlier sessions.
 
     Args:
-        view: The open view of the memory.
-        config: Settings in force.
-        present: The time, the project and the files of now.
+        searcher: The searcher of the index of the memory.
+        store: The store that holds the rows.
+        workspace: The workspace that asks.
         session: The session that asks.
     """
 
-    kind = "memory"
-
-    def __init__(self, view: MemoryView, config: Config, present: Present, session: AskingSession) -> None:
-        self._view = view
-        self._rows = view.rows
-        self._store = view.store
-        self._present = present
+    def __init__(self, searcher: Searcher, store: MemoryStore, workspace: Workspace, session: AskingSession) -> None:
+        super().__init__("memory", searcher, workspace.config)
+        self.rows = RowsAt(store)
+        self.store = store
+        self._present = present_of(workspace, store, session.id)
         self._session = session
-        self._gone: set[int] = set()
         self._talk: set[int] = set()
-        self.searcher: Searcher = FairSearcher(view.searcher, present.key) if present.key else view.searcher
-        self.threshold = config.memory.threshold
-        self.min_cosine = config.memory.min_cosine
-        self.budget_chars = config.memory.budget_chars
 
-    def text(self, hit: Hit) -> str | None:
-        """Return the body lines of the row of a hit; None when it is gone or says something else now."""
-        record = self.record(hit)
-        return None if record is None else "\n".join((*record.lines, *self._notes(hit, record)))
+    def search(self, query: Query, **options: Any) -> Searched:
+        """As `Collection.search`, by `fair_search`."""
+        return fair_search(self.searcher, self._present.key, query, **options)
 
-    def notes(self, hit: Hit) -> Sequence[str]:
-        """As `Collection.notes`."""
-        record = self.record(hit)
-        return self._notes(hit, record) if record else ()
+    def at(self, path: str) -> Record | None:
+        """As `RecordsCollection.at`."""
+        row = self.rows.get(path)
+        return None if row is None else record_of(row, here=self._present.key)
 
-    def _notes(self, hit: Hit, record: Record) -> Sequence[str]:
-        return notes_on(record, self.code) if self.code and self._is_own(hit) else ()
+    def is_own(self, path: str) -> bool:
+        """As `RecordsCollection.is_own`."""
+        return bool(self._present.key) and path.endswith(f"/{self._present.key}")
 
     def last_summaries(self) -> list[Hit]:
         """Return the two newest summaries of the project's other sessions that did something; none outside a project.
@@ -134,34 +138,21 @@ class MemoryCollection(Collection):
         The newest comes first.
         """
         key = self._present.key
-        rows = self._store.last_summaries(key, _MOST_SUMMARIES, not_session=self._session.id) if key else []
+        rows = self.store.last_summaries(key, _MOST_SUMMARIES, not_session=self._session.id) if key else []
         return [record_hit(path_of(row), record_of(row)) for row in rows]
 
     def asked_for(self, searched: Searched) -> Verdict:
         """Return a verdict on a search of the memory itself: open if a row is near."""
-        return Verdict(
-            bool(rows := near(searched, self._view, _NEARNESS_IN_PROMPTS, _SHARE_IN_PROMPTS)),
-            searched.top_cosine,
-            None,
-            "auto",
-            rows=rows,
-        )
-
-    def record(self, hit: Hit) -> Record | None:
-        """Return the row of a hit as a record; None when it is gone or says something else now."""
-        row = row_of(self._rows, hit)
-        return None if row is None else record_of(row, here=self._present.key)
+        rows = self.near(searched, _NEARNESS_IN_PROMPTS, _SHARE_IN_PROMPTS)
+        return Verdict(bool(rows), searched.top_cosine, None, "auto", rows=rows)
 
     def shown(self, hit: Hit) -> Hit:
         """Return the hit without its title, so that a forgotten title does not stay in the log or in a ledger."""
         return replace(hit, name="", scope="", signature="")
 
-    def entry(self, item: Item) -> Entry:
-        """As `Collection.entry`: `[memory] o42 2026-02-14 bugfix Fix auth timeout [from: other] (cosine 0.61)`."""
-        row = self._rows.get(item.hit.path)
-        assert row is not None  # Its text was read from the same rows.
-        measure = "" if item.hit.cosine is None else f"cosine {item.hit.cosine:.2f}"
-        return record_entry(record_of(row, here=self._present.key), item, measure, is_redacting=False)
+    def measure(self, hit: Hit) -> str:
+        """As `RecordsCollection.measure`."""
+        return "" if hit.cosine is None else f"cosine {hit.cosine:.2f}"
 
     def left_out(self, hit: Hit) -> str:
         """Return why `ordered` leaves out a hit.
@@ -171,7 +162,7 @@ class MemoryCollection(Collection):
             talk, `foreign` for another project's row that is a summary or fits too little, `repeated` for a row that
             says the same as a better hit, `gone` for one that is there no more.
         """
-        row = row_of(self._rows, hit)
+        row = self.rows.of(hit)
         if row is None:
             return "gone"
         if hit.row in self._gone:
@@ -184,33 +175,24 @@ class MemoryCollection(Collection):
 
     def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
         """Return the hits that may be given, best first as by `ranked`; see `left_out` for those that are left out."""
-        self._rows.read(hit.path for hit in hits)
-        self._talk = talk_among(filter(None, (self._rows.get(hit.path) for hit in hits)), self._store, self.code)
+        self.rows.read(hit.path for hit in hits)
+        self._talk = talk_among(filter(None, (self.rows.get(hit.path) for hit in hits)), self.store, self.code)
         told = [hit for hit in hits if self._is_told(hit)]
         fitting = sorted(self.code.fitting) if self.code else ()
         present = replace(self._present, files=(*self._present.files, *fitting))
-        found = [hit for hit, _ in ranked(told, self._view, present, query)]
-        self._gone = {hit.row for hit in found[:_CHECKED] if self._names_gone(hit, query)}
+        found = [hit for hit, _ in self.ranked(told, present, query)]
+        self._gone = {hit.row for hit in found[:_CHECKED] if self.names_gone(hit, query)}
         return [hit for hit in found if hit.row not in self._gone]
 
     def why(self, hit: Hit) -> str:
         """As `Collection.why`."""
-        row = self._rows.get(hit.path)
-        if self.code is None or not isinstance(row, Observation) or not self._is_own(hit):
+        row = self.rows.get(hit.path)
+        if self.code is None or not isinstance(row, Observation) or not self.is_own(hit.path):
             return ""
         return why_of(self.code.fitting.intersection(row.told.files))
 
-    def _names_gone(self, hit: Hit, query: Query) -> bool:
-        record = self.record(hit) if self.code and self._is_own(hit) else None
-        return bool(record and self.code and self.code.is_withheld(record, query))
-
-    def _is_own(self, hit: Hit) -> bool:
-        """Return whether a row is the present project's."""
-        row = self._rows.get(hit.path)
-        return row is not None and bool(self._present.key) and row.owner.key == self._present.key
-
     def _is_told(self, hit: Hit) -> bool:
-        row = row_of(self._rows, hit)
+        row = self.rows.of(hit)
         if row is None or self._session.has(row) or not is_told_here(row, self._present.key):
             return False
         if isinstance(row, SessionSummary) and row.id in self._talk:
@@ -218,41 +200,77 @@ class MemoryCollection(Collection):
         is_own = not self._present.key or row.owner.key == self._present.key
         return is_own or (hit.relevance >= _FOREIGN_RELEVANCE and (hit.cosine or 0.0) >= _FOREIGN_COSINE)
 
+    def near(self, searched: Searched, least: float = LEAST_NEARNESS, share: float = NEAR_SHARE) -> dict[int, float]:
+        """Return row → nearness of the hits that are near enough to the query of a search of the memory itself.
 
-class FairSearcher(Searcher):
-    """A searcher at least half of whose hits are the present project's, as far as that has enough that fit."""
+        Nearness is the cosine plus the idf-weighted share of the query's words that the row contains, in [−1, 2].
 
-    def __init__(self, searcher: Searcher, key: str) -> None:
-        self._inner = searcher
-        self._key = key
-        self.backend = searcher.backend
-        self.embedder = searcher.embedder
-        self.gate = searcher.gate
+        Args:
+            searched: The search.
+            least: Nearness that the nearest row must have, or none is near enough.
+            share: Share of that which the others must have, in [0, 1].
+        """
+        query, backend = searched.query, self.searcher.backend
+        asked: list[dict[str, float]] = []
+        for text in filter(None, (query.focus, self.searcher.english(query))):
+            frequency = {word: backend.terms.document_frequency(word) for word in query_tokens(content_words(text))}
+            asked.append({word: math.log(1 + backend.n_chunks / (n or _UNKNOWN)) for word, n in frequency.items()})
+        self.rows.read(hit.path for hit in searched.hits)
+        found: dict[int, float] = {}
+        for hit in searched.hits:
+            said = set(tokens(self.rows.text(hit.path)))
+            held = [
+                sum(weights[word] for word in said & weights.keys()) / sum(weights.values())
+                for weights in asked
+                if weights
+            ]
+            found[hit.row] = (hit.cosine or 0.0) + max(held, default=0.0)
+        nearest = max(found.values(), default=0.0)
+        return {row: value for row, value in found.items() if nearest >= least and value >= share * nearest}
 
-    def english(self, query: Query) -> str:
-        """As `Searcher.english`."""
-        return self._inner.english(query)
+    def ranked(self, hits: Sequence[Hit], present: Present, query: Query) -> list[tuple[Hit, Parts]]:
+        """Return hits with the parts of their scores, best first, without those that are gone or repeat a better one.
 
-    def search(
-        self,
-        query: Query,
-        *,
-        top_k: int,
-        mode: Mode = "hybrid",
-        only: Filter = _EVERYTHING,
-        judging: Judging | None = None,
-    ) -> Searched:
-        """Return the hits as `Searcher.search`; a second search adds hits of the project when it has too few."""
-        found = self._inner.search(query, top_k=top_k, mode=mode, only=only, judging=judging)
-        if only.path or len(found.hits) < top_k:
-            return found
-        ending = f"/{self._key}"
-        if sum(hit.path.endswith(ending) for hit in found.hits) >= _ENOUGH:
-            return found
-        mine = replace(only, path=project_glob(self._key))
-        again = replace(judging, stops_when_closed=False) if judging else None
-        own = self._inner.search(query, top_k=top_k, mode=mode, only=mine, judging=again)
-        return replace(found, hits=_joined(own, found, ending, top_k))
+        The relevance in a score is a mean of the hit's relevance in the whole collection and of its share of the
+        query's words. An observation with nearly the same title as a better one moves back.
+        """
+        found = [(hit, row) for hit in hits if (row := self.rows.get(hit.path)) is not None]
+        texts = [sorted(set(tokens(self.rows.text(hit.path)))) for hit, _ in found]
+        matches = word_match(terms_of(content_words(query.focus)).words, texts, self.searcher.embedder)
+        asked = asked_concepts(query.text)
+        scored: list[tuple[Hit, Row, Parts]] = []
+        for (hit, row), match in zip(found, matches, strict=True):
+            relevance = (hit.relevance + WORDS_WEIGHT * match) / (1 + WORDS_WEIGHT)
+            scored.append((hit, row, parts_of(row, present, relevance=relevance, asked=asked)))
+        scored.sort(key=lambda one: (-one[2].score, one[0].rank))
+        best: dict[object, tuple[Hit, Row, Parts]] = {}
+        for one in scored:
+            best.setdefault(_said(one[1]), one)
+        kept = list(best.values())
+        # Summaries are called by what was asked for, and asked alike they say different things.
+        titled = [(parts, title_of(row) if isinstance(row, Observation) else "") for _, row, parts in kept]
+        return [(kept[place][0], parts) for place, parts in spread(titled)]
+
+
+def fair_search(searcher: Searcher, key: str, query: Query, *, top_k: int, **options: Any) -> Searched:
+    """Search the memory so that half of the hits are the present project's, as far as it has enough that fit.
+
+    Args:
+        searcher: The searcher of the memory.
+        key: Key of the present project; empty for none, whose hits come before no others.
+        query: As of `Searcher.search`, like the further arguments.
+        top_k: Hits to return at most.
+        options: Further arguments; with a path in the filter nothing is added.
+    """
+    found = searcher.search(query, top_k=top_k, **options)
+    ending, only, judging = f"/{key}", options.pop("only", EVERYTHING), options.pop("judging", None)
+    n_own = sum(hit.path.endswith(ending) for hit in found.hits)
+    if not key or only.path or len(found.hits) < top_k or n_own >= _ENOUGH:
+        return found
+    mine = replace(only, path=project_glob(key))
+    again = replace(judging, stops_when_closed=False) if judging else None
+    own = searcher.search(query, top_k=top_k, only=mine, judging=again, **options)
+    return replace(found, hits=_joined(own, found, ending, top_k))
 
 
 def _joined(own: Searched, found: Searched, ending: str, top_k: int) -> tuple[Hit, ...]:
@@ -270,14 +288,6 @@ def _evidence(searched: Searched) -> float:
     return sum(searched.hits[0].evidence.values()) if searched.hits else 0.0
 
 
-def memory_collection(
-    workspace: Workspace, view: MemoryView, *, session: AskingSession | None = None
-) -> MemoryCollection:
-    """Return the collection of the memory for the present project and a session; without one no row counts as own."""
-    session = session or AskingSession()
-    return MemoryCollection(view, workspace.config, present_of(workspace, view.store, session.id), session)
-
-
 def present_of(workspace: Workspace, store: MemoryStore, session_id: str = "") -> Present:
     """Return the present: the time, the project, and the files that the session touched."""
     files = store.touched_files(session_id) if session_id else ()
@@ -289,66 +299,6 @@ def present_of(workspace: Workspace, store: MemoryStore, session_id: str = "") -
 def is_told_here(row: Row, key: str) -> bool:
     """Return whether a row may be given in the project `key` (empty for none): a summary of another one may not."""
     return isinstance(row, Observation) or not key or row.owner.key == key
-
-
-def row_of(rows: RowsAt, hit: Hit) -> Row | None:
-    """Return the row that a hit was made of; None when it is gone or says something else now."""
-    row = rows.get(hit.path)
-    return row if row and chunk_digest(rows.text(hit.path)) == hit.digest else None
-
-
-def near(searched: Searched, view: MemoryView, least: float, share: float) -> dict[int, float]:
-    """Return row → nearness of the hits that are near enough to the query of a search of the memory itself.
-
-    Nearness is the cosine plus the idf-weighted share of the query's words that the row contains, in [−1, 2].
-
-    Args:
-        searched: The search.
-        view: The memory that was searched.
-        least: Nearness that the nearest row must have, or none is near enough.
-        share: Share of that which the others must have, in [0, 1].
-    """
-    query, terms, n_rows = searched.query, view.searcher.backend.terms, view.searcher.backend.n_chunks
-    asked: list[dict[str, float]] = []
-    for text in filter(None, (query.focus, view.searcher.english(query))):
-        words = query_tokens(content_words(text))
-        asked.append({word: math.log(1 + n_rows / (terms.document_frequency(word) or _UNKNOWN)) for word in words})
-    view.rows.read(hit.path for hit in searched.hits)
-    found: dict[int, float] = {}
-    for hit in searched.hits:
-        said = set(tokens(view.rows.text(hit.path)))
-        held = [
-            sum(weights[word] for word in said & weights.keys()) / sum(weights.values()) for weights in asked if weights
-        ]
-        found[hit.row] = (hit.cosine or 0.0) + max(held, default=0.0)
-    nearest = max(found.values(), default=0.0)
-    return {row: value for row, value in found.items() if nearest >= least and value >= share * nearest}
-
-
-def ranked(hits: Sequence[Hit], view: MemoryView, present: Present, query: Query) -> list[tuple[Hit, Parts]]:
-    """Return hits with the parts of their scores, best first, without those that are gone or repeat a better one.
-
-    The relevance in a score is a mean of the hit's relevance in the whole collection and of its share of the query's
-    words. An observation with nearly the same title as a
-    better one moves back.
-    """
-    rows = view.rows
-    found = [(hit, row) for hit in hits if (row := rows.get(hit.path)) is not None]
-    texts = [sorted(set(tokens(rows.text(hit.path)))) for hit, _ in found]
-    matches = word_match(terms_of(content_words(query.focus)).words, texts, view.searcher.embedder)
-    asked = asked_concepts(query.text)
-    scored: list[tuple[Hit, Row, Parts]] = []
-    for (hit, row), match in zip(found, matches, strict=True):
-        relevance = (hit.relevance + WORDS_WEIGHT * match) / (1 + WORDS_WEIGHT)
-        scored.append((hit, row, parts_of(row, present, relevance=relevance, asked=asked)))
-    scored.sort(key=lambda one: (-one[2].score, one[0].rank))
-    best: dict[object, tuple[Hit, Row, Parts]] = {}
-    for one in scored:
-        best.setdefault(_said(one[1]), one)
-    kept = list(best.values())
-    # Summaries are called by what was asked for, and asked alike they say different things.
-    titled = [(parts, title_of(row) if isinstance(row, Observation) else "") for _, row, parts in kept]
-    return [(kept[place][0], parts) for place, parts in spread(titled)]
 
 
 def _said(row: Row) -> object:

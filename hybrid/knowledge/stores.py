@@ -1,4 +1,4 @@
-"""The record files of a working tree, which commands and events open, and what is read of them; `views` indexes them.
+"""The record files of a working tree, which commands and events open, and what is read of them.
 
 A project's lessons stand in the tree, for people (`.hybrid/LESSONS.md`; an existing `.claude-recall/LESSONS.md` in
 place), once its owner has accepted the tree. Until then what is learned there stands in `$HYBRID_HOME`.

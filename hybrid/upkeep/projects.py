@@ -358,9 +358,10 @@ def _forget_views(home: Path, trees: Sequence[str]) -> None:
     """
     from hybrid.base.sqlite import set_database_aside
     from hybrid.index.catalog import Catalog
-    from hybrid.knowledge.views import KINDS, place_of  # Brings numpy.
+    from hybrid.knowledge.open_kinds import OF_TREES
+    from hybrid.knowledge.record_indexes import place_of  # Brings numpy.
 
-    places = [place_of(home, f"{kind}-{tree}") for kind in KINDS for tree in trees]
+    places = [place_of(home, f"{kind}-{tree}") for kind in OF_TREES for tree in trees]
     if not places or not places[0].catalog.exists():
         return
     with locked(places[0].lock, _WAIT_S) as held:

@@ -13,9 +13,7 @@ from hybrid.base.atomic import locked
 from hybrid.base.errors import HybridError
 from hybrid.index.catalog import Catalog
 from hybrid.index.plan import silent
-from hybrid.knowledge.reading import READING
-from hybrid.knowledge.views import MemoryIndex, changed_part, places_of_store
-from hybrid.sources.records import MemorySource
+from hybrid.knowledge.record_indexes import READING, indexes_of_store
 
 if TYPE_CHECKING:
     from hybrid.index.manifest import Place
@@ -36,18 +34,15 @@ def purge_index(workspace: Workspace, store: MemoryStore, *, progress: Progress 
         What went wrong, a sentence each: that index still holds what was forgotten.
     """
     problems: list[str] = []
-    places = places_of_store(workspace.home, store)
-    for place, key in places:
+    indexes = [index for index, _ in indexes_of_store(workspace, store)]
+    for index in indexes:
         try:
-            source = MemorySource(store, key)
-            part = changed_part(place, store, source)
-            index = MemoryIndex(workspace, place, source)
-            index.write(part=part, wait_s=_WAIT_S, progress=progress, is_purged=True)
-            (place.folder / READING).unlink(missing_ok=True)  # Vectors of rows, which versions before 0.3 wrote.
+            index.rewrite(part=index.changed(), wait_s=_WAIT_S, progress=progress, is_purged=True)
+            (index.place.folder / READING).unlink(missing_ok=True)  # Vectors of rows, which versions before 0.3 wrote.
         except (HybridError, OSError, sqlite3.DatabaseError) as error:
             problems.append(str(error))
-    if places and not problems:
-        problems += _compacted(places[0][0])
+    if indexes and not problems:
+        problems += _compacted(indexes[0].place)
     return tuple(problems)
 
 

@@ -20,7 +20,8 @@ from hybrid.daemon import worker
 from hybrid.index.build import DocumentUpdate, build
 from hybrid.index.manifest import read_manifest
 from hybrid.index.plan import BuildTools
-from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
+from hybrid.knowledge.open_indexes import LoadedModels, OpenIndexes
+from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.models import registry
 from hybrid.models.registry import load_embedder
 from hybrid.prompting.query import make_query
@@ -198,7 +199,7 @@ def test_a_reader_keeps_its_generation_until_the_new_model_is_loaded(
     own_shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Prompts do not wait while a service loads another model, and get one generation or the other, never a mixture."""
-    workspace, kinds = _workspace(own_shop, **OTHER), OpenKinds({}, OpenFiles(wait_s=0.0))
+    workspace, kinds = _workspace(own_shop, **OTHER), OpenKinds({}, OpenIndexes(LoadedModels(wait_s=0.0)))
     until(lambda: _opened(kinds, workspace))
     old = kinds.searcher(workspace)
     own_shop.out("reindex", "--quiet", **OTHER)

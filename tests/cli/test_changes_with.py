@@ -9,7 +9,7 @@ import pytest
 
 from hybrid.index.history import open_history
 from hybrid.index.reading_history import update_history
-from hybrid.knowledge.open_kinds import OpenFiles
+from hybrid.knowledge.open_indexes import OpenIndexes
 from hybrid.prompting.query import make_query
 from hybrid.upkeep.indexing import BuildRequest, reindex
 from hybrid.workspace import open_workspace
@@ -88,16 +88,16 @@ def test_an_open_index_is_opened_again_for_a_new_history(repository: Repository,
     environ = {"HYBRID_HOME": str(tmp_path / "home"), "HYBRID_MODEL_NAME": "hashing-64"}
     workspace = open_workspace(repository.root, environ=environ)
     reindex(workspace)
-    files = OpenFiles()
-    first = files.searcher(workspace)
+    indexes = OpenIndexes()
+    first = indexes.files(workspace)
     repository.touch("Print vouchers", "README.md")
     update_history(workspace.place.folder, str(repository.root))
-    second = files.searcher(workspace)
+    second = indexes.files(workspace)
     told = [one.search(make_query("vouchers"), top_k=9).hits for one in (first, second)]
 
     assert first.backend.generation == second.backend.generation
     assert [[], ["README.md"]] == [[hit.path for hit in hits if hit.evidence.get("history")] for hits in told]
-    assert second is files.searcher(workspace)
+    assert second is indexes.files(workspace)
 
 
 def test_a_build_of_a_part_does_not_read_the_log(repository: Repository, tmp_path: Path) -> None:

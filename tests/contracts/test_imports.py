@@ -107,7 +107,7 @@ def test_what_comes_after_an_answer_is_not_imported_before_it() -> None:
         for name in ("answer.recording", "answer.session_start", "feedback.state", "capture.transcript")
     ]
     code = (
-        "import sys, hybrid.hooks.taking, hybrid.search.searcher, hybrid.knowledge.views\n"
+        "import sys, hybrid.hooks.taking, hybrid.search.searcher, hybrid.knowledge.record_indexes\n"
         f"print([name for name in {late} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=CHECKOUT)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.knowledge.memory_collection import AskingSession, memory_collection
+from hybrid.knowledge.collections import AskingSession
 from hybrid.knowledge.memory_intake import MOST_AT_ONCE, keep_small
 from hybrid.prompting.query import make_query
 from hybrid.records.memory.types import Extracted, Observation, Owner, RowFilter, SessionSummary, Summarised
@@ -256,10 +256,9 @@ def test_what_touched_the_files_of_the_session_comes_first(talk: Talk, name: str
     given = {"file_path": str(talk.root / "src" / name), "old_string": OLD, "new_string": NEW}
     now.tell("PostToolUse", tool="Edit", tool_input=given, tool_response={"filePath": name})
     now.tell("SessionEnd", source="other")
-    view, problems = now.kinds.memory(now.workspace())
-    assert view is not None, problems
+    collection = now.kinds.memory(now.workspace(), session=AskingSession("now"))
+    assert collection is not None
 
-    collection = memory_collection(now.workspace(), view, session=AskingSession("now"))
     query = make_query("cap the attempts")
     hits = collection.ordered(collection.searcher.search(query, top_k=10).hits, query)
 

@@ -310,7 +310,7 @@ def test_a_killed_pass_is_done_again(older: Shop) -> None:
 def test_a_pass_that_fails_half_way_is_not_noted(older: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rows are masked, their index is not, so that the memory is looked at again."""
     with monkeypatch.context() as patch:
-        patch.setattr("hybrid.upkeep.purging.MemoryIndex.write", _full_disk)
+        patch.setattr("hybrid.knowledge.record_indexes.MemoryIndex.rewrite", _full_disk)
         mask_again(_workspace(older))
     assert is_due(_workspace(older))
 

@@ -311,8 +311,9 @@ def _numbered(name: str, texts: Sequence[str], rows: Sequence[Sequence[str]]) ->
 #
 # is a part of the evidence for a record, beside the cosine of the index's model. A static table sees words; a sentence
 # transformer sees that a prompt and a record say the same in other words. It reads records once, in the background
-# (`knowledge.reading`), and the beginning of each prompt. The hub of a record is its mean cosine to the nearest tasks
-# of other projects, as in `parts.hubness`. The bars of a collection count the part too, so it reads the prompts once.
+# (`knowledge.record_indexes`), and the beginning of each prompt. The hub of a record is its mean cosine to the nearest
+# tasks of other projects, as in `parts.hubness`. The bars of a collection count the part too, so it reads the prompts
+# once.
 
 READER_VERSION = "1"
 """Changes whenever the same prompts, records and model give other figures."""

@@ -7,13 +7,13 @@ user.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
 from hybrid.answer.decide import Turn
 from hybrid.answer.events import answer
-from hybrid.knowledge.open_kinds import OpenKinds
+from hybrid.knowledge.open_kinds import OF_TREES, OpenKinds
 from hybrid.prompting.clean import clean, prompt_event
 from hybrid.prompting.query import make_query
 from hybrid_lab.records.report import RecordAsked, RecordsReport
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hybrid.answer.decide import Decision
     from hybrid.answer.select import Selection
     from hybrid.evaluation.timing import Runner
-    from hybrid.knowledge.views import RecordView
+    from hybrid.knowledge.collections import RecordCollection
     from hybrid.types import Hit
     from hybrid.workspace import Workspace
     from hybrid_lab.records.report import RecordPrompt
@@ -57,15 +57,16 @@ def evaluate_records(
     """
     kinds = OpenKinds(runner.environ)
     kinds.read(workspace)
-    views, problems = kinds.views(workspace)
-    engine = _Engine(workspace, runner.environ, kinds, views)
+    opened, problems = kinds.open(workspace, OF_TREES)
+    records = cast("Sequence[RecordCollection]", opened)
+    engine = _Engine(workspace, runner.environ, kinds, records)
     asked: list[RecordAsked] = []
     for prompt in prompts:
         report_prompt(prompt.id)
         asked.append(engine.ask(prompt))
     counts: dict[str, int] = {}
-    for view in views:
-        for record in view.by_path.values():
+    for one in records:
+        for record in one.by_path.values():
             counts[record.kind] = counts.get(record.kind, 0) + 1
     report = RecordsReport(tuple(asked), counts, problems=tuple(problems))
     return _through_hook(report, workspace, runner) if through_hook else report
@@ -75,13 +76,13 @@ class _Engine:
     """Asks in this process, and finds out why."""
 
     def __init__(
-        self, workspace: Workspace, environ: Mapping[str, str], kinds: OpenKinds, views: Sequence[RecordView]
+        self, workspace: Workspace, environ: Mapping[str, str], kinds: OpenKinds, records: Sequence[RecordCollection]
     ) -> None:
         self._workspace = workspace
         self._environ = environ
         self._kinds = kinds
-        self._views = {view.kind: view for view in views}
-        self.ids = {path: record.id for view in views for path, record in view.by_path.items()}
+        self._records = records
+        self.ids = {path: record.id for one in records for path, record in one.by_path.items()}
         """Path in an index → id of its record; of two records with one id the second has another path."""
 
     def ask(self, prompt: RecordPrompt) -> RecordAsked:
@@ -92,12 +93,12 @@ class _Engine:
         decision = reply.decision
         items = [item for item in decision.items if prompt.counts(item.hit.kind)]
         given = tuple(self.ids.get(item.hit.path, item.hit.path) for item in items)
-        homes = [view for view in self._views.values() if self._is_among(view, prompt)]
+        homes = [one for one in self._records if self._is_among(one, prompt)]
         kinds = {kind.kind: kind for kind in decision.kinds}
         opened = [name for name, kind in kinds.items() if kind.verdict.is_open]
-        hits = [hit for view in homes if (hit := self._best(view, prompt, kinds.get(view.kind)))]
+        hits = [hit for one in homes if (hit := self._best(one, prompt, kinds.get(one.kind)))]
         best = min(hits, key=lambda hit: hit.rank, default=None)
-        names = {view.kind for view in homes} if prompt.gold else set(kinds)
+        names = {one.kind for one in homes} if prompt.gold else set(kinds)
         asked = RecordAsked(
             prompt=prompt,
             reason=decision.reason,
@@ -112,14 +113,14 @@ class _Engine:
         )
         return replace(asked, missed=self._missed(asked, decision, is_known=bool(homes)))
 
-    def _is_among(self, view: RecordView, prompt: RecordPrompt) -> bool:
-        return any(record.id in prompt.gold for record in view.by_path.values())
+    def _is_among(self, records: RecordCollection, prompt: RecordPrompt) -> bool:
+        return any(record.id in prompt.gold for record in records.by_path.values())
 
-    def _best(self, view: RecordView, prompt: RecordPrompt, kind: Selection | None) -> Hit | None:
+    def _best(self, records: RecordCollection, prompt: RecordPrompt, kind: Selection | None) -> Hit | None:
         """The best fitting record; behind a closed gate nothing was searched, so the prompt is as a whole."""
         hits: Iterable[Hit] = kind.searched.hits if kind else ()
         if not hits:
-            hits = view.searcher.search(make_query(clean(prompt.text).text), top_k=_DEPTH).hits
+            hits = records.search(make_query(clean(prompt.text).text), top_k=_DEPTH).hits
         return next((hit for hit in hits if self.ids.get(hit.path) in prompt.gold), None)
 
     def _missed(self, asked: RecordAsked, decision: Decision, *, is_known: bool) -> str:

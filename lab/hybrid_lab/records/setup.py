@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from hybrid.base.atomic import write_atomic
 from hybrid.evaluation.measures import QrelsError, read_lines, unique
-from hybrid.knowledge.open_kinds import OpenFiles
+from hybrid.knowledge.open_indexes import LoadedModels, OpenIndexes
 from hybrid.knowledge.stores import FILE, open_stores
 from hybrid.project.find import FOLDER_NAME
 from hybrid.project.trust import accept
@@ -247,7 +247,7 @@ class GivenEverywhere:
         return own
 
 
-class GivenFiles(OpenFiles):
+class GivenFiles(OpenIndexes):
     """Files whose index is open already, with one embedder.
 
     Args:
@@ -255,9 +255,9 @@ class GivenFiles(OpenFiles):
     """
 
     def __init__(self, searcher: Searcher) -> None:
-        super().__init__(lambda _name, _home: searcher.embedder)
+        super().__init__(LoadedModels(lambda _name, _home: searcher.embedder))
         self._searcher = searcher
 
-    def searcher(self, workspace: Workspace) -> Searcher:
+    def files(self, workspace: Workspace) -> Searcher:
         """Return it, whatever the workspace."""
         return self._searcher

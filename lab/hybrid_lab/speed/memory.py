@@ -17,7 +17,8 @@ from hybrid.capture.cleaning import cleaned_call
 from hybrid.evaluation.timing import sum_up, time_each, time_ms, timed
 from hybrid.knowledge.memory_collection import present_of
 from hybrid.knowledge.memory_intake import flush, maker, remember
-from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
+from hybrid.knowledge.open_indexes import LoadedModels, OpenIndexes
+from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.prompting.clean import prompt_event
 from hybrid.records.memory.types import CONCEPTS, OBSERVATION_TYPES, Extracted, Owner, PendingEvent, RowFilter
 from hybrid.types import HookEvent, ToolCall
@@ -80,7 +81,7 @@ class _Measurement:
         self._n = n_observations
         self._bare_ms = bare_ms
         self._workspaces = [make_repository(folder / name, runner.environ) for name in _PROJECTS]
-        self._kinds = OpenKinds(runner.environ, OpenFiles(lambda _name, _home: embedder))
+        self._kinds = OpenKinds(runner.environ, OpenIndexes(LoadedModels(lambda _name, _home: embedder)))
         self._now_ms = time.time_ns() // 1_000_000
 
     @property
@@ -92,7 +93,7 @@ class _Measurement:
         store = self._kinds.stores.memory(self._workspace)
         _, written_ms = timed(self._write)
         queries = self._words.queries(n_queries)
-        view, indexed_ms = timed(lambda: self._kinds.memory(self._workspace))
+        (_, problems), indexed_ms = timed(lambda: self._kinds.open(self._workspace, ("memory",)))
         prompts = [f"where did we change {query} and why was it done" for query in queries]
         is_open = self._open_gate()
         figures: dict[str, Any] = {
@@ -101,7 +102,7 @@ class _Measurement:
             "queries": len(queries),
             "written_ms": round(written_ms, 1),
             "first_index_ms": round(indexed_ms, 1),
-            "problems": list(view[1]),
+            "problems": problems,
             "add_event": self._times(self._adding_events()),
             "remember": self._times(self._remembering()),
             "search": self._times(time_each(self._search, queries)),

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.answer.decide import Turn, decide
 from hybrid.evaluation.timing import sum_up, time_each, time_ms, timed
-from hybrid.knowledge.open_kinds import OpenKinds
+from hybrid.knowledge.open_indexes import LoadedModels, OpenIndexes
+from hybrid.knowledge.open_kinds import OF_TREES, OpenKinds
 from hybrid.knowledge.stores import COUNTERS, RecordStores, open_stores
-from hybrid.knowledge.views import KINDS, RecordViews
 from hybrid.prompting.clean import prompt_event
 from hybrid.prompting.query import make_query
 from hybrid.records.lessons.types import Draft
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from hybrid.evaluation.timing import Runner
-    from hybrid.knowledge.views import RecordsKind
     from hybrid.records.lessons.types import Lesson
     from hybrid.search.searcher import Searcher
     from hybrid.types import Embedder
@@ -96,7 +95,7 @@ class _Measurement:
             "queries": len(queries),
             "written_ms": round(write_ms, 1),
             "scored": {str(n): self._scored(lessons[:n], queries) for n in (_FEW, len(lessons))},
-            "read": {kind: self._read(kind) for kind in KINDS},
+            "read": {kind: self._read(kind) for kind in OF_TREES},
             "indexed": self._indexed(),
             "opened": self._opened(),
             "added": self._added(),
@@ -110,7 +109,7 @@ class _Measurement:
         scorer = LessonScorer(lessons)
         return {"count": self._times(counting), "score": self._times(time_each(scorer.score, queries))}
 
-    def _read(self, kind: RecordsKind) -> dict[str, Any]:
+    def _read(self, kind: str) -> dict[str, Any]:
         """The files parsed for the first time, and looked at again when nothing changed."""
         first: list[float] = []
         stores = RecordStores(self._runner.environ)
@@ -120,20 +119,20 @@ class _Measurement:
         again = [time_ms(lambda: self._records_of(stores, kind)) for _ in range(10 * _ROUNDS)]
         return {"first": self._times(first), "unchanged": self._times(again)}
 
-    def _records_of(self, stores: RecordStores, kind: RecordsKind) -> object:
+    def _records_of(self, stores: RecordStores, kind: str) -> object:
         return stores.lessons(self._workspace) if kind == "lessons" else stores.lore(self._workspace)
 
     def _indexed(self) -> dict[str, Any]:
         """The first build of each kind, reading included."""
-        views = self._views()
-        return {kind: round(time_ms(lambda kind=kind: views.open(self._workspace, kind)), 1) for kind in KINDS}
+        kinds = self._kinds()
+        return {kind: round(time_ms(lambda kind=kind: kinds.records(self._workspace, kind)), 1) for kind in OF_TREES}
 
     def _opened(self) -> dict[str, Any]:
         """Both kinds, already indexed: by a process that starts, and by one that has them open."""
-        views = self._views()
-        starting = [time_ms(lambda: self._views().open_all(self._workspace)) for _ in range(_ROUNDS)]
-        views.open_all(self._workspace)
-        resident = [time_ms(lambda: views.open_all(self._workspace)) for _ in range(10 * _ROUNDS)]
+        kinds = self._kinds()
+        starting = [time_ms(lambda: self._kinds().open(self._workspace, OF_TREES)) for _ in range(_ROUNDS)]
+        kinds.open(self._workspace, OF_TREES)
+        resident = [time_ms(lambda: kinds.open(self._workspace, OF_TREES)) for _ in range(10 * _ROUNDS)]
         return {"starting": self._times(starting), "resident": self._times(resident)}
 
     def _added(self) -> dict[str, Any]:
@@ -179,14 +178,13 @@ class _Measurement:
     def _searched(self, queries: Sequence[str]) -> dict[str, Any]:
         """Gate and ranking of each kind, whatever the gate says; and the whole decision over both."""
         kinds = OpenKinds(self._runner.environ)
-        views, _ = kinds.views(self._workspace)
         figures: dict[str, Any] = {}
-        for view in views:
+        for records in kinds.open(self._workspace, OF_TREES)[0]:
 
-            def ask(text: str, searcher: Searcher = view.searcher) -> None:
+            def ask(text: str, searcher: Searcher = records.searcher) -> None:
                 searcher.search(make_query(text), top_k=_TOP_K, judging=Judging())
 
-            figures[view.kind] = self._times(time_each(ask, queries))
+            figures[records.kind] = self._times(time_each(ask, queries))
         prompts = [f"where do we need {query} and how does it work" for query in queries]
         return figures | {"decision": self._times(time_each(lambda text: self._decide(kinds, text), prompts))}
 
@@ -194,8 +192,9 @@ class _Measurement:
         """Names of what a prompt gets."""
         return decide_names(self._workspace, kinds, prompt, self._runner.environ)
 
-    def _views(self) -> RecordViews:
-        return RecordViews(RecordStores(self._runner.environ), lambda _name, _home: self._embedder)
+    def _kinds(self) -> OpenKinds:
+        models = LoadedModels(lambda _name, _home: self._embedder)
+        return OpenKinds(self._runner.environ, OpenIndexes(models))
 
     def _times(self, times_ms: Sequence[float]) -> dict[str, Any]:
         return sum_up(times_ms).as_json(per_bare_start=self._bare_ms)

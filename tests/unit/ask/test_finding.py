@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from msgspec.structs import replace
 
 from hybrid.ask.search import KINDS_OF, SearchRequest, best_lore, find
 from hybrid.base.errors import HybridError, IndexMissingError
-from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
+from hybrid.knowledge.open_indexes import LoadedModels, OpenIndexes
+from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.models.registry import HashingEmbedder, load_embedder
 from hybrid.prompting.query import make_query
 from hybrid.sources.records import RecordSource, record_id
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from hybrid.knowledge.views import RecordView
+    from hybrid.knowledge.collections import RecordCollection
     from hybrid.types import Embedder, EmbedInput
 
 COMMITS = make_query("How should I format git commits?")
@@ -38,11 +38,14 @@ class Behind:
     kinds: OpenKinds
     withdrawn: str
 
-    def views(self, workspace: Workspace) -> tuple[Sequence[RecordView], Sequence[str]]:
-        """The views with less in them than their index holds."""
-        views, problems = self.kinds.views(workspace)
-        left = [{key: value for key, value in view.by_path.items() if value.id != self.withdrawn} for view in views]
-        return [replace(view, by_path=by_path) for view, by_path in zip(views, left, strict=True)], problems
+    def open(
+        self, workspace: Workspace, kinds: Sequence[str], **options: Any
+    ) -> tuple[Sequence[RecordCollection], Sequence[str]]:
+        """The records with less in them than their index holds."""
+        opened, problems = self.kinds.open(workspace, kinds, **options)
+        for one in opened:
+            one.by_path = {key: value for key, value in one.by_path.items() if value.id != self.withdrawn}
+        return opened, problems
 
 
 class Understanding(HashingEmbedder):
@@ -149,7 +152,7 @@ def test_what_only_the_reader_understands_is_found(tmp_path: Path) -> None:
         return [[record.id for record in best_lore(workspace, query, kinds, top_k=3)[:1]], *found]
 
     reindex(talk.workspace())
-    kinds = OpenKinds({}, OpenFiles(load))
+    kinds = OpenKinds({}, OpenIndexes(LoadedModels(load)))
     before = asked(kinds)
     kinds.read(talk.workspace())
     after = asked(kinds)

@@ -32,8 +32,11 @@ def talk(tmp_path: Path) -> Talk:
 
 def _collection(talk: Talk, kind: str, **options: Any) -> RecordCollection:
     workspace = talk.workspace()
-    [view] = [view for view in OpenKinds({}).views(workspace)[0] if view.kind == kind]
-    return RecordCollection(view, workspace.config, **options)
+    collection = OpenKinds({}).records(workspace, kind)
+    assert collection is not None
+    for name, value in options.items():
+        setattr(collection, name, value)
+    return collection
 
 
 def _hit(collection: RecordCollection, path: str, **changes: Any) -> Hit:

@@ -10,7 +10,8 @@ import pytest
 
 from hybrid.base.errors import BusyError, ModelError
 from hybrid.feedback.reasons import reason_of
-from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
+from hybrid.knowledge.open_indexes import LoadedModels, OpenIndexes
+from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.models import registry
 from tests.support.agent import until
 from tests.support.records import new_talk
@@ -50,7 +51,7 @@ class SlowModels:
 def test_no_prompt_loads_a_model(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     """A prompt that finds its model not loaded is silent and says why; it is loaded meanwhile, once."""
     models = SlowModels(monkeypatch)
-    talk = replace(talk, kinds=OpenKinds({}, OpenFiles(wait_s=0.0), is_lagging=True))
+    talk = replace(talk, kinds=OpenKinds({}, OpenIndexes(LoadedModels(wait_s=0.0), is_lagging=True)))
     first = talk.ask(ASKED).decision
     models.is_allowed.set()
     until(lambda: talk.ask(ASKED).decision.reason != "loading")
@@ -63,34 +64,34 @@ def test_no_prompt_loads_a_model(talk: Talk, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_model_that_was_dropped_is_loaded_in_the_background(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of four models in use three stay loaded; the fourth is not waited for when it is wanted again."""
-    files, models = OpenFiles(wait_s=60.0), SlowModels(monkeypatch)
+    loaded, models = LoadedModels(wait_s=60.0), SlowModels(monkeypatch)
     models.is_allowed.set()
     for name in ("hashing-16", "hashing-32", "hashing-48", "hashing-64"):
-        files.load(name, tmp_path)
-    files._wait_s = 0.0
+        loaded.load(name, tmp_path)
+    loaded.wait_s = 0.0
     models.is_allowed.clear()
     with pytest.raises(BusyError, match="the model hashing-16 is being loaded"):
-        files.load("hashing-16", tmp_path)
-    kept = files.load("hashing-64", tmp_path)
+        loaded.load("hashing-16", tmp_path)
+    kept = loaded.load("hashing-64", tmp_path)
     models.is_allowed.set()
-    until(lambda: not files._loading)
+    until(lambda: not loaded._loading)
 
     assert "hashing-64" == kept.info.name
-    assert "hashing-16" == files.load("hashing-16", tmp_path).info.name
+    assert "hashing-16" == loaded.load("hashing-16", tmp_path).info.name
 
 
 def test_no_ended_thread_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was loaded, or could not be, leaves nothing behind, and the next prompt tries again."""
-    files, models = OpenFiles(wait_s=60.0), SlowModels(monkeypatch)
+    loaded, models = LoadedModels(wait_s=60.0), SlowModels(monkeypatch)
     models.is_allowed.set()
-    files.load("hashing", tmp_path)
+    loaded.load("hashing", tmp_path)
     monkeypatch.setattr(registry, "load_embedder", _fail)
     for _ in range(2):
         with pytest.raises(ModelError, match="needs an extra"):
-            files.load("hashing-32", tmp_path)
+            loaded.load("hashing-32", tmp_path)
 
-    until(lambda: not files._loading)
-    assert ["hashing@"] == [key[:8] for key in files._embedders]
+    until(lambda: not loaded._loading)
+    assert ["hashing@"] == [key[:8] for key in loaded._embedders]
 
 
 def _fail(name: str, *, home: Path) -> Embedder:
@@ -102,5 +103,5 @@ def test_a_command_waits_for_its_model(tmp_path: Path, monkeypatch: pytest.Monke
     models = SlowModels(monkeypatch)
     models.is_allowed.set()
 
-    assert "hashing" == OpenFiles().load("hashing", tmp_path).info.name
+    assert "hashing" == LoadedModels().load("hashing", tmp_path).info.name
     assert [("hashing", threading.current_thread().name)] == models.loaded

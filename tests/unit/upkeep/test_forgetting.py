@@ -8,7 +8,8 @@ import pytest
 from hybrid.base.atomic import locked
 from hybrid.base.errors import BusyError
 from hybrid.index.catalog import Catalog
-from hybrid.knowledge.views import KINDS, place_of
+from hybrid.knowledge.open_kinds import OF_TREES
+from hybrid.knowledge.record_indexes import place_of
 from hybrid.project import registry, trust
 from hybrid.project.find import Project
 from hybrid.upkeep.projects import enforce_quota, forget, indexed_projects
@@ -91,7 +92,7 @@ def test_views_and_acceptance_of_its_trees_go(home: Path) -> None:
         trust.accept(project, home)
     trees = [mine.tree, TREE, by_root, theirs.tree]
     for tree in trees:
-        for kind in KINDS:
+        for kind in OF_TREES:
             source = ListSource({})
             source.put("L001", f"rule of {kind} {'x' if tree == theirs.tree else 'y'}")
             build_index(place_of(home, f"{kind}-{tree}"), source)
@@ -103,11 +104,11 @@ def test_views_and_acceptance_of_its_trees_go(home: Path) -> None:
         known, contents = catalog.indexed(), len(catalog.known_contents(_recipe(catalog)))
     assert forgotten.was_accepted
     assert (False, True) == (trust.is_accepted(mine, home), trust.is_accepted(theirs, home))
-    assert sorted(f"{kind}-{theirs.tree}" for kind in KINDS) == sorted(
+    assert sorted(f"{kind}-{theirs.tree}" for kind in OF_TREES) == sorted(
         path.name for path in (home / "records" / "views").iterdir()
     )
     assert ["L001"] == list(known)
-    assert len(KINDS) == contents
+    assert len(OF_TREES) == contents
     for tree in trees[:3]:
         gone = place_of(home, f"lore-{tree}")
         with Catalog(gone.catalog, tree=gone.tree, root=gone.root, is_read_only=True) as catalog:

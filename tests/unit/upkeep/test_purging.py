@@ -21,7 +21,7 @@ def test_vectors_that_an_earlier_version_kept_beside_the_index_go(tmp_path: Path
         Owner("s0", talk.workspace().require_project().key, "shop"), Extracted("change", "A"), 1
     )
     assert row is not None
-    talk.kinds.memory(talk.workspace())
+    talk.kinds.open(talk.workspace(), ("memory",))
     file = reading_of(talk.home, memory_name(store.path, ""))
     file.write_bytes(b"vectors")
     store.forget([("observation", row.id)])

@@ -1,4 +1,4 @@
-"""A sentence transformer reads the records of a view: what that changes, and when it reads anew."""
+"""A sentence transformer reads the records of a tree: what that changes, and when it reads anew."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 
 from hybrid.base.errors import ModelError
 from hybrid.daemon.worker import BackgroundProcess
-from hybrid.knowledge.open_kinds import OpenFiles, OpenKinds
+from hybrid.knowledge.open_indexes import LoadedModels, OpenIndexes
+from hybrid.knowledge.open_kinds import OF_TREES, OpenKinds
 from hybrid.knowledge.stores import reading_of, records_status
 from hybrid.models.registry import HashingEmbedder, load_embedder
 from tests.support.builders import CHECKOUT
@@ -70,7 +71,7 @@ def talk(tmp_path: Path, reader: Counting) -> Talk:
         return reader if name == READER else load_embedder(name, home=home)
 
     talk = new_talk(tmp_path, {FILE: LESSONS}, model_reader=READER)
-    return Talk(talk.root, talk.home, flags=talk.flags, kinds=OpenKinds({}, OpenFiles(load)))
+    return Talk(talk.root, talk.home, flags=talk.flags, kinds=OpenKinds({}, OpenIndexes(LoadedModels(load))))
 
 
 def _parts(talk: Talk) -> set[str]:
@@ -99,12 +100,12 @@ def test_records_that_were_read_have_one_more_part(talk: Talk) -> None:
 
 def test_the_reader_finds_what_the_table_alone_does_not(talk: Talk) -> None:
     """Bars and evidence move together, and the prompt's record gets the reader's cosine."""
-    [view] = talk.kinds.views(talk.workspace())[0]
-    assert view.searcher.gate is not None
-    plain = view.searcher.gate.evidence(PROMPT)
+    [lessons] = talk.kinds.open(talk.workspace(), OF_TREES)[0]
+    assert lessons.searcher.gate is not None
+    plain = lessons.searcher.gate.evidence(PROMPT)
     talk.kinds.read(talk.workspace())
-    [view] = talk.kinds.views(talk.workspace())[0]
-    gate = view.searcher.gate
+    [lessons] = talk.kinds.open(talk.workspace(), OF_TREES)[0]
+    gate = lessons.searcher.gate
 
     assert gate is not None
     assert gate.reader is not None
@@ -125,7 +126,7 @@ def test_the_reader_is_asked_in_english(talk: Talk, reader: Counting) -> None:
 
 
 def test_only_new_records_are_read(talk: Talk, reader: Counting) -> None:
-    """Without a new record's vector the view answers as before any reading; then that one record is read."""
+    """Without a new record's vector the records answer as before any reading; then that one record is read."""
     talk.kinds.read(talk.workspace())
     n_read = len(reader.texts)
     talk.write(
@@ -231,17 +232,19 @@ def test_a_reader_that_cannot_be_loaded_changes_nothing(talk: Talk) -> None:
 
     plain = talk.reply("UserPromptSubmit", prompt=PROMPT).decision.kinds
     talk.kinds.read(talk.workspace())
-    broken = Talk(talk.root, talk.home, flags=talk.flags, kinds=OpenKinds({}, OpenFiles(load)))
-    [view] = broken.kinds.views(broken.workspace())[0]
-    [unread] = Talk(talk.root, talk.home, flags=talk.flags | {"model.reader": ""}).kinds.views(talk.workspace())[0]
+    broken = Talk(talk.root, talk.home, flags=talk.flags, kinds=OpenKinds({}, OpenIndexes(LoadedModels(load))))
+    [lessons] = broken.kinds.open(broken.workspace(), OF_TREES)[0]
+    [unread] = Talk(talk.root, talk.home, flags=talk.flags | {"model.reader": ""}).kinds.open(
+        talk.workspace(), OF_TREES
+    )[0]
 
-    assert view.searcher.gate is not None
-    assert view.searcher.gate.reader is not None
+    assert lessons.searcher.gate is not None
+    assert lessons.searcher.gate.reader is not None
     assert [one.verdict for one in plain] == [
         one.verdict for one in broken.reply("UserPromptSubmit", prompt=PROMPT).decision.kinds
     ]
     assert unread.searcher.gate is not None
-    assert unread.searcher.gate.evidence(PROMPT).keys() == view.searcher.gate.evidence(PROMPT).keys()
+    assert unread.searcher.gate.evidence(PROMPT).keys() == lessons.searcher.gate.evidence(PROMPT).keys()
     with pytest.raises(ModelError):
         broken.kinds.warm_reader(broken.workspace())
 
@@ -249,7 +252,7 @@ def test_a_reader_that_cannot_be_loaded_changes_nothing(talk: Talk) -> None:
 def test_a_hook_without_the_service_has_no_reader(talk: Talk) -> None:
     """It would load the weights for one prompt."""
     talk.kinds.read(talk.workspace())
-    alone = Talk(talk.root, talk.home, flags=talk.flags, kinds=OpenKinds({}, most_new=100))
+    alone = Talk(talk.root, talk.home, flags=talk.flags, kinds=OpenKinds({}, OpenIndexes(most_new=100)))
 
     assert "reader" not in _parts(alone)
     assert alone.kinds.is_read(alone.workspace())

@@ -11,8 +11,9 @@ from hybrid.ask import memory_lookup
 from hybrid.base.errors import BusyError, ModelError
 from hybrid.base.resources import shipped
 from hybrid.knowledge.memory_collection import present_of
+from hybrid.knowledge.open_indexes import OpenIndexes
 from hybrid.knowledge.open_kinds import OpenKinds
-from hybrid.knowledge.views import MemoryViews
+from hybrid.knowledge.record_indexes import MemoryIndex
 from hybrid.records.memory.types import Extracted, Owner, RowFilter
 from tests.support.agent import until
 from tests.support.records import Talk, new_talk
@@ -21,7 +22,7 @@ from tests.support.successors import SHIPPED
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from hybrid.knowledge.views import MemoryIndex
+    from hybrid.knowledge.collections import RecordsCollection
     from hybrid.records.memory.store import MemoryStore
 
 OTHER = "b" * 16
@@ -61,7 +62,7 @@ def test_nothing_is_opened_for_an_empty_memory(talk: Talk) -> None:
     """Without a row there is no index, and no database is made by looking."""
     kinds = OpenKinds({})
 
-    assert (None, ()) == kinds.memory(talk.workspace())
+    assert ([], []) == _opened(talk, kinds)
     assert not store_of(talk, kinds).exists
     assert not (talk.home / "records").exists()
 
@@ -78,7 +79,7 @@ def test_what_is_new_is_found_at_once(talk: Talk) -> None:
 
 def test_a_service_answers_with_what_is_open_and_catches_up(talk: Talk) -> None:
     """A prompt does not wait for what other sessions did a moment ago; soon after it is there."""
-    kinds = OpenKinds({}, is_lagging=True)
+    kinds = OpenKinds({}, OpenIndexes(is_lagging=True))
     add(talk, kinds, "Fix walrus in the harbour")
     assert 1 == _n_indexed(talk, kinds)
     add(talk, kinds, "Paint the copper falcon")
@@ -89,7 +90,7 @@ def test_a_service_answers_with_what_is_open_and_catches_up(talk: Talk) -> None:
 
 def test_a_search_finds_what_was_written_just_before(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who writes a row down and then looks for it finds it, though prompts do not wait; unless there are many."""
-    kinds = OpenKinds({}, is_lagging=True)
+    kinds = OpenKinds({}, OpenIndexes(is_lagging=True))
     add(talk, kinds, "Fix walrus in the harbour")
     found(talk, kinds, "walrus")
     add(talk, kinds, "Paint the copper falcon")
@@ -99,8 +100,8 @@ def test_a_search_finds_what_was_written_just_before(talk: Talk, monkeypatch: py
     def wait(*_: object) -> None:
         pytest.fail("it waited")
 
-    monkeypatch.setattr(MemoryViews, "_soon", wait)
-    monkeypatch.setattr("hybrid.knowledge.views._FEW_NEW", 1)
+    monkeypatch.setattr(OpenIndexes, "_soon", wait)
+    monkeypatch.setattr("hybrid.knowledge.record_indexes._FEW_NEW", 1)
     add(talk, kinds, "Sell the silver kestrel")
     add(talk, kinds, "Buy the golden heron")
     assert "Fix walrus in the harbour" in found(talk, kinds, "walrus")
@@ -108,8 +109,8 @@ def test_a_search_finds_what_was_written_just_before(talk: Talk, monkeypatch: py
 
 def test_a_search_gets_the_old_rows_while_others_are_indexed(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     """The index of another memory may be built for minutes, or not at all: what is open answers."""
-    monkeypatch.setattr("hybrid.knowledge.views._SOON_S", 0.05)
-    kinds = OpenKinds({}, is_lagging=True)
+    monkeypatch.setattr("hybrid.knowledge.open_indexes._SOON_S", 0.05)
+    kinds = OpenKinds({}, OpenIndexes(is_lagging=True))
     add(talk, kinds, "Fix walrus in the harbour")
     found(talk, kinds, "walrus")
     add(talk, kinds, "Paint the copper falcon")
@@ -118,16 +119,16 @@ def test_a_search_gets_the_old_rows_while_others_are_indexed(talk: Talk, monkeyp
         raise ModelError("the model is gone")
 
     with monkeypatch.context() as patch:
-        patch.setattr(MemoryViews, "_build", fail)
+        patch.setattr(MemoryIndex, "update", fail)
         assert ["Fix walrus in the harbour"] == found(talk, kinds, "walrus")
-    is_over, build = threading.Event(), MemoryViews._build  # pyright: ignore[reportPrivateUsage] - what lasts is put before it
+    is_over, update = threading.Event(), MemoryIndex.update
 
-    def last(views: MemoryViews, index: MemoryIndex, store: MemoryStore, newest: int) -> None:
+    def last(index: MemoryIndex, indexes: OpenIndexes) -> None:
         is_over.wait(120)
-        build(views, index, store, newest)
+        update(index, indexes)
 
     with monkeypatch.context() as patch:
-        patch.setattr(MemoryViews, "_build", last)
+        patch.setattr(MemoryIndex, "update", last)
         assert ["Fix walrus in the harbour"] == found(talk, kinds, "walrus")
         is_over.set()
     until(lambda: "Paint the copper falcon" in found(talk, kinds, "copper falcon"))
@@ -135,13 +136,18 @@ def test_a_search_gets_the_old_rows_while_others_are_indexed(talk: Talk, monkeyp
 
 def _n_indexed(talk: Talk, kinds: OpenKinds) -> int:
     """The rows in the index that a prompt is answered with."""
-    view = kinds.memory_view(talk.workspace())
-    return view.searcher.backend.n_chunks if view else 0
+    memory = kinds.memory(talk.workspace())
+    return memory.searcher.backend.n_chunks if memory else 0
+
+
+def _opened(talk: Talk, kinds: OpenKinds) -> tuple[list[RecordsCollection], list[str]]:
+    """The memory as a prompt gets it, and what was wrong with it."""
+    return kinds.open(talk.workspace(), ("memory",))
 
 
 def test_a_service_catches_up_after_a_build_that_failed(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process was building: the old index served, and was never opened anew until the service ended (#17)."""
-    kinds = OpenKinds({}, is_lagging=True)
+    kinds = OpenKinds({}, OpenIndexes(is_lagging=True))
     add(talk, kinds, "Fix walrus in the harbour")
     found(talk, kinds, "walrus")
     add(talk, kinds, "Paint the copper falcon")
@@ -152,7 +158,7 @@ def test_a_service_catches_up_after_a_build_that_failed(talk: Talk, monkeypatch:
             tries.append(1)
             raise BusyError("another process builds")
 
-        patch.setattr(MemoryViews, "_build", fail)
+        patch.setattr(MemoryIndex, "update", fail)
         until(lambda: bool(found(talk, kinds, "walrus")) and len(tries) > 1)
 
     until(lambda: "Paint the copper falcon" in found(talk, kinds, "copper falcon"))
@@ -160,7 +166,7 @@ def test_a_service_catches_up_after_a_build_that_failed(talk: Talk, monkeypatch:
 
 def test_what_is_forgotten_is_not_found_even_in_an_index_that_has_it(talk: Talk) -> None:
     """What is found is compared with the store first."""
-    kinds = OpenKinds({}, is_lagging=True)
+    kinds = OpenKinds({}, OpenIndexes(is_lagging=True))
     number = add(talk, kinds, "Fix walrus in the harbour")
     add(talk, kinds, "Paint the copper falcon")
     found(talk, kinds, "walrus")
@@ -201,12 +207,12 @@ def test_rows_that_say_the_same_are_given_once(talk: Talk) -> None:
 
 def test_a_hook_without_a_service_does_not_index_a_large_memory(talk: Talk) -> None:
     """It has no time for that; the service does it."""
-    kinds = OpenKinds({}, most_new=3)
+    kinds = OpenKinds({}, OpenIndexes(most_new=3))
     for number in range(5):
         add(talk, kinds, f"Fix walrus number {number}")
 
-    view, problems = kinds.memory(talk.workspace())
-    assert view is None
+    opened, problems = _opened(talk, kinds)
+    assert [] == opened
     assert "5 rows of the memory are not indexed yet" in problems[0]
 
 
@@ -226,7 +232,7 @@ def test_a_memory_of_another_model_is_embedded_anew(talk: Talk) -> None:
     add(talk, OpenKinds({}), "Fix walrus in the harbour")
     _model(talk, OpenKinds({}))
     other = replace(talk, flags={**talk.flags, "model.name": "hashing-32"})
-    alone, served = OpenKinds({}, most_new=300), OpenKinds({}, is_lagging=True)
+    alone, served = OpenKinds({}, OpenIndexes(most_new=300)), OpenKinds({}, OpenIndexes(is_lagging=True))
 
     assert [SHIPPED] * 2 == [_model(other, alone) for _ in range(2)]
     assert (SHIPPED, ["Fix walrus in the harbour"]) == (_model(other, served), found(other, served, "walrus"))
@@ -242,15 +248,15 @@ def test_a_memory_whose_model_is_gone_keeps_no_prompt_waiting(talk: Talk, tmp_pa
     add(talk, OpenKinds({}), "Fix walrus in the harbour")
     _model(replace(talk, flags={**talk.flags, "model.name": str(model)}), OpenKinds({}))
     shutil.rmtree(model)
-    served = OpenKinds({}, is_lagging=True)
+    served = OpenKinds({}, OpenIndexes(is_lagging=True))
 
-    assert (None, ("memory: the memory is being embedded anew",)) == served.memory(talk.workspace())
-    until(lambda: served.memory(talk.workspace())[0] is not None)
+    assert ([], ["memory: the memory is being embedded anew"]) == _opened(talk, served)
+    until(lambda: _opened(talk, served)[1] == [])
     assert ["Fix walrus in the harbour"] == found(talk, served, "walrus")
 
 
 def _model(talk: Talk, kinds: OpenKinds) -> str:
     """The model with which the memory is searched."""
-    view, _ = kinds.memory(talk.workspace())
-    assert view is not None
-    return view.searcher.embedder.info.name
+    memory = kinds.memory(talk.workspace())
+    assert memory is not None
+    return memory.searcher.embedder.info.name
