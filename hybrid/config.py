@@ -246,7 +246,7 @@ _SECTIONS: dict[str, type[Any]] = Config.__annotations__
 _MODEL_NAMES_A_PROJECT_MAY_USE = ("static-v1", "hashing")
 """Names besides that of the shipped model: no model at all, and models that shipped once and have a successor."""
 _READERS_A_PROJECT_MAY_USE = ("all-MiniLM-L6-v2-int8", "")
-_PROJECT_MAY_NOT = (
+NO_PROJECT_CHOOSES = (
     "daemon.",
     "dashboard.",
     "hooks.deadline_ms",
@@ -566,7 +566,7 @@ def _taken_out(layer: dict[str, object]) -> dict[str, object]:
 
 def _reason_against(key: str, value: Any, below: Any) -> str:
     """Return why a project may not choose this value over that of the layers below; empty when it may."""
-    if key.startswith(_PROJECT_MAY_NOT):
+    if key.startswith(NO_PROJECT_CHOOSES):
         return "is not a project's to choose"
     if key == "model.name" and value not in (*_MODEL_NAMES_A_PROJECT_MAY_USE, _defaults(shipped("config.toml"))[key]):
         return "a project may only name a model that ships with hybrid"

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FileKind = Literal["code", "doc"]
-DocumentKind = Literal[
-    "code", "doc", "lesson", "pattern", "anti-pattern", "decision", "handoff", "observation", "summary"
-]
 FILE_KINDS = ("code", "doc")
 
 # --- sources -----------------------------------------------------------------------------------------------
@@ -45,14 +42,14 @@ class Document(Struct, frozen=True):
 
     Attributes:
         path: As in `Found`.
-        kind: `code` or `doc`; of a record what it is.
+        kind: `code` or `doc`; of a record one of `records.types.HIT_KINDS`.
         language: Name of the language as tree-sitter grammars spell it (`python`, `csharp`, `markdown`), or `text`.
         text: Decoded, line ends normalised to LF, no byte order mark.
         digest: SHA-256 of `text` (32 bytes).
     """
 
     path: str
-    kind: DocumentKind
+    kind: str
     language: str
     text: str
     digest: bytes

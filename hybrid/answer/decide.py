@@ -28,13 +28,13 @@ from hybrid.base.errors import (
 from hybrid.base.home import is_switched_off
 from hybrid.knowledge.collections import AskingSession, FileCollection, LessonCollection, RecordCollection, SpanReader
 from hybrid.knowledge.lessons_intake import is_capturing, without_captures
-from hybrid.knowledge.open_kinds import OF_RECORDS
 from hybrid.knowledge.stores import record_paths
 from hybrid.models.registry import embedder_info, present_name
 from hybrid.project.installs import has_tools
 from hybrid.prompting.query import make_query, query_digest
 from hybrid.prompting.rules import looks_back, prompt_verdict, topic_of
 from hybrid.records.lessons.reranking import reranker
+from hybrid.records.types import KINDS, OF_RECORDS
 from hybrid.render.frame import Footer
 from hybrid.render.numbers import amount, compared, number
 from hybrid.search.gate.threshold import Verdict
@@ -180,8 +180,6 @@ class Turn(Struct, frozen=True, dict=True, eq=False):
 
 CONSIDERED = 30
 """Hits taken from a search in files or in the memory: what fits a budget is seldom more than ten."""
-RECORDS_CONSIDERED = 100
-"""Hits taken from a search in lessons or lore: each is judged by itself, and a low rank must not hide a fitting one."""
 _FITTING = 2
 """Files that fit a prompt best: a record that names one of them is raised."""
 _TOPIC_HITS = 10
@@ -435,7 +433,7 @@ class _Injection:
                 continue
             searched = collection.search(
                 self._query,
-                top_k=RECORDS_CONSIDERED if isinstance(collection, RecordCollection) else CONSIDERED,
+                top_k=KINDS[collection.kind].n_considered,
                 # What a closed gate kept back is of interest among files only.
                 judging=self._judging(collection, asked.get(model)) if is_auto else None,
             )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hybrid.answer.decide import explain_steps
 from hybrid.answer.recording import place_of
 from hybrid.answer.select import gate_form
-from hybrid.knowledge.collections import KINDS_OF
+from hybrid.records.types import KIND_OF_HIT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -170,7 +170,7 @@ def hits_of(kind: Selection, decision: Decision) -> list[Hit]:
     """Return the hits of a kind, best first, then those given without being searched for (the latest handoff)."""
     shown = kind.collection.shown
     found = {hit.key: hit for hit in map(shown, kind.searched.hits)}
-    given = (item.found for item in decision.items if item.hit.kind in KINDS_OF[kind.kind])
+    given = (item.found for item in decision.items if KIND_OF_HIT[item.hit.kind].name == kind.kind)
     for hit in (*given, *(shown(entry.hit) for entry in kind.withheld)):
         found.setdefault(hit.key, hit)
     return list(found.values())

@@ -15,7 +15,7 @@ from hybrid.answer.decide import CONSIDERED, file_collection
 from hybrid.answer.select import Selection, verdict_of
 from hybrid.base.errors import HybridError, IndexMismatchError, IndexUnavailableError, ModelError
 from hybrid.index.backend import Filter
-from hybrid.knowledge.collections import KINDS_OF
+from hybrid.records.types import KINDS, OF_RECORDS
 from hybrid.redact import redact
 from hybrid.render.telling import numbered_telling_lines
 from hybrid.search.searcher import Judging, open_by_words
@@ -61,7 +61,7 @@ class SearchRequest(Struct, frozen=True):
         """Return the kinds to look for in a collection; none when it is not to be searched."""
         if collection != "files" and self.path:
             return ()
-        return tuple(kind for kind in KINDS_OF[collection] if not self.kinds or kind in self.kinds)
+        return tuple(kind for kind in KINDS[collection].hits if not self.kinds or kind in self.kinds)
 
 
 class ResultHit(Struct, frozen=True):
@@ -191,7 +191,7 @@ def _files(workspace: Workspace, query: Query, wanted: SearchRequest, searcher: 
 def _all_records(
     workspace: Workspace, query: Query, wanted: SearchRequest, kinds: OpenKinds
 ) -> tuple[list[ResultList], list[str]]:
-    names = [kind for kind in KINDS_OF if kind != "files" and wanted.of(kind)]
+    names = [kind for kind in OF_RECORDS if wanted.of(kind)]
     collections, problems = kinds.open(workspace, names, waits=True)
     return [_records(collection, workspace, query, wanted) for collection in collections], problems
 

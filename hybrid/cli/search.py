@@ -25,6 +25,7 @@ from hybrid.cli.common import (
     warn,
     workspace_of,
 )
+from hybrid.records.types import HIT_KINDS, KINDS, OF_RECORDS, hits_named
 from hybrid.render.marks import harmless_line, without_marks
 from hybrid.render.numbers import amount
 
@@ -35,9 +36,7 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 
-_FILE_KINDS = ("code", "doc")
-_RECORDS = ("lesson", "pattern", "anti-pattern", "decision", "handoff", "observation", "summary")
-_KINDS = (*_FILE_KINDS, *_RECORDS, "lessons", "lore", "memory")
+_KINDS = (*HIT_KINDS, *OF_RECORDS)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -95,7 +94,7 @@ def _everywhere(args: argparse.Namespace, workspace: Workspace, query: Query, wa
     from hybrid.ask.json_output import everywhere_json
 
     option = f"--group {args.group}" if args.group else "--team" if args.team else "--all"
-    if set(wanted.kinds) - set(_FILE_KINDS):
+    if set(wanted.kinds) - set(KINDS["files"].hits):
         raise HybridError(f"{option} searches files: leave out --kind {args.kind[0]}, or the option")
     if args.team:
         from hybrid.ask.team import find_in_team
@@ -142,10 +141,9 @@ def _in_projects(group: str, workspace: Workspace, query: Query, wanted: SearchR
 
 def _wanted(args: argparse.Namespace) -> SearchRequest:
     from hybrid.ask.search import SearchRequest
-    from hybrid.knowledge.collections import KINDS_OF
 
-    kinds = tuple(dict.fromkeys(kind for name in args.kind for kind in KINDS_OF.get(name, (name,))))
-    records = [name for name in args.kind if name not in _FILE_KINDS]
+    kinds = tuple(dict.fromkeys(hit for name in args.kind for hit in hits_named(name)))
+    records = [name for name in args.kind if name not in KINDS["files"].hits]
     if args.path and records:
         raise HybridError(f"--path restricts files, and records lie in none: leave out --kind {records[0]} or --path")
     return SearchRequest(kinds, args.path, args.mode, args.limit)

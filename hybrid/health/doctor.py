@@ -34,7 +34,6 @@ from hybrid.health.status import HOW_TO_DECIDE, MISSED, left_out_in_words, refus
 from hybrid.ipc.spool import Spool
 from hybrid.knowledge.stores import (
     FAMILY,
-    KINDS,
     RecordStores,
     in_words,
     lore_counts,
@@ -55,6 +54,7 @@ from hybrid.project.trust import is_accepted
 from hybrid.project.trust import is_damaged as is_trust_damaged
 from hybrid.records.lessons.reranking import KEY, PACKAGE
 from hybrid.records.lore.store import lore_folders, personal_folder
+from hybrid.records.types import OF_TREES
 from hybrid.redact import find_secrets, redact
 from hybrid.render.numbers import amount, local_time
 from hybrid.session.pauses import is_damaged, pauses_for
@@ -490,7 +490,7 @@ def _of_trust(workspace: Workspace) -> Iterator[Finding]:
         return
     yield from _left_behind(workspace, project)
     for file in files:
-        if not file.is_read and file.counts.get(KINDS[0]):
+        if not file.is_read and file.counts.get("lessons"):
             what = f"{file.path} is not read: .hybrid/LESSONS.md stands in its place"
             yield Finding("warning", _RECORDS, what, f"hybrid lessons import '{file.path}'")
 
@@ -524,7 +524,6 @@ def _of_folders(workspace: Workspace, environ: Mapping[str, str]) -> Iterator[Fi
 def _of_records_index(workspace: Workspace) -> Iterator[Finding]:
     """Report each damaged index of the records; all of it can be made again from their files."""
     from hybrid.index.catalog import Catalog
-    from hybrid.knowledge.open_kinds import OF_TREES
     from hybrid.knowledge.record_indexes import FOLDER, place_of
 
     tree = workspace.project.tree if workspace.project else ""

@@ -10,6 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any, cast
 
 from hybrid.feedback.reasons import PROMPT_RULES, reason_of
+from hybrid.records.types import OF_TREES
 from hybrid.render.numbers import LOWEST_BAR, compared, number
 
 if TYPE_CHECKING:
@@ -108,7 +109,6 @@ Event = dict[str, Any]
 
 _RATES = {"tasks": "max_other_task_rate", "talk": "max_false_open_rate"}
 """Name of a bar → the setting whose share determines it, in the section `gate` and in those of kinds of records."""
-_RECORDS = ("lessons", "lore")
 _READ = (
     "The agent's own tools showed it what is marked as read: that is given once it changed, after /compact or "
     "/clear, or with `hooks.skip_read` false."
@@ -185,7 +185,7 @@ def _of_kinds(event: Event, config: Config) -> list[str]:
     """Return a line for each kind of records that missed its bar: by how much, and the setting of that bar."""
     lines: list[str] = []
     kinds: dict[str, Event] = event.get("kinds") or {}
-    for kind in (kind for kind in _RECORDS if kind in kinds):
+    for kind in (kind for kind in OF_TREES if kind in kinds):
         compared = kinds[kind]
         score, threshold = compared.get("score"), compared.get("threshold")
         if compared.get("is_open") or not compared.get("bar") or score is None or threshold is None:
@@ -235,14 +235,14 @@ def _no_results(event: Event, earlier: Sequence[Event], config: Config) -> list[
 
 def _floors_of_kinds(event: Event, config: Config) -> list[str]:
     """Return a line for each kind of records whose gate was open, with the settings of its floor."""
-    lessons, lore = config.lessons, config.lore
-    settings = {
-        "lessons": f"`lessons.threshold` ({lessons.threshold} of the best), "
-        f"and `lessons.min_score` ({lessons.min_score}) or `lessons.min_cosine` ({lessons.min_cosine})",
-        "lore": f"`lore.threshold` ({lore.threshold} of the best) and `lore.min_cosine` ({lore.min_cosine})",
-    }
     kinds: dict[str, Event] = event.get("kinds") or {}
-    return [f"The floor of the {kind}: {settings[kind]}." for kind in settings if kinds.get(kind, {}).get("is_open")]
+    found: list[str] = []
+    for kind in (kind for kind in OF_TREES if kinds.get(kind, {}).get("is_open")):
+        own: Any = getattr(config, kind)
+        score = f", and `lessons.min_score` ({own.min_score}) or" if kind == "lessons" else " and"
+        floor = f"`{kind}.threshold` ({own.threshold} of the best){score} `{kind}.min_cosine` ({own.min_cosine})"
+        found.append(f"The floor of the {kind}: {floor}.")
+    return found
 
 
 def _of_rules(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:

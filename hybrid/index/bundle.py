@@ -28,9 +28,10 @@ from hybrid.base.errors import HybridError
 from hybrid.index.analysis import Analysis, ChunkRecord, chunk_text, pack_detail
 from hybrid.index.drafting import inputs_of
 from hybrid.index.manifest import FORMAT_VERSION, Manifest, SegmentEntry, last_generation
-from hybrid.index.segment import DOCUMENT_KINDS, KNOWN, Segment
+from hybrid.index.segment import KNOWN, Segment
 from hybrid.index.snapshot import open_segment
 from hybrid.index.vectors import StoredVectors
+from hybrid.records.types import HIT_KINDS
 from hybrid.redact import mask
 from hybrid.types import Definition, LineSpan
 
@@ -319,7 +320,7 @@ class BundleLender:
         number = int(segment.doc_content[row])
         digest, language, method, fallback = bundle.contents[number]
         told = segment.text("language", int(segment.arrays["doc_language"][row]))
-        kind = DOCUMENT_KINDS[int(segment.arrays["doc_kind"][row])]
+        kind = HIT_KINDS[int(segment.arrays["doc_kind"][row])]
         if (digest, language, told, kind) != (
             document.digest.hex(),
             document.language,

@@ -31,9 +31,9 @@ from hybrid.index.analysis import (
     postings_of,
 )
 from hybrid.index.roles import bit, roles
-from hybrid.index.segment import DOCUMENT_KINDS
 from hybrid.index.sorting import distinct, runs
 from hybrid.index.vectors import LEAST_LENGTH, LEAST_ROWS, StoredVectors, quantise, signs_of_stored
+from hybrid.records.types import HIT_KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -119,7 +119,7 @@ class SegmentEncoder:
         definitions = [definition for record in records for definition in record.definitions]
         role = roles(path, definitions)
         doc, first_row = self._documents.n_rows, self._chunks.n_rows
-        self._documents.extend([(path, document.content_id, DOCUMENT_KINDS.index(document.kind), role)])
+        self._documents.extend([(path, document.content_id, HIT_KINDS.index(document.kind), role)])
         self._languages.append(document.language)
         self._chunks.extend([(r.name, r.kind, r.signature, r.scope, doc, r.start_line, r.end_line) for r in records])
         self._digests += b"".join([record.digest for record in records])

@@ -184,10 +184,6 @@ def _learn(known: dict[str, int], name: str, what: str, length: int) -> None:
     known[one], known[f"{one}+1"] = count, count + 1
 
 
-DOCUMENT_KINDS = ("code", "doc", "lesson", "pattern", "anti-pattern", "decision", "handoff", "observation", "summary")
-"""Kinds of documents; segments keep the place of a kind here, so that new ones are added only at the end."""
-
-
 class Segment:
     """An open segment; arrays are views of the file, read when touched.
 

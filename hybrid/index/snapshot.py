@@ -17,9 +17,10 @@ from hybrid.index.columns import Columns, ScannedLeg, SiftedLeg, WordLeg
 from hybrid.index.lexical import Okapi, Weighing
 from hybrid.index.lookup import SegmentGate, SegmentNames, SegmentTerms
 from hybrid.index.manifest import FORMAT_VERSION, Manifest, SegmentEntry, read_manifest
-from hybrid.index.segment import DOCUMENT_KINDS, Segment
+from hybrid.index.segment import Segment
 from hybrid.index.sorting import largest
 from hybrid.index.vectors import NO_VECTOR, can_sift, cosines, products, scan, sift
+from hybrid.records.types import HIT_KINDS
 from hybrid.types import Hit
 
 if TYPE_CHECKING:
@@ -243,7 +244,7 @@ class Snapshot:
         arrays, text, doc = segment.arrays, segment.strings, segment.chunk_doc.item(local)
         return Hit(
             row=row,
-            kind=DOCUMENT_KINDS[int(arrays["doc_kind"][doc])],
+            kind=HIT_KINDS[int(arrays["doc_kind"][doc])],
             path=text["doc_path"][doc],
             start_line=arrays["chunk_start"].item(local),
             end_line=arrays["chunk_end"].item(local),
@@ -422,7 +423,7 @@ def _names(segment: Segment, row: int) -> str:
 def _segment_mask(segment: Segment, only: Filter) -> NDArray[np.bool_]:
     keep = np.ones(segment.n_documents, np.bool_)
     if only.kinds:
-        keep &= np.isin(segment.arrays["doc_kind"], [i for i, kind in enumerate(DOCUMENT_KINDS) if kind in only.kinds])
+        keep &= np.isin(segment.arrays["doc_kind"], [i for i, kind in enumerate(HIT_KINDS) if kind in only.kinds])
     if only.documents is not None:
         documents = only.documents
         keep &= np.fromiter((path in documents for path in segment.paths), np.bool_, segment.n_documents)

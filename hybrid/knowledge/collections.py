@@ -17,11 +17,12 @@ from msgspec.structs import replace
 from hybrid.base.digest import chunk_digest, digest_of_normalised
 from hybrid.index.analysis import chunk_text
 from hybrid.records.lore.types import seconds_of
+from hybrid.records.types import KIND_OF_HIT
 from hybrid.redact import MaskedDocuments, redact
 from hybrid.render.frame import Entry, file_entry
 from hybrid.sources.files import FileReader
 from hybrid.sources.records import record_text
-from hybrid.types import FILE_KINDS, Hit
+from hybrid.types import Hit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,15 +42,6 @@ if TYPE_CHECKING:
     from hybrid.types import Item
 
 
-KINDS_OF = {
-    "files": FILE_KINDS,
-    "lessons": ("lesson",),
-    "lore": ("pattern", "anti-pattern", "decision", "handoff"),
-    "memory": ("observation", "summary"),
-}
-"""Collection → the kinds of hits in it."""
-
-
 TELLING_COSINE = 0.2
 """Least cosine of a record that has no word in common with the query: of a few short texts one is always a bit near."""
 
@@ -58,9 +50,6 @@ NAMES_GONE = "names_gone"
 
 FLOOR = "floor"
 """The word for `Withheld.reason` of a hit that is left out because too little speaks for it."""
-
-LABELS = {"observation": "memory", "summary": "memory"}
-"""Kind of a record → the word for it in the frame, for kinds with another word there."""
 
 LEAST_TRUSTED = 0.75
 """Share of its worth that a lesson without trust keeps in the order; the others keep up to all of it."""
@@ -456,7 +445,7 @@ def record_entry(record: Record, item: Item, measure: str, *, is_redacting: bool
     """Return a record as it stands in the frame: `[lesson] L001 Git commit format (relevance 8/10)`."""
     shown = redact(record.shown) if is_redacting else record.shown
     title = f"{shown} ({measure})" if measure else shown
-    return Entry(LABELS.get(record.kind, record.kind), title, tuple(item.body.split("\n")) if item.body else ())
+    return Entry(KIND_OF_HIT[record.kind].word or record.kind, title, tuple(item.body.split("\n")) if item.body else ())
 
 
 def _attributed_first(hits: Sequence[Hit], by_path: Mapping[str, Record]) -> list[Hit]:

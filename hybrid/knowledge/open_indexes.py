@@ -12,8 +12,6 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -21,7 +19,7 @@ from msgspec import Struct, field
 from hybrid.base.errors import BusyError, HybridError, IndexMismatchError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Mapping
     from pathlib import Path
 
     from hybrid.records.types import Record
@@ -50,7 +48,7 @@ class OpenIndex(Struct):
 
     searcher: Searcher
     stamp: Hashable
-    by_path: Mapping[str, Record] = MappingProxyType({})
+    by_path: Mapping[str, Record]
     size_bytes: int = 0
     is_of_other_model: bool = False
     used_s: float = field(default_factory=time.monotonic)
@@ -294,7 +292,7 @@ class FilesIndex(KindIndex):
                 raise
             return before
         size_bytes = searcher.backend.figures().size_bytes
-        return OpenIndex(searcher, stamp or _stamp_of(self._folder, searcher), size_bytes=size_bytes)
+        return OpenIndex(searcher, stamp or _stamp_of(self._folder, searcher), {}, size_bytes)
 
     def is_current(self, opened: OpenIndex) -> bool:
         """As `KindIndex.is_current`."""

@@ -12,24 +12,18 @@ from hybrid.knowledge.collections import NO_SESSION, LessonCollection, RecordCol
 from hybrid.knowledge.open_indexes import OpenIndexes
 from hybrid.knowledge.stores import RecordStores
 from hybrid.records.memory.store import MemoryStore
-from hybrid.records.memory.types import RowFilter
-from hybrid.records.memory.types import record_of as record_of_row
-from hybrid.records.types import LessonsError
+from hybrid.records.memory.types import RowFilter, record_of
+from hybrid.records.types import OF_RECORDS, OF_TREES, LessonsError
 from hybrid.sources.records import RecordSource, row_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from hybrid.knowledge.collections import AskingSession, RecordsCollection
     from hybrid.knowledge.memory_collection import MemoryCollection
     from hybrid.records.types import Record
     from hybrid.search.searcher import Searcher
     from hybrid.workspace import Workspace
-
-OF_TREES = ("lessons", "lore")
-"""The kinds of records of which each working tree has an index."""
-OF_RECORDS = (*OF_TREES, "memory")
-"""The kinds of records."""
 
 
 class OpenKinds:
@@ -84,7 +78,7 @@ class OpenKinds:
         return opened, problems
 
     def records(self, workspace: Workspace, kind: str) -> RecordCollection | None:
-        """Return lessons or lore as their files are now; None when there is no record or the kind is off.
+        """Return records of a tree as their files are now; None when there is none or the kind is off.
 
         Raises:
             HybridError: The index of the records cannot be used or made, or another thread makes it for too long.
@@ -92,15 +86,14 @@ class OpenKinds:
         """
         if not getattr(workspace.config, kind).enabled:
             return None
-        lessons = self.stores.lessons(workspace) if kind == "lessons" else None
-        records = lessons.records if lessons else self.stores.lore(workspace)
+        records = self.stores.records(workspace, kind)
         if not records:
             return None
         from hybrid.knowledge.record_indexes import TreeRecords  # Brings numpy: a session's start has no need of it.
 
         opened = self._indexes.get(TreeRecords(kind, workspace, records))
-        if lessons:
-            return LessonCollection(opened, workspace.config, lessons)
+        if kind == "lessons":
+            return LessonCollection(opened, workspace.config, self.stores.lessons(workspace))
         return RecordCollection(kind, opened, workspace.config)
 
     def memory(
@@ -170,10 +163,10 @@ class OpenKinds:
 
         Lessons that cannot be read are left out. To look a row of the memory up may raise `MemoryDatabaseError`.
         """
-        lessons: Sequence[Record] = ()
-        with contextlib.suppress(LessonsError):
-            lessons = self.stores.lessons(workspace).records
-        known = {**RecordSource(lessons).by_path, **RecordSource(self.stores.lore(workspace)).by_path}
+        known: dict[str, Record] = {}
+        for kind in OF_TREES:
+            with contextlib.suppress(LessonsError):
+                known |= RecordSource(self.stores.records(workspace, kind)).by_path
         project = workspace.project
         return RecordsHere(known, self.stores.memory(workspace), project.key if project else "")
 
@@ -199,7 +192,7 @@ class RecordsHere(Mapping[str, "Record"]):
         row = row_at(self._memory, path)
         if row is None:
             raise KeyError(path)
-        return record_of_row(row, here=self._key)
+        return record_of(row, here=self._key)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._known)

@@ -32,15 +32,8 @@ from hybrid.knowledge.stores import memory_name, reading_of
 from hybrid.models.registry import LazyEmbedder, embedder_key, gone_models
 from hybrid.records.memory.types import row_name
 from hybrid.redact import redact
+from hybrid.search.gate import background as backgrounds
 from hybrid.search.gate.annotator import GateAnnotator
-from hybrid.search.gate.background import (
-    READER_VERSION,
-    Reading,
-    RecordReader,
-    load_background,
-    load_read_background,
-    read_records,
-)
 from hybrid.search.gate.identity import background_key
 from hybrid.search.gate.meant import RecordEvidence, pieces_of_background
 from hybrid.search.searcher import Searcher, open_collection
@@ -299,7 +292,9 @@ def _stamp_of(folder: Path) -> tuple[int, int]:
     return stat.st_mtime_ns, stat.st_size
 
 
-def _open_reading(folder: Path, searcher: Searcher, embedder: Embedder, config: Config) -> RecordReader | None:
+def _open_reading(
+    folder: Path, searcher: Searcher, embedder: Embedder, config: Config
+) -> backgrounds.RecordReader | None:
     """Return what a reader read of the records of an open index; None when it did not read all of them yet."""
     try:
         kept = read_arrays(folder / READING)
@@ -309,10 +304,10 @@ def _open_reading(folder: Path, searcher: Searcher, embedder: Embedder, config: 
         if rows is None or n_live != len(kept["digest"]):
             return None
         scales = np.where(rows >= 0, kept["scale"][rows], np.float32(0))
-        reading = Reading(kept["vector"][rows], scales, kept["hub"][rows], kept["background"])
+        reading = backgrounds.Reading(kept["vector"][rows], scales, kept["hub"][rows], kept["background"])
     except (OSError, ValueError, KeyError, IndexError):
         return None
-    return RecordReader(embedder, reading)
+    return backgrounds.RecordReader(embedder, reading)
 
 
 def read_records_of(workspace: Workspace, records: RecordCollection, embedder: Embedder) -> bool:
@@ -341,12 +336,12 @@ def read_records_of(workspace: Workspace, records: RecordCollection, embedder: E
     missing = [row for row, is_live in enumerate(live) if is_live and digests[row] not in known]
     vectors = embedder.embed_documents([EmbedInput("", texts[row]) for row in missing])
     known |= {digests[row]: vector for row, vector in zip(missing, vectors, strict=True)}
-    background = load_read_background(embedder, workspace.home)
+    background = backgrounds.load_read_background(embedder, workspace.home)
     rows = np.zeros((len(digests), embedder.info.dim), np.float32)
     for row, is_live in enumerate(live):
         if is_live:
             rows[row] = known[digests[row]]
-    data, scales, hubs = read_records(rows, background.tasks)
+    data, scales, hubs = backgrounds.read_records(rows, background.tasks)
     part = (background.prompts @ np.swapaxes(rows, 0, 1) - hubs) * np.float32(config.gate.reader)
     kept = list({digests[row]: row for row, is_live in enumerate(live) if is_live}.values())  # Copies are read once.
     arrays = {
@@ -369,7 +364,7 @@ def _background(workspace: Workspace, searcher: Searcher, part: NDArray[np.float
         searcher: Of the index.
         part: The part `reader` of each calibration prompt for each row, shape (n_prompts, n_rows).
     """
-    background = load_background(searcher.embedder, workspace.home, background_key(searcher.embedder.info))
+    background = backgrounds.load_background(searcher.embedder, workspace.home, background_key(searcher.embedder.info))
     pieces = pieces_of_background(background, searcher.embedder)
     assert pieces is not None  # A model whose lengths say nothing has no records that are judged one by one.
     of_piece = part[background.array("piece_prompt")]
@@ -384,7 +379,7 @@ def _background(workspace: Workspace, searcher: Searcher, part: NDArray[np.float
 
 def _reading_key(searcher: Searcher, embedder: Embedder, config: Config) -> str:
     """Return what a reading follows from beside the records: the reader, the background, and the part's weight."""
-    return f"{READER_VERSION} {embedder.info.key} {searcher.backend.background.key} {config.gate.reader:g}"
+    return f"{backgrounds.READER_VERSION} {embedder.info.key} {searcher.backend.background.key} {config.gate.reader:g}"
 
 
 def _known(folder: Path, embedder: Embedder) -> dict[bytes, NDArray[np.float32]]:

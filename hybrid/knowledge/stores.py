@@ -42,7 +42,7 @@ from hybrid.records.memory.database import size_bytes
 from hybrid.records.memory.store import MemoryStore, stats
 from hybrid.records.memory.types import NO_STATS, iso
 from hybrid.records.scoring import LessonScorer
-from hybrid.records.types import LessonsError, Problem
+from hybrid.records.types import KINDS, OF_TREES, LessonsError, Problem
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
@@ -296,6 +296,16 @@ class RecordStores:
             _keep(self._lessons, key, _Kept(stamps, is_proof, found))
         return found
 
+    def records(self, workspace: Workspace, kind: str) -> Sequence[Record]:
+        """Return the records of a kind that may be given in a workspace; the same object while nothing changed."""
+        if kind == "lessons":
+            return self.lessons(workspace).records
+        if kind == "lore":
+            return self.lore(workspace)
+        project = workspace.project
+        is_read = project is not None and is_accepted(project, workspace.home)
+        return KINDS[kind].read(project.root / FOLDER_NAME) if project and is_read else ()
+
     def lore(self, workspace: Workspace) -> Sequence[Record]:
         """Return the records of lore that may be given in a workspace; the same object while nothing changed."""
         return self.shelf(workspace).records(names_of(workspace))
@@ -363,7 +373,7 @@ def _keep(kept: OrderedDict[Any, _Value], key: object, value: _Value) -> None:
 # --- counts and problems ----------------------------------------------------------------------------------
 
 
-KINDS = ("lessons", "patterns", "anti_patterns", "decisions", "handoffs")
+_COUNTED = ("lessons", "patterns", "anti_patterns", "decisions", "handoffs")
 
 
 class RecordFile(Struct, frozen=True):
@@ -371,7 +381,7 @@ class RecordFile(Struct, frozen=True):
 
     Attributes:
         path: Where it is.
-        counts: Kind, one of `KINDS`, → number of records that may be given out, without withdrawn ones.
+        counts: What, one of `_COUNTED`, → number of records that may be given out, without withdrawn ones.
         problems: Places in the file that cannot be read.
         is_read: False for a file of lessons that is not used, because another one or `$HYBRID_HOME` is.
     """
@@ -383,7 +393,7 @@ class RecordFile(Struct, frozen=True):
 
     def as_json(self) -> dict[str, Any]:
         """Return the file as an object for JSON output, with stable keys."""
-        counts = {kind: self.counts[kind] for kind in KINDS if kind in self.counts}
+        counts = {kind: self.counts[kind] for kind in _COUNTED if kind in self.counts}
         return {"path": str(self.path), "is_read": self.is_read, **counts, "problems": len(self.problems)}
 
 
@@ -398,12 +408,12 @@ def total(files: Iterable[RecordFile]) -> dict[str, int]:
     for file in files:
         if file.is_read:
             counted.update(file.counts)
-    return {kind: counted[kind] for kind in KINDS}
+    return {kind: counted[kind] for kind in _COUNTED}
 
 
 def in_words(counts: Mapping[str, int]) -> str:
     """Return counts in words, `12 lessons, 3 patterns and 1 decision`; empty when all are 0."""
-    parts = [amount(n, kind[:-1].replace("_", "-")) for kind in KINDS if (n := counts.get(kind, 0))]
+    parts = [amount(n, kind[:-1].replace("_", "-")) for kind in _COUNTED if (n := counts.get(kind, 0))]
     return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
@@ -467,7 +477,7 @@ def _reader_status(workspace: Workspace) -> dict[str, Any]:
             verify(name)
         except HybridError as error:
             problem = str(error)
-    kinds = ("lessons", "lore") if name and not problem else ()
+    kinds = OF_TREES if name and not problem else ()
     read = [kind for kind in kinds if reading_of(workspace.home, f"{kind}-{project.tree}").exists()]
     return {"model": name or None, "problem": problem, "read": read}
 

@@ -12,10 +12,10 @@ from hybrid.base.text import cut
 from hybrid.base.tokens import query_tokens, tokens_of_word
 from hybrid.index.catalog import Catalog
 from hybrid.index.holder import is_held, read_holder
-from hybrid.knowledge.collections import KINDS_OF
 from hybrid.operations import types
 from hybrid.operations.asking import OperationError
 from hybrid.prompting.query import make_query
+from hybrid.records.types import HIT_KINDS, KINDS, hits_named
 from hybrid.redact import redact
 from hybrid.render.telling import GAP
 from hybrid.sources.records import record_id
@@ -42,7 +42,7 @@ def search(asking: Asking, wanted: types.PageSearchArguments) -> types.PageSearc
         HybridError: Nothing can be searched here.
     """
     kinds = _kinds(wanted.kinds)
-    if wanted.path and set(kinds) - set(KINDS_OF["files"]):
+    if wanted.path and set(kinds) - set(KINDS["files"].hits):
         raise OperationError("a path restricts files, and records lie in none: leave out the path or the records")
     query = make_query(wanted.query)
     result = find(asking.workspace, query, SearchRequest(kinds, wanted.path, top_k=wanted.limit), asking.kinds)
@@ -57,11 +57,10 @@ def _kinds(names: Collection[str]) -> tuple[str, ...]:
     Raises:
         OperationError: A name is none.
     """
-    known = {kind for kinds in KINDS_OF.values() for kind in kinds}
-    found = tuple(dict.fromkeys(kind for name in names for kind in KINDS_OF.get(name, (name,))))
-    unknown = [kind for kind in found if kind not in known]
+    found = tuple(dict.fromkeys(hit for name in names for hit in hits_named(name)))
+    unknown = [kind for kind in found if kind not in HIT_KINDS]
     if unknown:
-        raise OperationError(f"{unknown[0][:40]!r} is no kind; there are {', '.join(sorted(known))}")
+        raise OperationError(f"{unknown[0][:40]!r} is no kind; there are {', '.join(sorted(HIT_KINDS))}")
     return found
 
 

@@ -15,8 +15,8 @@ from msgspec import Meta, Struct, inspect
 from hybrid.records.lessons.types import CATEGORIES, TYPES
 from hybrid.records.lore import patterns
 from hybrid.records.memory.types import OBSERVATION_TYPES, ROW_TYPES
+from hybrid.records.types import KINDS, HitKind
 
-Kind = Literal["code", "doc", "lesson", "pattern", "anti-pattern", "decision", "handoff", "observation", "summary"]
 Detail = Literal["places", "lines", "full"]
 ObservationType = Literal["decision", "bugfix", "feature", "refactor", "discovery", "change"]
 
@@ -112,7 +112,7 @@ class SearchArguments(Arguments, frozen=True):
         str, Meta(min_length=1, max_length=5000, description="A question in words, or names of the code; both work.")
     ]
     kinds: Annotated[
-        list[Kind],
+        list[HitKind],
         Meta(description="Only these kinds. Empty: code and documents, and the records that are close enough."),
     ] = []
     path: Annotated[str, Meta(description="Glob over file paths, such as `src/**` or `*.md`; empty for all.")] = ""
@@ -291,7 +291,7 @@ class DecayLessons(Arguments, frozen=True):
 # --- lore, as people ask for it -----------------------------------------------------------------------------
 
 
-LORE_KINDS = ("pattern", "anti-pattern", "decision", "handoff")
+LORE_KINDS = KINDS["lore"].hits
 OnlyKinds = Annotated[list[str], option("only this kind; may be repeated", choices=LORE_KINDS)]
 AllLore = Annotated[bool, option("withdrawn records and those of other projects too")]
 ForAll = Annotated[bool, option("for all projects")]

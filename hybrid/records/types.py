@@ -1,4 +1,6 @@
-"""The values and errors that all stores of records share; a message says what happened, with which value, what to do.
+"""The kinds of knowledge, a row each; and the values and errors that all stores of records share.
+
+A message of an error says what happened, with which value, and what to do.
 
 HybridError
 ├── LessonsError
@@ -21,13 +23,73 @@ HybridError
 from __future__ import annotations
 
 import re
-from typing import Literal
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
 from hybrid.base.errors import HybridError
+from hybrid.types import FILE_KINDS
 
-RecordKind = Literal["lesson", "pattern", "anti-pattern", "decision", "handoff", "observation", "summary"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+class Kind(Struct, frozen=True):
+    """A kind of knowledge.
+
+    Attributes:
+        name: As commands and indexes say it. The section of this name in the settings holds its floor, its rates and
+            its share of an injection.
+        hits: The kinds of its hits, as the index stores them.
+        word: The word for all of its hits in the frame; empty for the kind of each hit.
+        is_of_trees: Each working tree has records and an index of its own.
+        n_considered: Hits of a search that a prompt looks at. Where each is judged by itself, a low rank must not hide
+            a fitting one; else what fits a budget is seldom more than ten.
+    """
+
+    name: str
+    hits: tuple[str, ...]
+    word: str = ""
+    is_of_trees: bool = False
+    n_considered: int = 30
+
+    def read(self, folder: Path) -> Sequence[Record]:
+        """Return the records of a kind that has no store of its own, by `hybrid.records.NAME.read`.
+
+        Args:
+            folder: `.hybrid` of a working tree that its owner accepted.
+        """
+        return import_module(f"hybrid.records.{self.name}").read(folder)
+
+
+KINDS = {
+    kind.name: kind
+    for kind in (
+        Kind("files", FILE_KINDS),
+        Kind("lessons", ("lesson",), is_of_trees=True, n_considered=100),
+        Kind("lore", ("pattern", "anti-pattern", "decision", "handoff"), is_of_trees=True, n_considered=100),
+        Kind("memory", ("observation", "summary"), word="memory"),
+    )
+}
+"""Name → kind, in the order in which they are shown. An index stores places in `HIT_KINDS`: a new one is the last."""
+HIT_KINDS = tuple(hit for kind in KINDS.values() for hit in kind.hits)
+"""The kinds of hits of all kinds."""
+if TYPE_CHECKING:
+    HitKind = str
+else:
+    HitKind = Literal[HIT_KINDS]
+KIND_OF_HIT = {hit: kind for kind in KINDS.values() for hit in kind.hits}
+OF_TREES = tuple(kind.name for kind in KINDS.values() if kind.is_of_trees)
+"""The kinds of records of which each working tree has an index."""
+OF_RECORDS = tuple(name for name in KINDS if name != "files")
+
+
+def hits_named(name: str) -> tuple[str, ...]:
+    """Return the kinds of hits that a name means, that of a kind or of a kind of hits."""
+    return KINDS[name].hits if name in KINDS else (name,)
+
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -36,7 +98,7 @@ class Record(Struct, frozen=True):
     """A record that may be given out.
 
     Attributes:
-        kind: `lesson`, `pattern`, `anti-pattern`, `decision`, `handoff`, `observation` or `summary`.
+        kind: One of `HIT_KINDS`, but for those of files.
         id: Unique within its kind, as its users write it (`L001`, `pat-…`, `dec-…`, `anti-…`, `session-…`);
             in the memory `o42`, `s7`.
         name: Title of the record; may be empty.
@@ -49,7 +111,7 @@ class Record(Struct, frozen=True):
         is_attributed: True if the record names a project, or is of a kind that belongs to every project.
     """
 
-    kind: RecordKind
+    kind: str
     id: str
     name: str
     text: str

@@ -23,6 +23,7 @@ from hybrid.knowledge.stores import COUNTERS, FILE, RecordFile, lock_of, open_st
 from hybrid.project import registry
 from hybrid.project.trust import accept, accepted_trees, refuse_all
 from hybrid.records.lessons.importing import import_lessons
+from hybrid.records.types import OF_TREES
 from hybrid.workspace import open_workspace
 
 if TYPE_CHECKING:
@@ -358,7 +359,6 @@ def _forget_views(home: Path, trees: Sequence[str]) -> None:
     """
     from hybrid.base.sqlite import set_database_aside
     from hybrid.index.catalog import Catalog
-    from hybrid.knowledge.open_kinds import OF_TREES
     from hybrid.knowledge.record_indexes import place_of  # Brings numpy.
 
     places = [place_of(home, f"{kind}-{tree}") for kind in OF_TREES for tree in trees]

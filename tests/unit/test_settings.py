@@ -15,7 +15,18 @@ from hypothesis import strategies as st
 from hybrid.base.errors import ConfigError
 from hybrid.base.resources import shipped
 from hybrid.cli.config import write_setting
-from hybrid.config import ADDING, CONSTANTS, KEYS, Loaded, check, load, parse_text, unknown_variables, value_of
+from hybrid.config import (
+    ADDING,
+    CONSTANTS,
+    KEYS,
+    NO_PROJECT_CHOOSES,
+    Loaded,
+    check,
+    load,
+    parse_text,
+    unknown_variables,
+    value_of,
+)
 from tests.support.cases import Case, cases
 
 
@@ -219,6 +230,16 @@ def test_a_folder_in_place_of_the_file_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "config.toml").mkdir()
 
     assert 1 == len(load(home=tmp_path, environ={}).problems)
+
+
+@pytest.mark.parametrize("key", [key for key in KEYS if key.startswith(NO_PROJECT_CHOOSES)])
+def test_no_project_chooses(tmp_path: Path, key: str) -> None:
+    """A project's own file does not set what concerns the machine and its owner; the attempt is reported."""
+    value = value_of(load(home=tmp_path, environ={}).config, key)
+    loaded = _load(tmp_path, project=f"{key} = {json.dumps(value)}")
+
+    assert ("default", ()) == (loaded.origins[key], loaded.own_problems)
+    assert [True] == [f"{key} = " in text for text in loaded.warnings]
 
 
 @cases("settings/own_only.txt")

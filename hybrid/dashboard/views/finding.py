@@ -10,6 +10,7 @@ from hybrid.dashboard.desk import PageError
 from hybrid.dashboard.rendering import in_seconds
 from hybrid.operations import types
 from hybrid.operations.doctor import findings_of, status_of
+from hybrid.records.types import OF_RECORDS
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -19,13 +20,7 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 
-KINDS = {
-    "code": "Code",
-    "doc": "Documents",
-    "lessons": "Lessons",
-    "lore": "Lore",
-    "memory": "Memory",
-}
+KINDS = {"code": "Code", "doc": "Documents", **{kind: kind.capitalize() for kind in OF_RECORDS}}
 """Kind of knowledge that can be searched → its name."""
 
 _LIMITS = (10, 25, 50)

@@ -31,7 +31,7 @@ from hybrid.render.frame import Entry, render_entry
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from hybrid.records.types import Problem, RecordKind
+    from hybrid.records.types import Problem
 
 
 DEPRECATED_MARK = "[DEPRECATED] "
@@ -69,7 +69,7 @@ class _Learned(Struct, frozen=True):
 class Pattern(_Learned, frozen=True):
     """A solution that proved itself; `confidence` lies in 0 to 1."""
 
-    kind: ClassVar[RecordKind] = "pattern"
+    kind: ClassVar[str] = "pattern"
 
     context: str
     problem: str
@@ -80,7 +80,7 @@ class Pattern(_Learned, frozen=True):
 class AntiPattern(_Learned, frozen=True):
     """Something not to do; `severity` is low, medium, high or critical."""
 
-    kind: ClassVar[RecordKind] = "anti-pattern"
+    kind: ClassVar[str] = "anti-pattern"
 
     symptom: str
     risk: str
@@ -102,7 +102,7 @@ class LoreDecision(Struct, frozen=True):
         fields: Every key of the record with its value.
     """
 
-    kind: ClassVar[RecordKind] = "decision"
+    kind: ClassVar[str] = "decision"
 
     id: str
     created_at: str
@@ -142,7 +142,7 @@ class Handoff(Struct, frozen=True):
         fields: Every key of the session with its value.
     """
 
-    kind: ClassVar[RecordKind] = "handoff"
+    kind: ClassVar[str] = "handoff"
 
     id: str
     created_at: str

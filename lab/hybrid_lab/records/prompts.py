@@ -13,9 +13,10 @@ from msgspec.structs import replace
 
 from hybrid.answer.decide import Turn
 from hybrid.answer.events import answer
-from hybrid.knowledge.open_kinds import OF_TREES, OpenKinds
+from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.prompting.clean import clean, prompt_event
 from hybrid.prompting.query import make_query
+from hybrid.records.types import OF_TREES
 from hybrid_lab.records.report import RecordAsked, RecordsReport
 from hybrid_lab.service_process import ServiceProcess
 

@@ -13,7 +13,7 @@ import hashlib
 import itertools
 import random
 import re
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from hybrid.index.analysis import ChunkRecord
     from hybrid.index.manifest import Place
     from hybrid.index.plan import BuildTools
-    from hybrid.types import DocumentKind, EmbedderInfo
+    from hybrid.types import EmbedderInfo
 
 _SEGMENT_CHUNKS = 150_000
 """Chunks of one written segment: a million are seven, one less than a build leaves by default."""
@@ -234,7 +234,7 @@ class CorpusWriter:
         for copied in ordered:
             one = copied.document
             digest = _digest(b"".join(record.digest for record in one.records) + one.path.encode(), copied.copy)
-            document = Document(one.path, cast("DocumentKind", one.kind), one.language, "", digest)
+            document = Document(one.path, one.kind, one.language, "", digest)
             analysis = Analysis("definitions", "", one.records, [encode_detail(record) for record in one.records], ())
             content_id = catalog.put_content(document, recipe, analysis)
             entry = Found(one.path, FileStamp(1, 1))

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 from hybrid.answer.decide import Turn, decide
 from hybrid.evaluation.timing import sum_up, time_each, time_ms, timed
 from hybrid.knowledge.open_indexes import LoadedModels, OpenIndexes
-from hybrid.knowledge.open_kinds import OF_TREES, OpenKinds
+from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.knowledge.stores import COUNTERS, RecordStores, open_stores
 from hybrid.prompting.clean import prompt_event
 from hybrid.prompting.query import make_query
 from hybrid.records.lessons.types import Draft
 from hybrid.records.lore.store import LoreFolder
 from hybrid.records.scoring import LessonScorer
+from hybrid.records.types import OF_TREES
 from hybrid.search.searcher import Judging
 from hybrid.workspace import open_workspace
 from hybrid_lab.records.setup import GivenRecord, make_project, write_lore, write_records

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.ask.search import KINDS_OF, SearchRequest, best_lore, find
+from hybrid.ask.search import SearchRequest, best_lore, find
 from hybrid.base.errors import HybridError, IndexMissingError
 from hybrid.knowledge.open_indexes import LoadedModels, OpenIndexes
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.models.registry import HashingEmbedder, load_embedder
 from hybrid.prompting.query import make_query
+from hybrid.records.types import KINDS, OF_TREES
 from hybrid.sources.records import RecordSource, record_id
-from hybrid.types import DocumentKind
 from hybrid.upkeep.indexing import reindex
 from hybrid.workspace import Workspace, open_workspace
 from tests.support.builders import git_project
@@ -114,13 +114,6 @@ def test_only_the_records_that_are_wanted_matter(workspace: Workspace) -> None:
         best_lore(workspace, COMMITS, kinds, top_k=5)
 
 
-def test_every_kind_belongs_to_one_collection() -> None:
-    """No kind of hits is left out of a search, none stands in two lists."""
-    kinds = [kind for found in KINDS_OF.values() for kind in found]
-
-    assert sorted(DocumentKind.__args__) == sorted(kinds)
-
-
 def test_the_id_of_a_numbered_record(workspace: Workspace) -> None:
     """Of two records with one id both paths lead back to it; an id of any form stays as it is."""
     records = OpenKinds({}).stores.lessons(workspace).records
@@ -141,13 +134,8 @@ def test_what_only_the_reader_understands_is_found(tmp_path: Path) -> None:
 
     def asked(kinds: OpenKinds) -> list[list[str]]:
         workspace = talk.workspace()
-        wanted = [SearchRequest(), *(SearchRequest(KINDS_OF[kind]) for kind in ("lessons", "lore"))]
-        lists = [
-            part
-            for one in wanted
-            for part in find(workspace, query, one, kinds).lists
-            if part.kind in ("lessons", "lore")
-        ]
+        wanted = [SearchRequest(), *(SearchRequest(KINDS[kind].hits) for kind in OF_TREES)]
+        lists = [part for one in wanted for part in find(workspace, query, one, kinds).lists if part.kind in OF_TREES]
         found = [[one.record.id for one in part.hits[:1] if one.record] for part in lists]
         return [[record.id for record in best_lore(workspace, query, kinds, top_k=3)[:1]], *found]
 

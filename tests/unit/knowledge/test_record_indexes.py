@@ -12,8 +12,9 @@ import pytest
 from hybrid.base.errors import BusyError
 from hybrid.base.resources import shipped
 from hybrid.knowledge.open_indexes import OpenIndexes
-from hybrid.knowledge.open_kinds import OF_TREES, OpenKinds
+from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.knowledge.stores import RecordStores, open_stores
+from hybrid.records.types import OF_TREES
 from tests.support.agent import until
 from tests.support.records import DECISION, LESSONS, PATTERNS, RECORD_FILES, Talk, accept_tree, new_talk
 from tests.support.successors import SHIPPED

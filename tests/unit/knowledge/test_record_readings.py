@@ -12,9 +12,10 @@ import pytest
 from hybrid.base.errors import ModelError
 from hybrid.daemon.worker import BackgroundProcess
 from hybrid.knowledge.open_indexes import LoadedModels, OpenIndexes
-from hybrid.knowledge.open_kinds import OF_TREES, OpenKinds
+from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.knowledge.stores import reading_of, records_status
 from hybrid.models.registry import HashingEmbedder, load_embedder
+from hybrid.records.types import OF_TREES
 from tests.support.builders import CHECKOUT
 from tests.support.records import LESSONS, RECORD_FILES, Talk, new_talk
 from tests.support.successors import SHIPPED

@@ -14,7 +14,6 @@ import pytest
 import hybrid
 from hybrid.sources.files import FileSource, FileTypes
 from hybrid.sources.patterns import ListingOptions
-from hybrid.types import DocumentKind
 
 LANGUAGES = {"py": "python", "js": "javascript", "json": "json", "md": "markdown", "txt": "text", "svg": "xml"}
 
@@ -27,7 +26,7 @@ def language_of(path: str, first_line: str) -> str | None:
     return "python" if first_line.startswith("#!") else None
 
 
-def kind_of(path: str, language: str) -> DocumentKind:
+def kind_of(path: str, language: str) -> str:
     """Prose is `doc`."""
     return "doc" if language in ("markdown", "text") else "code"
 

@@ -8,10 +8,10 @@ import pytest
 from hybrid.base.atomic import locked
 from hybrid.base.errors import BusyError
 from hybrid.index.catalog import Catalog
-from hybrid.knowledge.open_kinds import OF_TREES
 from hybrid.knowledge.record_indexes import place_of
 from hybrid.project import registry, trust
 from hybrid.project.find import Project
+from hybrid.records.types import OF_TREES
 from hybrid.upkeep.projects import enforce_quota, forget, indexed_projects
 from tests.support.builders import ListSource, build_index, write_files
 
