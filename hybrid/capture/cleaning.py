@@ -14,10 +14,11 @@ from functools import lru_cache
 from itertools import count, groupby
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec import Struct, convert, to_builtins
+from msgspec.structs import replace
 
 from hybrid.capture.dialects import COMMAND_FIELDS, without_colours
+from hybrid.capture.tools import ToolUse
 from hybrid.records.memory.types import Extracted, Summarised
 from hybrid.redact import excerpt_secrets, redact
 from hybrid.redact.forms import is_key_line
@@ -53,7 +54,7 @@ _MIN_TAIL_CHARS = 30_000
 _CONTEXT_CHARS = 2_000
 """Characters before the kept end of a text that are searched and not kept: a name may stand there for a value after."""
 
-_Told = TypeVar("_Told", Extracted, Summarised)
+_Value = TypeVar("_Value", Extracted, Summarised, ToolUse)
 
 
 def cleaned_call(call: ToolCall) -> ToolCall:
@@ -85,16 +86,17 @@ def cleaned_text(text: str) -> str:
     return _text(filled(taken))
 
 
-def cleaned_told(told: _Told) -> _Told:
-    """Return an observation or summary without private spans and secrets; its type stays."""
-    fields = {name: value for name, value in asdict(told).items() if name != "type"}
+def cleaned_value(told: _Value) -> _Value:
+    """Return a use, an observation or a summary without private spans and secrets; words of a fixed set stay.
+
+    What it is made of was cleaned before. Now other texts stand beside one another: the lines of blocks or of a patch
+    are one text in a use, and an observation quotes some of them. A secret may be on the line below its name.
+    """
+    fields = to_builtins(told)
     texts = Texts()
-    taken = texts.take(fields)
+    taken = texts.take({name: value for name, value in fields.items() if name not in ("type", "tool", "kind")})
     _clean(texts)
-    left = cast("dict[str, Any]", filled(taken) or {})
-    return replace(
-        told, **{name: tuple(left[name]) if isinstance(fields[name], tuple) else left[name] for name in left}
-    )
+    return convert({**fields, **cast("dict[str, Any]", filled(taken) or {})}, type(told))
 
 
 def _text(value: object) -> str:

@@ -1,7 +1,8 @@
 """Keeps what hook events tell in the memory: prompts, uses of tools, and at the end of a turn a summary.
 
 A use of a tool is in the database before its hook is answered, so no kill loses it. No language model runs here. An
-event comes without private spans and secrets (`capture.cleaning`), and is stored as it comes.
+event comes without private spans and secrets (`capture.cleaning`). What is made of it is cleaned again, since lines
+that stood apart come together.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from msgspec.structs import replace
 
 from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import ConfigError, HybridError
-from hybrid.capture.cleaning import cleaned_text, cleaned_told
+from hybrid.capture.cleaning import cleaned_text, cleaned_value
 from hybrid.capture.extraction.extract import extract
 from hybrid.capture.shell import is_ours
 from hybrid.capture.summaries import summarise
@@ -166,14 +167,13 @@ def keep_small(workspace: Workspace, store: MemoryStore, now_ms: int) -> int:
 
 
 def maker(workspace: Workspace) -> Callable[[Sequence[PendingEvent], str], Extracted | None]:
-    """Return the function that makes an observation of a batch: the extractor of the settings."""
+    """Return the function that makes an observation of a batch: the extractor of the settings, its results cleaned."""
     name = workspace.config.memory.extractor
 
     def make(events: Sequence[PendingEvent], prompt: str) -> Extracted | None:
         extractor = _extractor(name)  # Here, where the store keeps what an extractor failed to tell.
         told = extractor([ToolUse.from_json(event.payload) for event in events], prompt)
-        # One of somebody else may add what the uses, which are clean, do not have.
-        return cleaned_told(told) if extractor is not extract and isinstance(told, Extracted) else told
+        return cleaned_value(told) if isinstance(told, Extracted) else told
 
     return make
 
@@ -206,7 +206,7 @@ def _keep_use(workspace: Workspace, event: HookEvent, call: ToolCall, store: Mem
     if is_skipped(call.tool, _n_chars(call.arguments) + n_answered, settings.skip_tools):
         return
     root = str(workspace.require_project().root)
-    use = tool_use(call, PathRoots(root, event.cwd, own_home()))
+    use = cleaned_value(tool_use(call, PathRoots(root, event.cwd, own_home())))
     if use.kind == "command" and is_ours(use.command):
         return  # It repeats what is known.
     payload = use.as_json()
@@ -272,7 +272,7 @@ def _keep_summary(
     observed = [row.told for row in rows if isinstance(row.told, Extracted)]
     if not observed and not request:
         return failures
-    told = summarise(request, said, observed)
+    told = cleaned_value(summarise(request, said, observed))
     if not observed and tools:  # They repeat an earlier turn, so no row records them.
         told = replace(told, investigated=told.investigated or f"Used {', '.join(tools)}, as in an earlier turn.")
     elif not observed and (is_talk(told) or not is_about_project(workspace, event, request, said)):

@@ -16,12 +16,13 @@ from hybrid.capture.cleaning import (
     cleaned_call,
     cleaned_name,
     cleaned_text,
-    cleaned_told,
+    cleaned_value,
     filled,
 )
 from hybrid.capture.tools import Edit, PathRoots, ToolUse, tool_use
+from hybrid.knowledge.memory_intake import maker
 from hybrid.records.memory.transfer import FORMAT, VERSION, read_lines
-from hybrid.records.memory.types import Extracted, Observation, Summarised, session_of
+from hybrid.records.memory.types import Extracted, Observation, PendingEvent, Summarised, session_of
 from hybrid.redact.forms import is_key_line, key_lines
 from hybrid.types import ToolCall
 from tests.support.records import Talk, new_talk
@@ -95,6 +96,8 @@ LEAKS: dict[str, tuple[str, object, object, str]] = {
         "MIIEpAIB",
     ),
     "a name beside its value": ("mcp__a__b", {"query": LONG}, {"content": {"password": "Zk3!pLw92qRt", "text": LONG}}, "Zk3!pLw9"),
+    "a value below its name in a patch": ("apply_patch", {"input": f"*** Begin Patch\n*** Update File: a\n@@\n-{LONG}\n+db_password:\n+  value: hedgehog7\n*** End Patch"}, LONG, "hedgehog7"),
+    "a value below its name in blocks": ("mcp__a__b", {"query": LONG}, blocks("db_password:", "  value: hedgehog7", LONG), "hedgehog7"),
     "a command's object": ("shell", {"command": ["echo", {"a": "<private>"}, {"Wimbledon": 1}]}, LONG, "Wimbledon"),
 }  # fmt: skip
 
@@ -102,7 +105,7 @@ LEAKS: dict[str, tuple[str, object, object, str]] = {
 def stored(tool: str, given: object, answered: object, error: str = "") -> str:
     """The payload that is stored of a use."""
     call = cleaned_call(ToolCall(tool, given, answered, error))
-    return tool_use(call, PathRoots("/p", "/p")).as_json()
+    return cleaned_value(tool_use(call, PathRoots("/p", "/p"))).as_json()
 
 
 @pytest.mark.parametrize("name", LEAKS)
@@ -260,10 +263,20 @@ def test_what_was_told_is_cleaned_once_more() -> None:
     told = Extracted("bugfix", f"Set {TOKEN}", facts=("<private>one", "two</private>", "three"), files_read=("a.py",))
     plain = Extracted("change", "Fix the loop", narrative="a\nb → c", facts=("x",), concepts=("gotcha",))
 
-    found = cleaned_told(told)
+    found = cleaned_value(told)
     assert ("Set [redacted:github_token]", (" ", "", "three")) == (found.title, found.facts)
-    assert plain == cleaned_told(plain)
-    assert Summarised(notes="The [redacted:github_token]") == cleaned_told(Summarised(notes=f"The {TOKEN}"))
+    assert plain == cleaned_value(plain)
+    assert Summarised(notes="The [redacted:github_token]") == cleaned_value(Summarised(notes=f"The {TOKEN}"))
+
+
+def test_what_is_told_of_a_use_is_cleaned_too(tmp_path: Path) -> None:
+    """Lines that hid nothing where they stood may hide a secret where they are quoted."""
+    output = f"{ORDINARY * 5}-  password: Berlin1989!\n+  password: kitty_cat_7\n{ORDINARY * 5}"
+    payload = stored("Bash", {"command": "make all"}, {"stdout": output, "stderr": ""})
+    told = maker(new_talk(tmp_path, {}).workspace())([PendingEvent("Bash", payload, "d", 0, 0)], "")
+
+    assert "password" in repr(told)
+    assert "kitty_cat_7" not in repr(told)
 
 
 def test_a_stored_use_comes_back_alike() -> None:
