@@ -316,7 +316,7 @@ def file_collection(workspace: Workspace, searcher: Searcher) -> FileCollection:
         from hybrid.project.packages import nearness_of  # Only a monorepo has need of it.
 
         near = nearness_of(workspace.require_project().root, workspace.cwd, patterns)
-    return FileCollection(searcher, span_reader(workspace, searcher), workspace.config, near)
+    return FileCollection(searcher, workspace.config, near, **_span_options(workspace, searcher))
 
 
 def span_reader(workspace: Workspace, searcher: Searcher | None = None) -> SpanReader:
@@ -324,6 +324,10 @@ def span_reader(workspace: Workspace, searcher: Searcher | None = None) -> SpanR
 
     Of what the index of another tree found, only files that the rules of this tree list are read.
     """
+    return SpanReader(**_span_options(workspace, searcher))
+
+
+def _span_options(workspace: Workspace, searcher: Searcher | None) -> dict[str, Any]:
     root, settings = workspace.require_project().root, workspace.config.index
     rules = None
     if searcher is not None and searcher.lender:
@@ -333,7 +337,8 @@ def span_reader(workspace: Workspace, searcher: Searcher | None = None) -> SpanR
         options = listing_options(root, settings, workspace.home, record_paths(workspace))
         # No prompt waits for git: a tracked file that a rule ignores is left out until the tree has its own index.
         rules = Lister(os.path.realpath(root), replace(options, use_git=False))
-    return SpanReader(root, max_file_bytes=settings.max_file_bytes, redact=workspace.config.privacy.redact, rules=rules)
+    is_redacting = workspace.config.privacy.redact
+    return {"root": root, "max_file_bytes": settings.max_file_bytes, "is_redacting": is_redacting, "rules": rules}
 
 
 class _Injection:

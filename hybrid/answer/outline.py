@@ -88,11 +88,11 @@ def outlines(collection: Collection, searched: Searched, best: Sequence[Hit]) ->
         return {}
     found: dict[str, Hit] = {}
     for hit in named:
-        lines = collection.masked_lines(hit)
+        lines = collection.masked_lines(hit.path)
         lines = lines[:-1] if lines and not lines[-1] else lines
         if any(_beginning(term).search("\n".join(lines)) for term in beside):
             continue  # Its own words say which part is meant.
-        listed = parts.outline_of(hit.row, collection.lines(hit))
+        listed = parts.outline_of(hit.row, collection.lines(hit.path))
         said = [*_outline(lines, listed, len(named)), *_used_by(collection, parts, hit, listed)]
         body = "\n".join([*said, *(_changes_with(collection, hit) if said and is_change else ())])
         if body:
@@ -105,7 +105,7 @@ def outlines(collection: Collection, searched: Searched, best: Sequence[Hit]) ->
                 chunk_kind="outline",
                 signature=body,
                 # Of the file: how much of an outline is shown depends on how many files are named.
-                digest=chunk_digest("\n".join(["outline", hit.path, *collection.lines(hit)])),
+                digest=chunk_digest("\n".join(["outline", hit.path, *collection.lines(hit.path)])),
             )
     return found
 
@@ -152,7 +152,7 @@ def _used_by(collection: Collection, parts: FileParts, hit: Hit, listed: Sequenc
     names = [one.name for one in listed if not one.depth and not one.name.startswith("_")]
     found: list[str] = []
     for user in parts.users_of(hit.row, names) if hit.kind == "code" else ():
-        lines = collection.lines(replace(hit, path=user.path))
+        lines = collection.lines(user.path)
         at_imports = importing(lines, user.module.rpartition(" ")[2], hit.path, user.path)
         known, module = user.names, user.module
         if at_imports and not any(

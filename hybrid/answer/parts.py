@@ -322,7 +322,7 @@ class Arrangement:
         first, found = file.hits[0], self._searched.parts
         if found is None or first.row < 0:
             return []
-        file.lines, file.source = self._collection.masked_lines(first), self._collection.lines(first)
+        file.lines, file.source = self._collection.masked_lines(first.path), self._collection.lines(first.path)
         most = _PARTS[min(file.place, len(_PARTS) - 1)]
         return [part for part in found.of_file_at(first.row, most) if part.end_line <= len(file.lines)]
 

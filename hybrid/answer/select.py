@@ -168,7 +168,7 @@ class Selection(Struct):
         whole: set[str] = set()
         for hit in self.hits if self.is_files and ledger.lines_read else ():
             ranges = ledger.lines_read.get(hit.path, "").split()
-            lines = self.collection.lines(hit) if ranges else ()
+            lines = self.collection.lines(hit.path) if ranges else ()
             known = standing(lines, ranges, hit.start_line, hit.end_line)
             telling = telling_in(lines, hit.start_line, hit.end_line)
             if telling and telling <= known:

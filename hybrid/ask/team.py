@@ -25,23 +25,21 @@ from hybrid.knowledge.collections import Collection
 from hybrid.knowledge.open_indexes import LoadedModels, OpenIndexes
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.redact import mask, redact
-from hybrid.render.frame import file_entry
 from hybrid.search.team import open_stored
 from hybrid.team.asking import Connections, TeamIndex, require_uri
 from hybrid.team.base import Shelf
 from hybrid.upkeep.indexing import key_of, recipe_of, repository_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from hybrid.answer.select import Selection
     from hybrid.ask.search import EverywhereResult, SearchRequest
     from hybrid.config import Config
     from hybrid.index.analysis import ChunkRecord
     from hybrid.prompting.query import Query
-    from hybrid.render.frame import Entry
     from hybrid.search.team import StoredSearcher
-    from hybrid.types import Hit, Item
+    from hybrid.types import Hit
     from hybrid.workspace import Workspace
 
 FOLDER = "team"
@@ -249,14 +247,6 @@ class StoredCollection(Collection):
             chunk_kind=_plain(hit.chunk_kind),
             language=_plain(hit.language),
         )
-
-    def entry(self, item: Item) -> Entry:
-        """As `Collection.entry`."""
-        return file_entry(item)
-
-    def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
-        """Return the hits as they are."""
-        return list(hits)
 
 
 class _Text:

@@ -88,9 +88,9 @@ class Collection(ABC):
     def text(self, hit: Hit) -> str | None:
         """Return the text of a hit as it is now; None when it is gone or says something else."""
 
-    @abstractmethod
     def entry(self, item: Item) -> Entry:
         """Return an item as it stands in the frame; of a record, one that has a text now."""
+        return file_entry(item)
 
     def says(self, hit: Hit, name: str) -> bool:
         """Return whether an identifier stands in a hit."""
@@ -100,11 +100,11 @@ class Collection(ABC):
         """Return the last lines of the text of a record, which `code` adds: they stay when the record is shortened."""
         return ()
 
-    def lines(self, hit: Hit) -> Sequence[str]:
-        """Return the lines of the file of a hit as it is now, with secrets; none for a record, and when it is gone."""
+    def lines(self, path: str) -> Sequence[str]:
+        """Return the lines of the file at a path as it is now, with secrets; none for a record, and when it is gone."""
         return ()
 
-    def masked_lines(self, hit: Hit) -> Sequence[str]:
+    def masked_lines(self, path: str) -> Sequence[str]:
         """Return the same lines as they may be shown, as many."""
         return ()
 
@@ -128,7 +128,6 @@ class Collection(ABC):
         """Return the word for `Withheld.reason` when `ordered` leaves out a hit: too little speaks for it."""
         return FLOOR
 
-    @abstractmethod
     def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
         """Return the hits that may be given, in the order in which to give them; hits that do not suit are left out.
 
@@ -137,47 +136,7 @@ class Collection(ABC):
             query: The query that was searched for.
             rows: As in `Verdict.rows`.
         """
-
-
-class FileCollection(Collection):
-    """Code and documents of the working tree."""
-
-    kind = "files"
-
-    def __init__(self, searcher: Searcher, spans: SpanReader, config: Config, near: Nearness | None = None) -> None:
-        """Take the parts; `near` says which packages' files come first, None that all are alike."""
-        self.near = near
-        self.searcher = searcher
-        self.threshold = config.hooks.threshold
-        self.min_cosine = config.search.min_cosine
-        self._spans = spans
-
-    def text(self, hit: Hit) -> str | None:
-        """As `Collection.text`."""
-        return self._spans.text(hit)
-
-    def lines(self, hit: Hit) -> Sequence[str]:
-        """As `Collection.lines`."""
-        return self._spans.lines(hit.path)
-
-    def masked_lines(self, hit: Hit) -> Sequence[str]:
-        """As `Collection.masked_lines`."""
-        return self._spans.masked_lines(hit.path)
-
-    def shown(self, hit: Hit) -> Hit:
-        """As `Collection.shown`."""
-        return self._spans.shown(hit)
-
-    def entry(self, item: Item) -> Entry:
-        """As `Collection.entry`."""
-        return file_entry(item)
-
-    def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
-        """Return the hits by relevance, times the weight of the package; as they are where all are alike."""
-        if self.near is None:
-            return list(hits)
-        weight = self.near.weight
-        return sorted(hits, key=lambda hit: -hit.relevance * weight(hit.path))
+        return list(hits)
 
 
 class AskingSession(Struct, frozen=True):
@@ -482,18 +441,18 @@ _MASKED = MaskedDocuments(1024)
 class SpanReader:
     """Gives the texts of hits as they may be shown; each file is read once and then kept."""
 
-    def __init__(self, root: Path, *, max_file_bytes: int, redact: bool, rules: Lister | None = None) -> None:
+    def __init__(self, root: Path, *, max_file_bytes: int, is_redacting: bool, rules: Lister | None = None) -> None:
         """Set the folder of the files; nothing is read yet.
 
         Args:
             root: Top of the working tree.
             max_file_bytes: A longer file is not read.
-            redact: Replace secrets in texts and paths.
+            is_redacting: Replace secrets in texts and paths.
             rules: Lists the files that may be read: for hits of another tree's index; None for any file.
         """
         self._rules = rules
         self._source = FileReader(root, max_file_bytes)
-        self._is_redacting = redact
+        self._is_redacting = is_redacting
         self._files: dict[str, _File | None] = {}
         self._texts: dict[tuple[str, int, int, bytes], str | None] = {}
 
@@ -556,3 +515,29 @@ class _File:
         """The lines with secrets masked, as many as `lines`."""
         masked = _MASKED.mask(self._text)
         return self.lines if masked == self._text else masked.split("\n")
+
+
+class FileCollection(SpanReader, Collection):
+    """Code and documents of the working tree.
+
+    Args:
+        searcher: The searcher of their index.
+        config: Settings in force.
+        near: Says which packages' files come first; None that all are alike.
+        options: As of `SpanReader`.
+    """
+
+    kind = "files"
+
+    def __init__(self, searcher: Searcher, config: Config, near: Nearness | None = None, **options: Any) -> None:
+        super().__init__(**options)
+        self.near = near
+        self.searcher = searcher
+        self.threshold, self.min_cosine = config.hooks.threshold, config.search.min_cosine
+
+    def ordered(self, hits: Sequence[Hit], query: Query, rows: Mapping[int, float] | None = None) -> list[Hit]:
+        """Return the hits by relevance, times the weight of the package; as they are where all are alike."""
+        if self.near is None:
+            return list(hits)
+        weight = self.near.weight
+        return sorted(hits, key=lambda hit: -hit.relevance * weight(hit.path))

@@ -66,7 +66,7 @@ def _kept(path: str, record: ChunkRecord) -> str:
 def test_no_line_of_a_key_is_kept_or_shown(tmp_path: Path, path: str, max_chars: int) -> None:
     """For every chunk size, the lines in the middle of a long private key are neither indexed nor given out."""
     write_files(tmp_path, {path: DOCUMENTS[path]})
-    spans = SpanReader(tmp_path, max_file_bytes=10**6, redact=True)
+    spans = SpanReader(tmp_path, max_file_bytes=10**6, is_redacting=True)
     records = _records(path, DOCUMENTS[path], max_chars)
     shown = [spans.text(hit(path=path, start_line=r.start_line, end_line=r.end_line, digest=r.digest)) for r in records]
     # Terms are pieces of lines: split where a key has no letters or digits.
@@ -83,7 +83,7 @@ def test_spans_can_be_given_out_as_they_are(tmp_path: Path) -> None:
     write_files(tmp_path, {path: f"Token {TOKEN}\n"})
     (record,) = _records(path, f"Token {TOKEN}\n")
     found = hit(path=path, start_line=1, end_line=1, digest=record.digest)
-    plain, redacting = (SpanReader(tmp_path, max_file_bytes=10**6, redact=redact) for redact in (False, True))
+    plain, redacting = (SpanReader(tmp_path, max_file_bytes=10**6, is_redacting=one) for one in (False, True))
 
     assert (f"Token {TOKEN}", path) == (plain.text(found), plain.shown(found).path)
     assert "Token [redacted:github_token]" == redacting.text(found)
