@@ -255,6 +255,8 @@ class Strings:
         """
         key = prefix.encode("utf-8", "surrogatepass")
         low, high = self.lower_bound(key), self.lower_bound(key + b"\xff")
+        if high - low <= _STEP:  # Few are made sooner than arrays of them.
+            return [text for text in map(self.__getitem__, range(low, high)) if len(text) <= longest]
         ends = np.array(self._offsets[low : high + 1], np.int64)
         data = self._blob[ends[0] : ends[-1]]
         ends -= ends[0]

@@ -71,7 +71,9 @@ def keys_said(text: str) -> NDArray[np.uint64]:
             if length >= _LEAST_RUN:
                 keys.append(run)
     found = np.sort(np.concatenate(keys) >> np.uint64(1))  # `np.unique` would import `numpy.ma`, 20 ms of a prompt.
-    return found[np.flatnonzero(np.diff(found, prepend=~found[:1]))]
+    is_new = np.ones(len(found), np.bool_)
+    np.not_equal(found[1:], found[:-1], out=is_new[1:])
+    return found[is_new]
 
 
 def _key(tokens: Sequence[str]) -> int:

@@ -240,7 +240,7 @@ class Okapi:
         found = [live_postings(segment, self._terms[term], among) for term in terms]
         rows = np.concatenate([rows for rows, _ in found], dtype=np.intp)
         frequencies = np.concatenate([frequencies for _, frequencies in found], dtype=np.float64)
-        weights = np.repeat([self._weights[term] for term in terms], [len(rows) for rows, _ in found])
+        weights = np.array([self._weights[term] for term in terms]).repeat([len(rows) for rows, _ in found])
         return rows, weights * frequencies / (frequencies + self._weighing.norms(segment.chunk_length[rows]))
 
     def score(self, row: int) -> float:

@@ -189,7 +189,7 @@ def _postings(
     # Where a term's postings begin in the segment, and where here.
     shifts = [start - span.start for start, span in zip(starts.tolist(), spans, strict=False)]
     named = np.concatenate([field_post[some] for some in of_fields], dtype=np.intp)
-    named += np.repeat(shifts, [some.stop - some.start for some in of_fields])
+    named += np.array(shifts).repeat([some.stop - some.start for some in of_fields])
     fields = np.concatenate([field_tf[:, some] for some in of_fields], axis=1)
     if wanted is not None:
         # All at once: a term at a time takes longer for the many that few chunks hold.
@@ -255,7 +255,7 @@ class SegmentNames:
                 continue
             start = segment.arrays["name_definition_start"]
             places, counts = ranges(start[names].astype(np.intp), start[names + 1].astype(np.intp))
-            starts = np.append(0, counts.cumsum())
+            starts = np.concatenate([(0,), counts.cumsum()])
             held = segment.arrays["name_definition"][places]
             yield NamesWithWords(
                 letters=segment.arrays["name_letters"][names],

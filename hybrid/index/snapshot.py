@@ -314,7 +314,7 @@ class Snapshot:
         self, rows: NDArray[np.integer[Any]]
     ) -> Iterator[tuple[Segment, NDArray[np.intp], NDArray[np.integer[Any]]]]:
         """Yield each segment that holds some of the rows, with their places among them and their numbers in it."""
-        numbers = np.searchsorted(self._starts, rows, side="right") - 1
+        numbers = np.array(self._starts).searchsorted(rows, side="right") - 1
         for number, segment in enumerate(self.segments):
             mine = (numbers == number).nonzero()[0]
             if len(mine):

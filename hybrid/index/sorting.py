@@ -57,7 +57,7 @@ def ranges(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the numbers from each start up to its end, one range after another, and the length of each range."""
     counts = np.asarray(ends - starts, np.intp)
-    before = np.cumsum(counts) - counts
+    before = counts.cumsum() - counts
     return np.arange(int(counts.sum())) + (starts - before).repeat(counts), counts
 
 

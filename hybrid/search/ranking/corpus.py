@@ -293,7 +293,7 @@ def candidates(corpus: Corpus, files: NDArray[np.integer[Any]]) -> Candidates:
     rows, counts = ranges(firsts, corpus.fields.of_files("end_row", chosen))
     holds = np.zeros(corpus.n_rows, np.bool_)
     holds[rows] = True
-    return Candidates(chosen, np.cumsum(counts) - counts, rows, holds)
+    return Candidates(chosen, counts.cumsum() - counts, rows, holds)
 
 
 def versions_of(paths: dict[int, str]) -> dict[int, tuple[tuple[str, int, int], ...]]:

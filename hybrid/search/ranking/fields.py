@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -143,8 +144,8 @@ class WordScores:
         kin = [(term, word) for term, words in enumerate(self._kin) for word in words]
         words = [*self._said, *(word for _, word in kin)]
         blocks = list(self._index.postings(words, candidates.holds))
-        starts = np.cumsum([0, *(len(block.rows) for block in blocks)])
-        word = np.concatenate([_NO_PLACES, *(np.repeat(block.terms, np.diff(block.starts)) for block in blocks)])
+        starts = accumulate((len(block.rows) for block in blocks), initial=0)
+        word = np.concatenate([_NO_PLACES, *(np.array(block.terms).repeat(np.diff(block.starts)) for block in blocks)])
         rows = np.concatenate([_NO_PLACES, *(block.rows for block in blocks)])
         named = [block.named + start for block, start in zip(blocks, starts, strict=False)]
         return _Held(
@@ -173,7 +174,7 @@ class WordScores:
         if len(alone) < len(is_wide):
             # A term and its relatives in one chunk count as one word.
             wide = is_wide.nonzero()[0]
-            number = np.cumsum(has_kin) - 1
+            number = has_kin.cumsum() - 1
             together = _table((number[held.term[wide]], held.place[wide]), values[wide], (int(has_kin.sum()), n_rows))
             sums += _added_up(together, weights[has_kin], _K1_FIELDS)
         return sums
@@ -182,7 +183,7 @@ class WordScores:
         """Return `FileWords.files` and `FileWords.names`, for which only words count that are said."""
         index, fields = self._index, self._corpus.fields
         shape = len(self._said), len(candidates)
-        n_chunks = np.diff(candidates.starts, append=len(candidates.rows))
+        n_chunks = np.diff(np.concatenate([candidates.starts, (len(candidates.rows),)]))
         file = np.arange(len(candidates)).repeat(n_chunks)[held.place]
         said, of_names = held.is_said.nonzero()[0], held.is_said[held.named].nonzero()[0]
         in_text = _table((held.term[said], file[said]), held.body[said], shape)
@@ -205,7 +206,7 @@ class WordScores:
         index, fields, is_first = self._index, self._corpus.fields, self._corpus.is_first
         weights = self._weighted(map(index.remark_frequency, self._said), self._corpus.n_live)
         blocks = list(index.remarks(self._said, candidates.holds | is_first))
-        terms = np.concatenate([_NO_PLACES, *(np.repeat(block.terms, np.diff(block.starts)) for block in blocks)])
+        terms = np.concatenate([_NO_PLACES, *(np.array(block.terms).repeat(np.diff(block.starts)) for block in blocks)])
         rows = np.concatenate([_NO_PLACES, *(block.rows for block in blocks)])
         counts = np.concatenate([_NO_VALUES, *(block.counts for block in blocks)])
         values = np.divide(counts, fields.of_rows("remark_norm", rows), dtype=np.float32)

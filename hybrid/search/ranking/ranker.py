@@ -15,10 +15,10 @@ from hybrid.prompting.project_questions import topic_of
 from hybrid.search.ranking.asked import most_telling, take_apart
 from hybrid.search.ranking.corpus import Corpus, PlaceScores, candidates, score_answers, score_places
 from hybrid.search.ranking.evidence import (
-    DECIMALS,
     ChangesOfFiles,
     Measured,
     fit_of_names,
+    rounded,
     score_literals,
     score_names,
     shares,
@@ -102,7 +102,7 @@ class Ranker:
         total = np.where(seen.files.are_any(may_show), total, np.float32(-np.inf))
         if most := self._weights["stand_in"]:
             pieces["stand_in"] = yielded(seen, total, most)
-            total = np.round(total + pieces["stand_in"], DECIMALS)
+            total = rounded(total + pieces["stand_in"])
         files = seen.files.files.tolist()
         best = best_by_key(total, top_k, lambda number: self._corpus.fields.path(files[number]))
         evidence = dict(zip(best, total[best].tolist(), strict=True))
@@ -173,7 +173,8 @@ class Ranker:
         cosines = dense.cosines(pool)
         near = self._near(pool, by_words + above(cosines, dense.chunks))
         if near:
-            more = self._backend.vectors(np.array(near)).mean(axis=0) * np.float32(_FEEDBACK_WEIGHT)
+            total = self._backend.vectors(np.array(near)).sum(axis=0)
+            more = np.divide(total, len(near), dtype=np.float32) * np.float32(_FEEDBACK_WEIGHT)
             base = dense.chunks.mean + float(self._corpus.fields.mean_vector @ more)
             closer = cosines + self._backend.products(more, pool)
             again = by_best(np.maximum(closer - np.float32(base), np.float32(0)))
@@ -182,9 +183,11 @@ class Ranker:
     def _near(self, pool: NDArray[np.intp], values: NDArray[np.float32]) -> list[int]:
         """Return the rows of a pool that are taken for relevant: the five best, of those with a value above 0."""
         rows = pool[values > 0]
-        rounded = np.round(values[values > 0], DECIMALS)
         tie_key = self._backend.tie_key
-        return [int(rows[at]) for at in best_by_key(rounded, _FEEDBACK_CHUNKS, lambda at: tie_key(int(rows[at])))]
+        return [
+            int(rows[at])
+            for at in best_by_key(rounded(values[values > 0]), _FEEDBACK_CHUNKS, lambda at: tie_key(int(rows[at])))
+        ]
 
 
 def _chunks(

@@ -57,7 +57,9 @@ def best_by_key(values: NDArray[np.float32], depth: int, key: Callable[[int], An
     best = best_of(values, depth)
     if not len(best):
         return []
-    near = ((values >= values[best[-1]]) & (values > -np.inf)).nonzero()[0]
+    near, top = ((values >= values[best[-1]]) & (values > -np.inf)).nonzero()[0], values[best]
+    if len(near) == len(best) and (top[1:] < top[:-1]).all():
+        return best.tolist()
     value_of = dict(zip(near.tolist(), values[near].tolist(), strict=True))
     n_equal = Counter(value_of.values())
     keys = {place: key(place) for place, value in value_of.items() if n_equal[value] > 1}
