@@ -10,7 +10,8 @@ import argparse
 import sys
 import time
 from datetime import datetime
-from itertools import dropwhile, islice, takewhile
+from itertools import chain, dropwhile, islice, takewhile
+from shutil import get_terminal_size
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -42,28 +43,46 @@ _SHOWN_EVENTS = 20
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
-    add_common(parser, example="hybrid log --reason gate --since 2h")
-    about = f"events to show (default: {_SHOWN_EVENTS})"
-    parser.add_argument("-n", "--limit", type=positive, default=_SHOWN_EVENTS, help=about)
+    add_common(parser, example="hybrid log --reason gate --since 2h\n  hybrid log --plot --since 7d")
+    about = f"events to show (default: {_SHOWN_EVENTS}, with --plot all)"
+    parser.add_argument("-n", "--limit", type=positive, help=about)
     parser.add_argument("--all", action="store_true", help="of every project")
     parser.add_argument("--session", nargs="?", const="", metavar="ID", help="of this agent session, or of one")
     parser.add_argument("--client", metavar="NAME", help="of one client")
     parser.add_argument("--reason", metavar="REASON", help="of one reason: injected, gate, same_topic, error, …")
     parser.add_argument("--since", type=duration_s, metavar="TIME", help="not older than: 30m, 2h, 1d")
-    parser.add_argument("-f", "--follow", action="store_true", help="go on with what comes, until interrupted")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("-f", "--follow", action="store_true", help="go on with what comes, until interrupted")
+    about = "draw how long prompts took, and how far from the gate's bar they were, with your marks"
+    form.add_argument("--plot", action="store_true", help=about)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the last events, or follow the log; exit code 1 when no event fits."""
     workspace = workspace_of(args, is_strict=False)
     is_wanted = _wanted(args, workspace)
-    events = list(islice(filter(is_wanted, workspace.log.newest()), args.limit))
+    if args.plot:
+        return _plot(args, workspace, is_wanted)
+    events = list(islice(filter(is_wanted, workspace.log.newest()), args.limit or _SHOWN_EVENTS))
     links = places_in(workspace)
     if args.follow:
         return _follow(log_folder(workspace.home), events, is_wanted, links)
     is_filtered = any((args.session is not None, args.client, args.reason, args.since is not None))
     nothing = "No such event was recorded." if is_filtered else "Nothing was recorded yet."
     return print_found(args, {"events": events}, [_linked(event, links) for event in events], nothing, links.write)
+
+
+def _plot(args: argparse.Namespace, workspace: Workspace, is_wanted: Callable[[dict[str, Any]], bool]) -> int:
+    """Draw the events, and those of marks that the log holds no more; exit code 1 when no prompt is among them."""
+    from hybrid.cli.plots import is_utf8, lines_of, plots_of
+
+    marks = read_marks(log_folder(workspace.home))
+    marked = filter(is_wanted, (dict(mark.event) for mark in marks))
+    newest = filter(is_wanted, workspace.log.newest())
+    by_id = {str(event.get("id")): event for event in chain(() if args.limit else marked, islice(newest, args.limit))}
+    plots = plots_of(by_id.values(), {mark.event_id: mark.word for mark in marks})
+    lines = lines_of(plots, width=get_terminal_size().columns, is_ascii=not is_utf8())
+    return print_found(args, plots.as_json(), lines, "No prompt among them was recorded.")
 
 
 def places_in(workspace: Workspace) -> PlaceLinks:

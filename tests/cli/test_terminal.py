@@ -48,7 +48,7 @@ PAINTED = [
     ("search", "payment", "retry", "-n", "20", "-v"),
     ("search", "payment", "--explain", "--kind", "lessons"),
     ("context", "How does the payment client retry?", "--explain"),
-    ("log", "--all"),
+    ("log", "--plot", "--all"),
     ("explain",),
     ("status", "--table"),
     ("eval", "retrieval", EVIL),

@@ -19,9 +19,9 @@ from tests.contracts.shape import PACKAGE, imports, modules, statements
 from tests.support.builders import CHECKOUT
 
 BOUNDS = {
-    "files": 298,
-    "net lines": 53_280,
-    "statements": 44_660,
+    "files": 299,
+    "net lines": 53_560,
+    "statements": 44_870,
     "imports per 1,000 net lines": 90,
     "public class names used twice": 1,
     "settings": 93,
