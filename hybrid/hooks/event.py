@@ -158,7 +158,7 @@ def parse_event(data: bytes, *, client: str, event: str, cwd: str, key: str = ""
         session_id=fields.id("session_id"),
         agent_id=fields.id("agent_id"),
         cwd=_directory(fields.path("cwd"), cwd),
-        prompt=_prompt(fields.text("prompt")),
+        prompt=_prompt(fields.text("prompt")) if known == "UserPromptSubmit" else NO_PROMPT,
         name=name,
         source=fields.id("source"),
         call=call,
