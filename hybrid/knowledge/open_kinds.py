@@ -91,7 +91,7 @@ class OpenKinds:
             return None
         from hybrid.knowledge.record_indexes import TreeRecords  # Brings numpy: a session's start has no need of it.
 
-        opened = self._indexes.get(TreeRecords(kind, workspace, records))
+        opened = self._indexes.get(TreeRecords(kind, workspace, records, self.stores))
         if kind == "lessons":
             return LessonCollection(opened, workspace.config, self.stores.lessons(workspace))
         return RecordCollection(kind, opened, workspace.config)

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from hybrid.index.plan import Part, Progress, Summary
     from hybrid.knowledge.collections import RecordCollection
     from hybrid.knowledge.open_indexes import OpenIndexes
+    from hybrid.knowledge.stores import RecordStores
     from hybrid.records.memory.store import MemoryStore
     from hybrid.records.types import Record
     from hybrid.types import Embedder
@@ -190,12 +191,14 @@ class TreeRecords(RecordsIndex):
         kind: `lessons` or `lore`.
         workspace: With a project.
         records: The records as they are now.
+        stores: What they are read by: the lore of another environment is another one.
     """
 
     version = RECORDS_VERSION
 
-    def __init__(self, kind: str, workspace: Workspace, records: Sequence[Record]) -> None:
+    def __init__(self, kind: str, workspace: Workspace, records: Sequence[Record], stores: RecordStores) -> None:
         super().__init__(kind, workspace, f"{kind}-{workspace.require_project().tree}")
+        self.key = (*self.key, stores)
         self._records = records
         self.stamp = records, _stamp_of(self.place.folder)
         self.what = f"{len(records)} records are"

@@ -196,6 +196,20 @@ def test_lore_from_the_environment(tmp_path: Path, talk: Talk) -> None:
     assert "pat-000009-aaaaaaaa" not in OpenKinds({}).by_path(talk.workspace())
 
 
+def test_environments_of_one_service_keep_their_lore_open(tmp_path: Path, talk: Talk) -> None:
+    """Two terminals with another `LORE_DATA_DIR` each do not make one another's index anew with every prompt."""
+    indexes, workspace = OpenIndexes(), talk.workspace()
+    path = tmp_path / "mine" / "patterns" / "data" / "patterns.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text(PATTERNS.replace("000001", "000009"))
+    both = [OpenKinds({"LORE_DATA_DIR": str(tmp_path / "mine")}, indexes), OpenKinds({}, indexes)]
+    found = [kinds.records(workspace, "lore") for kinds in (*both, *both)]
+
+    assert None not in found
+    assert [True, False] == ["pat-000009-aaaaaaaa" in one.by_path for one in found[:2]]
+    assert [one.searcher for one in found[:2]] == [one.searcher for one in found[2:]]
+
+
 def test_by_path_names_records_as_the_indexes_do(talk: Talk) -> None:
     """What the ledger remembers by a path of the index is found there without opening an index."""
     kinds = OpenKinds({})
