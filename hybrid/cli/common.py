@@ -274,20 +274,15 @@ def number_in(low: float, high: float, unit: str = "") -> Callable[[str], float]
     """
 
     def parse(text: str) -> float:
-        value = number_of(text, unit)
+        try:
+            value = float(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number{unit and f' of {unit}'}") from None
         if not low <= value <= high:
             raise argparse.ArgumentTypeError(f"{text} must lie in {low:,} to {high:,} {unit}".rstrip())
         return value
 
     return parse
-
-
-def number_of(text: str, unit: str = "") -> float:
-    """Return an argument of the command line as a number of a unit; any other text is an error of usage."""
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number{unit and f' of {unit}'}") from None
 
 
 def query_of(words: Sequence[str]) -> str:

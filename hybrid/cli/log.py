@@ -10,24 +10,24 @@ import argparse
 import sys
 import time
 from datetime import datetime
-from itertools import chain, dropwhile, islice, takewhile
+from itertools import chain, islice, takewhile
 from shutil import get_terminal_size
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from hybrid.base.errors import HybridError
 from hybrid.cli.colours import PlaceLinks
 from hybrid.cli.common import add_common, positive, print_done, print_found, workspace_of
+from hybrid.cli.operations import asking_here, perform_here, print_outcome
+from hybrid.cli.operations import configure as configure_operation
 from hybrid.cli.pause import duration_s, session_id
 from hybrid.feedback.events import compared_in, is_decision, is_prompt, log_folder, newest_events
 from hybrid.feedback.marks import MEANINGS, add_mark, read_marks, remove_marks
-from hybrid.feedback.reasons import reason_of
-from hybrid.health.explaining import advice, gate_rows, item_place, kind_rows, learned_ids
-from hybrid.render.marks import harmless_line, neutralise_line
-from hybrid.render.numbers import bar, evidence_line, local_time, number
+from hybrid.health.explaining import item_place, learned_ids
+from hybrid.render.marks import harmless_line
+from hybrid.render.numbers import bar, local_time, number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from hybrid.feedback.marks import Mark
@@ -189,140 +189,21 @@ def _seconds(at: object) -> float:
 # --- explain ----------------------------------------------------------------------------------------------
 
 
-_MARKS = {"topic": "", "read": " (read)", "names_gone": " (about code that is gone)"}
-"""Reason of what was held back → what follows its place, for reasons that are shown by name."""
-
-
 def configure_explain(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `explain`."""
+    configure_operation(parser, "sessions")
     parser.set_defaults(run_action=_explain)
-    add_common(parser, example="hybrid explain --last")
-    about = "of an event, as `hybrid log` shows it; its beginning is enough"
-    parser.add_argument("id", nargs="?", metavar="ID", help=about)
-    parser.add_argument("--last", action="store_true", help="the last prompt (the default)")
 
 
 def _explain(args: argparse.Namespace) -> int:
-    """Print the event with advice; exit code 1 when there is no such event."""
-    workspace = workspace_of(args, is_strict=False)
-    event = workspace.log.find(args.id) if args.id else _last_answer(workspace)
-    hints = advice(event, _earlier(workspace, event), workspace.config) if event else []
-    titles = _titles(workspace, event) if event and not args.json else {}
-    lines = [*lines_of_event(event, titles), *(f"  try        {hint}" for hint in hints)] if event else []
-    nothing = f"No event {args.id}." if args.id else "Nothing was recorded yet."
-    links = places_in(workspace)
-    shown = [links.put_in(line, (event or {}).get("items") or ()) for line in lines]
-    return print_found(args, {"event": event, "advice": hints}, shown, nothing, links.write)
+    """Print the event with advice, on a terminal with links; exit code 1 when there is no such event."""
+    outcome = perform_here("explain", args)
+    links, event = places_in(asking_here(args).workspace), outcome.data["event"]
 
+    def paint() -> None:
+        links.write([links.put_in(line, event.get("items") or ()) for line in outcome.text.split("\n")])
 
-def _last_answer(workspace: Workspace) -> dict[str, Any] | None:
-    """Return the newest answer to a prompt, or failure; without any, the newest event of another kind."""
-    newest = next(filter(workspace.is_here, workspace.log.newest()), None)
-    here = filter(workspace.is_here, workspace.log.newest())
-    return next((event for event in here if event.get("error") or is_prompt(event)), newest)
-
-
-def _earlier(workspace: Workspace, event: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the events before this one of the same client, session, agent and project, newest first."""
-    keys = ("client", "session", "agent", "project")
-    from_here = dropwhile(lambda other: other.get("id") != event.get("id"), workspace.log.newest())
-    return [other for other in from_here if all(other.get(key) == event.get(key) for key in keys)][1:]
-
-
-def _titles(workspace: Workspace, event: dict[str, Any]) -> dict[str, str]:
-    """Return id → title of the memory's rows that an event gave and that still exist, since the log keeps no titles."""
-    from hybrid.ask.memory_lookup import id_of, rows_of
-    from hybrid.knowledge.stores import RecordStores
-    from hybrid.records.memory.types import name_of, title_of
-
-    items = [item for item in event.get("items") or () if item.get("kind") in ("observation", "summary")]
-    ids = [identity for item in items if (identity := id_of(str(item.get("id") or "")))]
-    if not ids:
-        return {}
-    try:
-        rows = rows_of(RecordStores().memory(workspace), ids)
-    except (HybridError, OSError):
-        return {}
-    return {name_of(row): neutralise_line(title_of(row)) for row in rows}
-
-
-def lines_of_event(event: dict[str, Any], titles: Mapping[str, str] = MappingProxyType({})) -> list[str]:
-    """Return one event in full.
-
-    Args:
-        event: A line of the event log.
-        titles: Id → title of rows of the memory.
-    """
-    reason = str(event.get("reason"))
-    lines = [
-        f"{event.get('id')}  {event.get('at')}  {reason}",
-        known.sentence if (known := reason_of(reason)) else "",
-        f"  client     {event.get('client')} (session {event.get('session') or 'none'}){_named_event(event)}",
-        f"  prompt     {_kept_prompt(event)}",
-    ]
-    if event.get("english"):
-        lines.append(f"  in English {event['english']}")
-    if passages := event.get("passages"):
-        found = ", ".join(f"{count} {kind}" for kind, count in passages.items())
-        lines.append(f"  by title   its first line counts most; the prompt has {found}")
-    for label, key in (("detail", "detail"), ("error", "error"), ("topic id", "topic_id")):
-        if event.get(key):
-            lines.append(f"  {label:<10} {event[key]}")
-    lines += [f"  {label:<10} {', '.join(ids)}" for label, ids in learned_ids(event).items()]
-    lines += [f"  {label:<10} {text}" for label, text in _gates(event)]
-    for item in event.get("items") or ():
-        name = item["name"] or titles.get(str(item.get("id")), "")
-        why = f" ({item['why']})" if item.get("why") else ""
-        lines.append(f"  {item['form']:<10} {_place_of(item)} {name}".rstrip() + why)
-        lines.append(
-            f"             cosine {item['cosine']} (rank {item['cosine_rank']}), bm25 {item['bm25']} "
-            f"(rank {item['bm25_rank']}), rrf {item['rrf']}, relevance {item['relevance']}"
-        )
-        if item.get("evidence"):
-            lines.append(f"             {evidence_line(item['evidence'])}")
-    if event.get("withheld"):
-        held = ", ".join(f"{count} {why}" for why, count in sorted(event["withheld"].items()))
-        lines.append(f"  held back  {held}")
-    for entry in event.get("held_back") or ():
-        if entry.get("reason") in _MARKS:
-            mark = _MARKS[entry["reason"]]
-            lines.append(f"             {str(entry.get('key')).rpartition(':')[0]}{mark}")
-    lines += [f"  problem    {problem}" for problem in event.get("problems") or ()]
-    lines += [f"  settings   {problem}" for problem in event.get("config_problems") or ()]
-    if event.get("latency_ms") is not None:
-        lines.append(f"  latency    {event['latency_ms']} ms, {event.get('bytes')} bytes")
-    return lines
-
-
-def _gates(event: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the verdict of each kind; lines of earlier versions know only that on files."""
-    kinds: dict[str, dict[str, Any]] = event.get("kinds") or {}
-    rows = [] if event.get("gate_kind") in kinds else gate_rows(event)
-    return rows + [row for kind, compared in kinds.items() for row in kind_rows(kind, compared)]
-
-
-def _place_of(item: dict[str, Any]) -> str:
-    """Return a record by its id, else the lines of a file."""
-    if item.get("id"):
-        return f"[{item['kind']}] {item['id']}"
-    return f"{item['path']}:{item['start_line']}-{item['end_line']}"
-
-
-def _named_event(event: dict[str, Any]) -> str:
-    """Return `, ` and the event's name, or that it was a subagent's report; empty for a plain prompt."""
-    name, source = event.get("event"), event.get("source")
-    about = "" if name in (None, "UserPromptSubmit") else str(name)
-    about = "a subagent's report" if event.get("is_report") else about
-    return f", {about}{f' ({source})' if source and about else ''}" if about else ""
-
-
-def _kept_prompt(event: dict[str, Any]) -> str:
-    """Return what was kept of the prompt, which is only the beginning of a long one."""
-    kept, length = event.get("prompt"), event.get("prompt_chars")
-    if not kept:
-        return f"not kept (digest {event['prompt_digest']})" if event.get("prompt_digest") else "not kept"
-    text = " ".join(str(kept).split())
-    return f"{text}… ({length} characters)" if isinstance(length, int) and length > len(str(kept)) else text
+    return print_outcome(args, outcome, is_change=False, paint=paint)
 
 
 # --- mark -------------------------------------------------------------------------------------------------

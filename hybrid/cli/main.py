@@ -24,7 +24,7 @@ COMMANDS = {
     "status": ("status", "how the project's index, gate and hooks are"),
     "search": ("search", "search the project"),
     "changes-with": ("search", "which files changed together with a file in earlier commits"),
-    "context": ("context", "what an agent would get for a prompt, without recording it"),
+    "context": ("search", "what an agent would get for a prompt, without recording it"),
     "hook": ("hook", "install it in coding agents, and what they call"),
     "daemon": ("daemon", "the service that answers agents: start, stop, status, run"),
     "mcp": ("serving", "serve an agent's client over MCP: search, read, lessons, memory"),
@@ -52,7 +52,8 @@ COMMANDS = {
 """Command → (module in `hybrid.cli`, what it does).
 
 A module has `configure`, which adds the command's arguments, and `run`, which takes them and returns the exit code.
-Where it has several commands, `configure_COMMAND` of another one sets `run_action`, as actions do.
+Where it has several commands, `configure_COMMAND` of another one sets `run_action`, as actions do. `operations` makes a
+command of the operation of its name.
 """
 
 _REMOVED = {"top": "use `hybrid log --follow`, `hybrid dashboard` or the status line"}

@@ -1,7 +1,8 @@
-"""Operations as actions of commands: options from the types of their arguments, and their results as text or JSON."""
+"""Operations as commands and their actions: options from the types of their arguments, results as text or JSON."""
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from functools import partial
@@ -12,82 +13,117 @@ from msgspec import inspect
 from hybrid.cli.common import (
     SHORT,
     Action,
-    number_of,
+    add_common,
+    number_in,
     positive,
     print_json,
     query_of,
-    say,
+    say_raw,
     warn,
     whole_in,
     workspace_of,
 )
-from hybrid.operations.asking import COMMANDS, Asking, Outcome, perform
+from hybrid.operations.asking import Asking, Outcome, operation_named, perform, rows
 from hybrid.operations.types import described
+from hybrid.render.marks import harmless
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from hybrid.operations.types import Argument
+
+
+def configure(parser: argparse.ArgumentParser, module: str = "") -> None:
+    """Add the arguments of the operation that has the name of a command, and have the command perform it.
+
+    Args:
+        parser: Of the command.
+        module: The module with its row, where others need not be imported to find it; empty for any.
+    """
+    name = parser.prog.removeprefix("hybrid ")
+    rows(module)
+    add_common(parser, example=f"{parser.prog} {operation_named(name).example}")
+    add_arguments(name, parser)
+    parser.set_defaults(run_action=partial(perform_and_print, name))
 
 
 def actions_of(command: str) -> dict[str, Action]:
     """Return the operations of a command as actions; `run_action` of their arguments performs and prints them."""
     return {
-        action: Action(row.about, row.example, partial(run, name), arguments=partial(add_arguments, name))
-        for name, row in COMMANDS.items()
-        if row.about and (action := name.removeprefix(f"{command} ")) != name
+        action: Action(
+            row.about, row.example, partial(perform_and_print, row.name), arguments=partial(add_arguments, row.name)
+        )
+        for row in rows(command)
+        if row.about and (action := row.name.removeprefix(f"{command} ")) != row.name
     }
 
 
-def run(name: str, args: argparse.Namespace) -> int:
+def perform_and_print(name: str, args: argparse.Namespace) -> int:
     """Perform an operation with arguments of the command line and print the result; 1 when nothing was found."""
-    return print_outcome(args, perform_here(name, args), is_change=COMMANDS[name].is_writing)
+    return print_outcome(args, perform_here(name, args), is_change=operation_named(name).is_writing)
 
 
 def perform_here(name: str, args: argparse.Namespace, more: Mapping[str, Any] | None = None) -> Outcome:
     """Return the result of an operation that this process performs.
 
     Args:
-        name: Its name in `COMMANDS`.
+        name: Its name in the table.
         args: Arguments of the command line.
         more: Arguments in place of theirs.
     """
-    given = {field: getattr(args, field, None) for field in COMMANDS[name].arguments.__struct_fields__}
+    row = operation_named(name)
+    given = {field: getattr(args, field, None) for field in row.arguments.__struct_fields__}
     if sentence := getattr(args, "sentence", None):
         given[sentence] = (query_of if sentence == "query" else " ".join)(given[sentence] or ())
     given = {field: value for field, value in {**given, **(more or {})}.items() if value is not None}
-    outcome = perform(name, asking_here(args), given)
-    assert isinstance(outcome, Outcome), name
-    return outcome
+    return perform(row, asking_here(args, is_strict=not row.is_tolerant), given)
 
 
-def asking_here(args: argparse.Namespace) -> Asking:
-    """Return who asks where an operation is performed by this process; the same each time for one command line."""
+def asking_here(args: argparse.Namespace, *, is_strict: bool = True) -> Asking:
+    """Return who asks where an operation is performed by this process; the same each time for one command line.
+
+    Args:
+        args: Arguments of the command line.
+        is_strict: As for `workspace_of`.
+    """
     from hybrid.knowledge.open_kinds import OpenKinds
 
     if "asking" not in args:
         now_ms = time.time_ns() // 1_000_000
-        args.asking = Asking(workspace_of(args), OpenKinds(os.environ), os.environ, "manual", "", now_ms)
+        args.asking = Asking(
+            workspace_of(args, is_strict=is_strict), OpenKinds(os.environ), os.environ, "manual", "", now_ms
+        )
     return args.asking
 
 
-def print_outcome(args: argparse.Namespace, outcome: Outcome, *, is_change: bool) -> int:
-    """Print a result, and return the exit code: 1 when nothing was found; a change that was made is quiet if asked."""
-    if outcome.warning and not args.quiet:
-        warn(outcome.warning)
+def print_outcome(
+    args: argparse.Namespace, outcome: Outcome, *, is_change: bool, paint: Callable[[], None] | None = None
+) -> int:
+    """Print a result, and return the exit code: 1 when nothing was found.
+
+    Args:
+        args: Arguments of the command line.
+        outcome: The result.
+        is_change: It is of a change, which is quiet if that is asked for.
+        paint: Prints what was found in place of its text.
+    """
+    for line in () if args.quiet else outcome.warning.splitlines():
+        warn(line)
     if args.json:
-        print_json(outcome.data)
+        print_json(outcome.data, frame=outcome.frame)
+    elif outcome.is_found and paint:
+        paint()
     elif outcome.text and not (args.quiet and is_change and outcome.is_found):
-        say(outcome.text)
+        say_raw(outcome.frame + harmless(outcome.text.removeprefix(outcome.frame)))
     return 0 if outcome.is_found else 1
 
 
 def add_arguments(name: str, parser: argparse.ArgumentParser) -> None:
     """Add the arguments of an operation that `types.word` and `types.option` describe, by their place or as options."""
-    arguments = [one for one in described(COMMANDS[name].arguments) if "metavar" in one.extra]
-    one_of = any("is_one_of" in one.extra for one in arguments)
-    group = parser.add_mutually_exclusive_group(required=True) if one_of else parser
+    arguments = [one for one in described(operation_named(name).arguments) if "metavar" in one.extra]
+    kinds = [one.extra["is_one_of"] for one in arguments if "is_one_of" in one.extra]
+    group = parser.add_mutually_exclusive_group(required="must" in kinds) if kinds else parser
     for one in arguments:
         to = group if "is_one_of" in one.extra else parser
         if one.extra.get("is_word"):
@@ -120,7 +156,8 @@ def _add_option(to: argparse._ActionsContainer, one: Argument) -> None:  # pyrig
         low, high = one.kind.ge or 0, one.kind.le
         more |= {"type": positive if high is None else whole_in(low, high), "default": one.default}
     elif isinstance(one.kind, inspect.FloatType):
-        more |= {"type": number_of, "default": one.default}
+        low, high = (math.inf * side if end is None else end for side, end in ((-1, one.kind.ge), (1, one.kind.le)))
+        more |= {"type": number_in(low, high), "default": one.default}
     else:
         more["required"] = one.is_needed
     to.add_argument(*names, help=one.about, **more)

@@ -1,7 +1,7 @@
 """Performs operations for tools of agents and for the page, and those with a route for programs that ask over HTTP.
 
 On a connection: one question and one answer of JSON. The question: `cwd`, `client`, `connection` (empty for the page),
-`environ`, `arguments`. The answer: `text` for an agent, `result` or `data` for the page, or an `error` with a `kind`
+`environ`, `arguments`. The answer: `text` for an agent, `data` too for the page, or an `error` with a `kind`
 and a `message`; of a kind `building` also the `progress` of the build. What an answer shows counts in the ledger of
 the session that asked, which is found out here. Over HTTP the described arguments are the parameters.
 """
@@ -28,18 +28,9 @@ from hybrid.capture.cleaning import cleaned_call
 from hybrid.daemon.http import RouteError
 from hybrid.feedback.events import newest_events
 from hybrid.index.holder import is_held, read_holder
-from hybrid.operations.asking import (
-    COMMANDS,
-    CONNECTION,
-    OPERATIONS,
-    Asking,
-    OperationError,
-    Outcome,
-    operation_named,
-    perform,
-)
-from hybrid.operations.tools import BY_NAME
-from hybrid.operations.types import Nothing, PageSearchResult, SearchMemory, described
+from hybrid.operations.asking import CONNECTION, Asking, OperationError, Outcome, operation_named, perform, rows
+from hybrid.operations.memory import SearchMemory
+from hybrid.operations.types import Nothing, described
 from hybrid.records.types import MemoryBusyError
 from hybrid.render.marks import harmless
 from hybrid.session.ledger import EMPTY, Given, SessionKey
@@ -51,10 +42,13 @@ if TYPE_CHECKING:
 
     from hybrid.daemon.freshness import Freshness
     from hybrid.knowledge.open_kinds import OpenKinds
+    from hybrid.operations.asking import Operation
     from hybrid.types import HookEvent
     from hybrid.workspace import Workspace
 
 
+_PERSON = "manual"
+"""The client of a question from the page: who asks for an agent names another."""
 _PLACES = 2
 """Operations at a time."""
 _PLACE_S = 20.0
@@ -67,7 +61,7 @@ class Question(Struct, frozen=True):
 
     Attributes:
         cwd: A directory of the project.
-        client: Who asks.
+        client: Who asks; `manual` for the page.
         connection: Id of the agent's connection, by which its session is found; empty for the page, which has none.
         environ: Variables of the asker that are meant for hybrid.
         arguments: Those of the operation.
@@ -121,22 +115,22 @@ class Performer:
             question = msgspec.json.decode(data, type=Question)
             environ = self._environ_of(question.environ)
             workspace, environ = self._freshness.workspace_of(question.cwd, environ)
-            if name in BY_NAME and OPERATIONS[name].is_writing:
+            is_agent = question.client != _PERSON
+            row = operation_named(name, is_for_agent=is_agent)
+            if is_agent and row.is_writing:
                 if not workspace.config.mcp.write:
                     return _error("usage", "writing through tools is switched off here (`mcp.write`)")
                 # An agent writes only into its own project.
                 workspace.require_project()
             key = self._key(question, workspace)
             ledger = workspace.ledgers.read(key) if key and workspace.config.hooks.dedup_enabled else EMPTY
-            problem = self._problem(name, workspace, environ)
+            problem = self._problem(row, workspace, environ)
             now_ms = time.time_ns() // 1_000_000
             session = key.session_id if key else ""
             asking = Asking(workspace, self._kinds_of(environ), environ, question.client, session, now_ms, ledger)
             with self._place():
-                found = _with_problem(perform(name, asking, question.arguments), problem)
-            if not isinstance(found, Outcome):
-                return msgspec.json.encode({"result": found})
-            if name not in OPERATIONS:  # The page escapes the texts that it prints, and writes some of them back.
+                found = _with_problem(perform(row, asking, question.arguments, is_strict=is_agent), problem)
+            if not is_agent:  # The page escapes the texts that it prints, and writes some of them back.
                 return msgspec.json.encode({"data": found.data, "text": found.text, "is_found": found.is_found})
             if key is not None and found.shown:
                 self.sessions.answered(workspace, key, name, question.arguments, found)
@@ -148,9 +142,9 @@ class Performer:
         except Exception as error:  # noqa: BLE001 - the rim: one answer fails, not the service
             return _error(_kind_of(error), _message(error))
 
-    def _problem(self, name: str, workspace: Workspace, environ: Mapping[str, str]) -> str:
+    def _problem(self, row: Operation, workspace: Workspace, environ: Mapping[str, str]) -> str:
         """Have the index brought up to date for a question to it, and return why it may not be; else empty."""
-        if workspace.project is None or not operation_named(name).is_of_files:
+        if workspace.project is None or not row.is_of_files:
             return ""
         return self._freshness.asked(workspace, environ)
 
@@ -195,13 +189,12 @@ class Performer:
         return _error("building", "the index of this project is being built; ask again in a moment", progress=progress)
 
 
-def _with_problem(found: Struct, problem: str) -> Struct:
+def _with_problem(found: Outcome, problem: str) -> Outcome:
     """Return an answer from the index with a problem of the index added."""
-    if problem and isinstance(found, Outcome):
-        return replace(found, text=f"{found.text}\n{problem}")
-    if problem and isinstance(found, PageSearchResult):
-        return replace(found, problems=[*found.problems, problem])
-    return found
+    if not problem:
+        return found
+    problems = [*found.data.get("problems", ()), problem]
+    return replace(found, text=f"{found.text}\n{problem}", data=found.data | {"problems": problems})
 
 
 def _kind_of(error: Exception) -> str:
@@ -232,7 +225,7 @@ _SEARCH_WAIT_S = 5.0
 """Seconds that a search waits for another one to end."""
 _SEARCHING = threading.Lock()
 """One search at a time: prompts come first."""
-_ROUTES = {row.route: name for name, row in COMMANDS.items() if row.route}
+_ROUTES = {row.route: row for row in rows() if row.route}
 _PATHS = ("/health", *_ROUTES, "/schema")
 
 
@@ -261,13 +254,13 @@ class Routes:
             _arguments(Nothing, values, {})
             return cast("dict[str, Any]", json.loads(shipped(*SCHEMA).read_bytes()))
         name, slash, rest = path[1:].partition("/")
-        operation = _ROUTES.get(f"/{name}/{{id}}" if slash else path)
-        if operation is None:
+        row = _ROUTES.get(f"/{name}/{{id}}" if slash else path)
+        if row is None:
             raise RouteError(404, f"nothing is at {path}; there are {', '.join(_PATHS)}")
-        arguments = COMMANDS[operation].arguments
+        arguments = row.arguments
         wanted = _arguments(arguments, values, {"id": [rest]} if slash else {})
         try:
-            outcome = self._performed(operation, wanted)
+            outcome = self._performed(row, wanted)
         except ProjectError as error:
             raise RouteError(404, str(error)) from error
         except OperationError as error:
@@ -287,14 +280,14 @@ class Routes:
         told = (outcome.text if outcome.is_found else "") if form or getattr(wanted, "explain", False) else None
         return outcome.data | {"text": outcome.data.get("text", told)}
 
-    def _performed(self, operation: str, wanted: Struct) -> Outcome:
+    def _performed(self, row: Operation, wanted: Struct) -> Outcome:
         workspace = open_workspace(self._home, environ=self._environ)
         asking = Asking(workspace, self._kinds(), self._environ, "manual", "", time.time_ns() // 1_000_000)
         is_search = isinstance(wanted, SearchMemory)
         if is_search and not _SEARCHING.acquire(timeout=_SEARCH_WAIT_S):
             raise BusyError("other searches are not done yet")
         try:
-            return cast("Outcome", perform(operation, asking, wanted))
+            return perform(row, asking, wanted)
         finally:
             if is_search:
                 _SEARCHING.release()

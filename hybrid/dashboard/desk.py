@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     Event = Mapping[str, Any]
 
 
-_Result = TypeVar("_Result", bound=Struct)
 _Report = TypeVar("_Report")
 
 _WAIT_S = 10.0
@@ -70,7 +69,7 @@ class PageError(HybridError):
 
 
 class Done(Struct, frozen=True):
-    """The result of an operation that the command line has too; see `hybrid.operations.asking.Outcome`."""
+    """The result of an operation; see `hybrid.operations.asking.Outcome`."""
 
     data: dict[str, Any]
     text: str
@@ -97,22 +96,8 @@ class ServiceClient:
         """True if a service told where it listens; it is not asked whether it does."""
         return read_endpoint(self._home) is not None
 
-    def ask(self, name: str, root: str, arguments: Struct, result: type[_Result]) -> _Result:
-        """Return the answer to an operation in a project.
-
-        Args:
-            name: Name of the operation.
-            root: Root of the project; empty for none.
-            arguments: Its arguments.
-            result: Type of the answer.
-
-        Raises:
-            PageError: It cannot be done, or no service answers.
-        """
-        return msgspec.convert(self._asked(name, root, msgspec.to_builtins(arguments))["result"], result)
-
     def command(self, name: str, root: str, arguments: Mapping[str, Any]) -> Done:
-        """Return the result of an operation that the command line has too.
+        """Return the result of an operation.
 
         Args:
             name: As on the command line: `lessons add`.
@@ -135,7 +120,7 @@ class ServiceClient:
             time.sleep(_AGAIN_S)
         if error:
             raise PageError(str(error.get("message")), str(error.get("kind")), error.get("progress"))
-        if not answer.keys() & {"result", "data"}:
+        if "data" not in answer:
             message = (
                 f"the service is of version {answer.get('version')}, which knows no page: `hybrid daemon stop` ends it"
             )
@@ -274,16 +259,8 @@ class Asked:
         """Return the path of a view of this project."""
         return "/".join(["/p", self.project.key, *parts])
 
-    def ask(self, name: str, arguments: Struct, result: type[_Result]) -> _Result:
-        """Return the answer of the service to an operation in this project.
-
-        Raises:
-            PageError: It cannot be done, or no service answers.
-        """
-        return self.desk.service.ask(name, self.project.root, arguments, result)
-
     def command(self, name: str, /, **arguments: Any) -> Done:
-        """Return the result of an operation that the command line has too, in this project.
+        """Return the result of an operation in this project.
 
         Raises:
             PageError: It cannot be done, or no service answers.

@@ -12,44 +12,60 @@ from collections import Counter
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from hybrid.base.atomic import read_regular
 from hybrid.base.errors import HybridError
+from hybrid.base.text import one_line
 from hybrid.chunking.languages import kind_of, language_of
 from hybrid.knowledge.stores import open_stores
-from hybrid.operations.asking import Outcome
+from hybrid.operations.asking import ForAgents, OperationError, Outcome, Shown, changing, operation
+from hybrid.operations.types import Arguments, Limit, Nothing, option, word
 from hybrid.records.lessons.reranking import COMMAND_S, reranker
 from hybrid.records.lessons.types import (
+    CATEGORIES,
+    TYPES,
     Draft,
     LessonEdit,
     full_lines,
     hit_lines,
     id_form,
     index_line,
+    is_id,
     shown,
     shown_line,
 )
-from hybrid.records.scoring import LessonScorer
+from hybrid.records.scoring import MAX_RELEVANCE, LessonScorer
 from hybrid.records.types import LessonsError
+from hybrid.redact import redact
 from hybrid.render.numbers import amount, local_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from hybrid.knowledge.stores import Stores
-    from hybrid.operations import types
     from hybrid.operations.asking import Asking
     from hybrid.records.lessons.types import Lesson
+    from hybrid.records.types import Record
     from hybrid.workspace import Workspace
 
 _NOTHING = "No lessons found"
 
 
-def list_(asking: Asking, wanted: types.ListLessons) -> Outcome:
+class ListLessons(Arguments, frozen=True):
+    """A choice of lessons; `verbose` shows each whole."""
+
+    search: Annotated[str, option("only lessons that hold these words, the best first", "TEXT")] = ""
+    category: Annotated[str, option("only of this category", choices=CATEGORIES)] = ""
+    all: Annotated[bool, option("superseded and deleted ones too")] = False
+    verbose: bool = False
+
+
+@operation("lessons list", "the lessons of this project and those for all projects", "--search commit")
+def list_(asking: Asking, wanted: ListLessons) -> Outcome:
     """Return lessons in the order of their files, or as a search ranks them."""
     stores = open_stores(asking.workspace)
     lessons = [lesson for lesson in _all(stores) if wanted.all or lesson.is_active]
@@ -61,7 +77,14 @@ def list_(asking: Asking, wanted: types.ListLessons) -> Outcome:
     return _found(lines, {"lessons": [_json(lesson) for lesson in lessons]}, stores=stores)
 
 
-def show(asking: Asking, wanted: types.OneLesson) -> Outcome:
+class OneLesson(Arguments, frozen=True):
+    """A lesson."""
+
+    id: Annotated[str, word("of the lesson, in any case: L001", "ID")]
+
+
+@operation("lessons show", "one lesson, whole", "L001")
+def show(asking: Asking, wanted: OneLesson) -> Outcome:
     """Return the lessons with an id; more than one after branches were merged.
 
     Raises:
@@ -74,7 +97,20 @@ def show(asking: Asking, wanted: types.OneLesson) -> Outcome:
     return _found(["\n".join(full_lines(lesson)) for lesson in lessons], data, nothing, stores)
 
 
-def score(asking: Asking, wanted: types.ScoreLessons) -> Outcome:
+class ScoreLessons(Arguments, frozen=True):
+    """A query, and how well a lesson must fit it."""
+
+    query: Annotated[str, word("a prompt, or words", "QUERY", is_sentence=True)]
+    top: Annotated[int, option("lessons to show (default: 5)", "N", ge=1)] = 5
+    min_score: Annotated[int, option("least relevance, 0 to 10 (default: 1)", "N", ge=0, le=10)] = 1
+
+
+@operation(
+    "lessons score",
+    "how well lessons fit a query, by their words",
+    '"how should I format git commits?" --top 3',
+)
+def score(asking: Asking, wanted: ScoreLessons) -> Outcome:
     """Return the lessons that fit a query, best first."""
     stores = open_stores(asking.workspace)
     lessons = [lesson for lesson in _all(stores) if lesson.is_active]
@@ -88,7 +124,15 @@ def score(asking: Asking, wanted: types.ScoreLessons) -> Outcome:
     return _found([hit_lines(hit) for hit in hits], {"query": wanted.query, "lessons": forms}, stores=stores)
 
 
-def stats(asking: Asking, wanted: types.LessonStats) -> Outcome:
+class LessonStats(Arguments, frozen=True):
+    """The lessons that are counted: all, or one."""
+
+    id: Annotated[str, word("only of this lesson", "ID")] = ""
+    weekly: Annotated[bool, option("given and cited per week, from the event log")] = False
+
+
+@operation("lessons stats", "how often lessons were given, cited and used", "--weekly")
+def stats(asking: Asking, wanted: LessonStats) -> Outcome:
     """Count lessons and their use."""
     if wanted.weekly:
         return _weekly(asking.workspace, id_form(wanted.id) if wanted.id else None)
@@ -163,7 +207,8 @@ def _week(at: object) -> str:
     return f"{year}-W{week:02d}"
 
 
-def validate(asking: Asking, wanted: types.Nothing) -> Outcome:
+@operation("lessons validate", "which lessons name paths or symbols that are not there")
+def validate(asking: Asking, wanted: Nothing) -> Outcome:
     """Return what the project's lessons name that is not there, and what is wrong in their files.
 
     Raises:
@@ -187,7 +232,20 @@ def validate(asking: Asking, wanted: types.Nothing) -> Outcome:
 # --- changing -----------------------------------------------------------------------------------------------
 
 
-def add(asking: Asking, wanted: types.AddLesson) -> Outcome:
+class AddLesson(Arguments, frozen=True):
+    """A new lesson."""
+
+    title: Annotated[str, word("what it is about, in a few words", "TITLE")]
+    content: Annotated[str, word("the rule", "CONTENT")]
+    system: Annotated[bool, option("for all projects")] = False
+    category: Annotated[str, option("default: correction", choices=CATEGORIES)] = "correction"
+    type: Annotated[str, option("of rule", choices=TYPES)] = ""
+    trigger: Annotated[list[str], option("a word that should find it; may be repeated", "WORD")] = []
+    force: Annotated[bool, option("although it resembles another lesson")] = False
+
+
+@changing("lessons add", "write a new lesson", '"Git commit format" "Use type(scope): description" --category pattern')
+def add(asking: Asking, wanted: AddLesson) -> Outcome:
     """Write a lesson; one that says nearly the same as another is written only with `force`.
 
     Raises:
@@ -209,7 +267,24 @@ def add(asking: Asking, wanted: types.AddLesson) -> Outcome:
     return _found([], data, f"not added: it resembles {index_line(twin)}; --force adds it all the same" if twin else "")
 
 
-def edit(asking: Asking, wanted: types.EditLesson) -> Outcome:
+class EditLesson(Arguments, frozen=True):
+    """A lesson, and the parts of it that change; one that is None stays as it is."""
+
+    id: Annotated[str, word("of the lesson, in any case: L001", "ID")]
+    title: Annotated[str | None, option("another title", "TEXT")] = None
+    content: Annotated[str | None, option("another rule", "TEXT")] = None
+    category: Annotated[str | None, option("another category", choices=CATEGORIES)] = None
+    type: Annotated[str | None, option("another type; '' takes it away", choices=(*TYPES, ""))] = None
+    trigger: Annotated[list[str] | None, option("triggers in place of the old ones; '' takes them away", "WORD")] = None
+    promotable: Annotated[str | None, option("whether it is offered to all projects", choices=("yes", "no"))] = None
+
+
+@changing(
+    "lessons edit",
+    "change a lesson, by options or in $EDITOR",
+    'L001 --content "Use type(scope): description, in the imperative"',
+)
+def edit(asking: Asking, wanted: EditLesson) -> Outcome:
     """Change what differs in a lesson; a text in which a secret was masked stays as it is in its file.
 
     Raises:
@@ -239,7 +314,14 @@ def _plain(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.strip().splitlines())
 
 
-def cite(asking: Asking, wanted: types.CiteLessons) -> Outcome:
+class CiteLessons(Arguments, frozen=True):
+    """The lessons that were used."""
+
+    ids: Annotated[list[str], word("of a lesson", "ID", min_length=1)]
+
+
+@changing("lessons cite", "count a use of lessons", "L001 L004")
+def cite(asking: Asking, wanted: CiteLessons) -> Outcome:
     """Count a citation of each lesson that is there."""
     stores = open_stores(asking.workspace)
     names = [id_form(name) for name in wanted.ids]
@@ -252,7 +334,15 @@ def cite(asking: Asking, wanted: types.CiteLessons) -> Outcome:
     return Outcome(f"cited {', '.join(cited)}" if cited else "", data={"cited": cited, "unknown": unknown})
 
 
-def supersede(asking: Asking, wanted: types.Replace) -> Outcome:
+class Replace(Arguments, frozen=True):
+    """Two records: `new` takes the place of `old`."""
+
+    old: Annotated[str, word("id of the lesson that is replaced", "OLD")]
+    new: Annotated[str, word("id of the one that replaces it", "NEW")]
+
+
+@changing("lessons supersede", "replace a lesson by another", "L001 L007")
+def supersede(asking: Asking, wanted: Replace) -> Outcome:
     """Mark a lesson as replaced by another one.
 
     Raises:
@@ -261,7 +351,8 @@ def supersede(asking: Asking, wanted: types.Replace) -> Outcome:
     return _changed(open_stores(asking.workspace).supersede(wanted.old, wanted.new), "superseded")
 
 
-def delete(asking: Asking, wanted: types.OneLesson) -> Outcome:
+@changing("lessons delete", "take a lesson out of use; its id is never used again", "L001")
+def delete(asking: Asking, wanted: OneLesson) -> Outcome:
     """Mark a lesson as deleted.
 
     Raises:
@@ -271,7 +362,8 @@ def delete(asking: Asking, wanted: types.OneLesson) -> Outcome:
     return _changed(store.delete(name), "deleted")
 
 
-def renumber(asking: Asking, wanted: types.OneLesson) -> Outcome:
+@changing("lessons renumber", "give the newer of two lessons with one id an id of its own", "L003")
+def renumber(asking: Asking, wanted: OneLesson) -> Outcome:
     """Give the newer of two lessons with one id another one.
 
     Raises:
@@ -285,7 +377,8 @@ def renumber(asking: Asking, wanted: types.OneLesson) -> Outcome:
     return Outcome(f"the newer lesson with the id {name} is now {', '.join(fresh)}", data=data)
 
 
-def promote(asking: Asking, wanted: types.OneLesson) -> Outcome:
+@changing("lessons promote", "make a lesson of this project one for all projects", "L001")
+def promote(asking: Asking, wanted: OneLesson) -> Outcome:
     """Make a lesson of the project one for all projects.
 
     Raises:
@@ -295,7 +388,14 @@ def promote(asking: Asking, wanted: types.OneLesson) -> Outcome:
     return Outcome(f"{name} is now {copy.id}, for all projects", data={"lesson": _json(copy), "promoted": name})
 
 
-def decay(asking: Asking, wanted: types.DecayLessons) -> Outcome:
+class DecayLessons(Arguments, frozen=True):
+    """A way around the wait of a week."""
+
+    force: Annotated[bool, option("although a week has not gone by")] = False
+
+
+@changing("lessons decay", "let what is not used fade, at most once a week", "--force")
+def decay(asking: Asking, wanted: DecayLessons) -> Outcome:
     """Let lessons that are not used fade, once a week."""
     stores = open_stores(asking.workspace).all
     done = [faded for store in stores if (faded := store.decay(asking.today, is_forced=wanted.force)) is not None]
@@ -304,6 +404,85 @@ def decay(asking: Asking, wanted: types.DecayLessons) -> Outcome:
     if not done:
         return _found([], data, "Not due: lessons fade once a week; --force does not wait.")
     return Outcome(f"{amount(len(ids), 'lesson')} faded", data=data)
+
+
+# --- for agents -------------------------------------------------------------------------------------------
+
+
+AROUND_ID = " []`#"
+"""Characters around an id as people and agents write it: `[L001]`."""
+
+
+class LessonsArguments(Arguments, frozen=True):
+    """A choice of lessons: one by its id, those that fit a query, or the most used."""
+
+    query: Annotated[str, Meta(max_length=5000, description="What they should be about; empty: the most used.")] = ""
+    id: Annotated[str, Meta(description="One lesson, such as L001.")] = ""
+    limit: Limit = 8
+
+
+@operation(
+    "lessons",
+    for_agents=ForAgents(
+        "Lessons of the project",
+        "Rules that this project learned the hard way. With a query those that fit, with an id that one, with neither "
+        "the most used. Cite one that you apply as [L001].",
+    ),
+)
+def lessons_for_agent(asking: Asking, wanted: LessonsArguments) -> Outcome:
+    """Return one lesson, those that fit a query, or the most used.
+
+    Raises:
+        OperationError: There is no such lesson.
+        LessonsError: The files cannot be read.
+    """
+    from hybrid.knowledge.collections import record_hit
+
+    if wanted.id:
+        one = outcome_of(asking, lessons_called(asking, wanted.id.strip(AROUND_ID).upper()))
+        if one is None:
+            raise OperationError(f"there is no active lesson {wanted.id[:40]!r}")
+        return one
+    found = asking.kinds.stores.lessons(asking.workspace)
+    relevance: dict[str, int] = {}
+    if wanted.query.strip():
+        hits = found.scorer.best(wanted.query, top_k=wanted.limit)
+        chosen, relevance = [hit.lesson for hit in hits], {hit.lesson.id: hit.relevance for hit in hits}
+    else:
+        every = sorted(found.active.values(), key=lambda one: (-one.uses, -one.velocity, one.id))
+        chosen = every[: wanted.limit]
+    lines = [line for one in chosen for line in _lesson_lines(one, relevance.get(one.id))]
+    records = {record.id: record for record in found.records}
+    given = [Shown(record_hit(one.id, records[one.id]), "full") for one in chosen]
+    return Outcome("\n".join(lines) or "No lesson fits.", tuple(given))
+
+
+def _lesson_lines(lesson: Lesson, relevance: int | None) -> list[str]:
+    fits = "" if relevance is None else f" (relevance {relevance}/{MAX_RELEVANCE})"
+    lines = shown(lesson).content.split("\n")
+    return [f"{one_line(index_line(lesson))}{fits}", *(f"  {line}".rstrip() for line in lines if line)]
+
+
+def outcome_of(asking: Asking, found: Sequence[tuple[str, Record]]) -> Outcome | None:
+    """Return records by their texts, secrets masked; None without any."""
+    from hybrid.knowledge.collections import record_hit
+
+    if not found:
+        return None
+    text = "\n".join(text for text, _ in found)
+    shown = tuple(Shown(record_hit(record.id, record), "full") for _, record in found)
+    return Outcome(redact(text) if asking.workspace.config.privacy.redact else text, shown)
+
+
+def lessons_called(asking: Asking, name: str) -> list[tuple[str, Record]]:
+    """Return the lessons with an id: after branches were merged, two may have one."""
+    if not is_id(name):
+        return []
+    found = asking.kinds.stores.lessons(asking.workspace)
+    lesson = found.active.get(name)
+    whole = {lesson.record().text: full_lines(lesson)} if lesson else {}
+    records = [record for record in found.records if record.id == name]
+    return [("\n".join(whole.get(one.text, [one.shown, *one.lines])), one) for one in records]
 
 
 # --- parts --------------------------------------------------------------------------------------------------

@@ -6,14 +6,17 @@ project and with `system` into the user's. What is shown is without secrets.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+from msgspec import Meta
 from msgspec.structs import replace
 
 from hybrid.base.errors import HybridError, ProjectError
 from hybrid.base.text import cut, one_line
 from hybrid.knowledge.stores import NO_PROJECT, names_of
-from hybrid.operations.asking import Outcome
+from hybrid.operations.asking import ForAgents, OperationError, Outcome, changing, operation
+from hybrid.operations.types import Arguments, Nothing, option, word
+from hybrid.records.lore import patterns
 from hybrid.records.lore.json_records import DecisionDraft, GitState, HandoffDraft
 from hybrid.records.lore.patterns import AntiPatternDraft, PatternDraft
 from hybrid.records.lore.store import project_folder
@@ -28,14 +31,13 @@ from hybrid.records.lore.types import (
     shown_fields,
 )
 from hybrid.records.lore.writing import git_state, head_commit, new_writer
-from hybrid.records.types import LoreError, NoRecordError
+from hybrid.records.types import KINDS, LoreError, NoRecordError
 from hybrid.render.frame import Entry, render_entry
 from hybrid.render.marks import neutralise_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hybrid.operations import types
     from hybrid.operations.asking import Asking
     from hybrid.records.lore.store import LoreShelf
     from hybrid.records.lore.types import Listed
@@ -45,13 +47,42 @@ if TYPE_CHECKING:
 _NAME_CHARS = 90
 
 
-def list_(asking: Asking, wanted: types.ListLore) -> Outcome:
+OnlyKinds = Annotated[list[str], option("only this kind; may be repeated", choices=KINDS["lore"].hits)]
+AllLore = Annotated[bool, option("withdrawn records and those of other projects too")]
+ForAll = Annotated[bool, option("for all projects")]
+Forced = Annotated[bool, option("write it although a recent record says nearly the same")]
+LoreTitle = Annotated[str, word("title", "NAME")]
+LoreCategory = Annotated[str, option("default: general", choices=patterns.CATEGORIES)]
+ManyTexts = Annotated[list[str], option("may be repeated", "TEXT")]
+
+
+class ListLore(Arguments, frozen=True):
+    """A choice of records; `verbose` shows each as an agent is given it."""
+
+    kind: OnlyKinds = []
+    all: AllLore = False
+    verbose: bool = False
+
+
+@operation("lore list", "the records of this project")
+def list_(asking: Asking, wanted: ListLore) -> Outcome:
     """Return the records that may be given here, or all that the folders hold."""
     nothing = "No lore yet; `hybrid lore --help` shows how it is written down."
     return _records(asking, _chosen(asking, wanted), nothing, is_whole=wanted.verbose)
 
 
-def search(asking: Asking, wanted: types.SearchLore) -> Outcome:
+class SearchLore(Arguments, frozen=True):
+    """A query, and a choice of records."""
+
+    query: Annotated[str, word("words, a question", "QUERY", is_sentence=True)]
+    limit: Annotated[int, option("records to show (default: 10)", ge=1)] = 10
+    kind: OnlyKinds = []
+    all: AllLore = False
+    verbose: bool = False
+
+
+@operation("lore search", "records that fit some words", '"bash arithmetic" --kind pattern')
+def search(asking: Asking, wanted: SearchLore) -> Outcome:
     """Return records as the search index ranks them, then by words those that it lacks: withdrawn and foreign ones.
 
     All are ranked by words when the index cannot be used.
@@ -75,7 +106,15 @@ def search(asking: Asking, wanted: types.SearchLore) -> Outcome:
     return _records(asking, records, "Nothing found.", is_whole=wanted.verbose, warning=problem)
 
 
-def show(asking: Asking, wanted: types.ShowLore) -> Outcome:
+class ShowLore(Arguments, frozen=True):
+    """A record; `quiet` leaves out the keys that say more."""
+
+    id: Annotated[str, word("of a record; its beginning is enough", "ID")]
+    quiet: bool = False
+
+
+@operation("lore show", "a record with all its keys", "dec-a1b2c3d4")
+def show(asking: Asking, wanted: ShowLore) -> Outcome:
     """Return everything of one record.
 
     Raises:
@@ -89,7 +128,8 @@ def show(asking: Asking, wanted: types.ShowLore) -> Outcome:
     return _found(asking, [text], {"records": [one.as_json() | {"fields": shown_fields(one.value.fields)}]})
 
 
-def latest(asking: Asking, wanted: types.Nothing) -> Outcome:
+@operation("lore latest", "the latest handoff of this project")
+def latest(asking: Asking, wanted: Nothing) -> Outcome:
     """Return the whole of the latest handoff."""
     lores, names = _shelf(asking).read(), names_of(asking.workspace)
     last = latest_handoff(lores, names)
@@ -108,7 +148,25 @@ def latest(asking: Asking, wanted: types.Nothing) -> Outcome:
 # --- changing -----------------------------------------------------------------------------------------------
 
 
-def pattern(asking: Asking, wanted: types.AddPattern) -> Outcome:
+class AddPattern(Arguments, frozen=True, kw_only=True):
+    """A new pattern."""
+
+    problem: Annotated[str, option("what goes wrong otherwise", "TEXT")] = ""
+    solution: Annotated[str, option("what to do", "TEXT")]
+    context: Annotated[str, option("when it applies", "TEXT")] = ""
+    confidence: Annotated[float, option("0 to 1 (default: 0.5)", "C")] = patterns.DEFAULT_CONFIDENCE
+    name: LoreTitle
+    category: LoreCategory = "general"
+    system: ForAll = False
+    force: Forced = False
+
+
+@changing(
+    "lore pattern",
+    "add a pattern: a solution that proved itself",
+    'add "Quote paths" --problem "spaces split them" --solution "write \\"$path\\""',
+)
+def pattern(asking: Asking, wanted: AddPattern) -> Outcome:
     """Write a pattern down.
 
     Raises:
@@ -121,14 +179,48 @@ def pattern(asking: Asking, wanted: types.AddPattern) -> Outcome:
     return _added(_placed(asking, wanted), wanted, PatternDraft(*texts, wanted.confidence))
 
 
-def anti_pattern(asking: Asking, wanted: types.AddAntiPattern) -> Outcome:
+class AddAntiPattern(Arguments, frozen=True, kw_only=True):
+    """A new anti-pattern."""
+
+    symptom: Annotated[str, option("how it shows", "TEXT")]
+    risk: Annotated[str, option("what it leads to", "TEXT")] = ""
+    fix: Annotated[str, option("what to do instead", "TEXT")]
+    severity: Annotated[str, option("default: medium", choices=patterns.SEVERITIES)] = "medium"
+    name: LoreTitle
+    category: LoreCategory = "general"
+    system: ForAll = False
+    force: Forced = False
+
+
+@changing(
+    "lore anti-pattern",
+    "add an anti-pattern: what not to do",
+    'add "Parsing ls output" --symptom "names with spaces split" --fix "use a glob"',
+)
+def anti_pattern(asking: Asking, wanted: AddAntiPattern) -> Outcome:
     """Write an anti-pattern down; raises as `_added`."""
     _require(wanted, "name", "symptom", "fix")
     texts = wanted.name, wanted.symptom, wanted.risk, wanted.fix, wanted.category, wanted.severity
     return _added(_placed(asking, wanted), wanted, AntiPatternDraft(*texts))
 
 
-def decide(asking: Asking, wanted: types.AddDecision, author: str = "") -> Outcome:
+class AddDecision(Arguments, frozen=True):
+    """A new decision."""
+
+    text: Annotated[str, word("what was decided", "TEXT", is_sentence=True)]
+    why: Annotated[str, option("the reason", "REASON")]
+    alternative: ManyTexts = []
+    tag: Annotated[list[str], option("may be repeated", "WORD")] = []
+    system: ForAll = False
+    force: Forced = False
+
+
+@changing(
+    "lore decide",
+    "write down a decision",
+    '"Use JSONL for storage" --why "append-only, grep-friendly" --alternative SQLite',
+)
+def decide(asking: Asking, wanted: AddDecision, author: str = "") -> Outcome:
     """Write a decision down; raises as `_added`.
 
     Args:
@@ -144,17 +236,31 @@ def decide(asking: Asking, wanted: types.AddDecision, author: str = "") -> Outco
     return _added(asking, wanted, draft)
 
 
-def handoff(asking: Asking, wanted: types.LeaveHandoff) -> Outcome:
-    """Write down a handoff to the next session; raises as `_added`."""
-    _require(wanted, "message")
-    asking = _placed(asking, wanted)
-    project = asking.workspace.project
-    git = git_state(project.root) if project else GitState()
-    lists = tuple(wanted.next), tuple(wanted.blocker), tuple(wanted.question)
-    return _added(asking, wanted, HandoffDraft(wanted.message, *lists, git))
+class LeaveHandoff(Arguments, frozen=True):
+    """A new handoff."""
+
+    message: Annotated[str, word("where things stand", "MESSAGE", is_sentence=True)]
+    next: Annotated[list[str], option("may be repeated", "STEP")] = []
+    blocker: ManyTexts = []
+    question: ManyTexts = []
+    system: ForAll = False
+    force: Forced = False
 
 
-def retract(asking: Asking, wanted: types.RetractLore) -> Outcome:
+AddLore = AddPattern | AddAntiPattern | AddDecision | LeaveHandoff
+
+
+class RetractLore(Arguments, frozen=True):
+    """A record to take back, and why."""
+
+    id: Annotated[str, word("of a decision, a pattern or an anti-pattern", "ID")]
+    reason: Annotated[str, option("kept with a decision", "TEXT")]
+
+
+@changing(
+    "lore retract", "take a decision back, or deprecate a pattern", 'dec-a1b2c3d4 --reason "SQLite is needed after all"'
+)
+def retract(asking: Asking, wanted: RetractLore) -> Outcome:
     """Take a decision back, or deprecate a pattern.
 
     Raises:
@@ -165,7 +271,15 @@ def retract(asking: Asking, wanted: types.RetractLore) -> Outcome:
     return _written(asking, identity, "retracted" if is_changed else "was withdrawn already")
 
 
-def supersede(asking: Asking, wanted: types.SupersedeLore) -> Outcome:
+class SupersedeLore(Arguments, frozen=True):
+    """Two decisions: `new` takes the place of `old`."""
+
+    old: Annotated[str, word("id of the decision that no longer holds", "OLD")]
+    new: Annotated[str, word("id of the one that holds instead", "NEW")]
+
+
+@changing("lore supersede", "let a decision take the place of another", "dec-a1b2c3d4 dec-0f1e2d3c")
+def supersede(asking: Asking, wanted: SupersedeLore) -> Outcome:
     """Mark a decision as superseded by another one, which is there already.
 
     Raises:
@@ -174,6 +288,50 @@ def supersede(asking: Asking, wanted: types.SupersedeLore) -> Outcome:
     old, new = _whole_id(asking, wanted.old), _whole_id(asking, wanted.new)
     is_changed = _writer(asking).supersede(old, new)
     return _written(asking, old, f"superseded by {new}" if is_changed else "was withdrawn already")
+
+
+@changing(
+    "lore handoff", "leave a note for the next session", '"Login works, OAuth is missing" --next "register the app"'
+)
+def handoff(asking: Asking, wanted: LeaveHandoff) -> Outcome:
+    """Write down a handoff to the next session; raises as `_added`."""
+    _require(wanted, "message")
+    asking = _placed(asking, wanted)
+    project = asking.workspace.project
+    git = git_state(project.root) if project else GitState()
+    lists = tuple(wanted.next), tuple(wanted.blocker), tuple(wanted.question)
+    return _added(asking, wanted, HandoffDraft(wanted.message, *lists, git))
+
+
+class DecideArguments(Arguments, frozen=True):
+    """The decision."""
+
+    decision: Annotated[str, Meta(min_length=1, max_length=2000, description="What was decided, in one sentence.")]
+    why: Annotated[str, Meta(min_length=1, max_length=4000, description="The reason.")]
+    alternatives: Annotated[list[str], Meta(max_length=10, description="What was considered and rejected.")] = []
+    tags: Annotated[list[str], Meta(max_length=10, description="Words to find it by.")] = []
+
+
+@changing(
+    "decide",
+    for_agents=ForAgents(
+        "Write a decision down",
+        "Write down a choice that others may ask about, with its reason and what was rejected.",
+    ),
+)
+def decide_for_agent(asking: Asking, wanted: DecideArguments) -> Outcome:
+    """Write a decision down, with the client as its author.
+
+    Raises:
+        OperationError: Lore is off.
+        LoreError: A recent decision says nearly the same, or the file cannot be written.
+    """
+    workspace = asking.workspace
+    if not workspace.config.lore.enabled:
+        raise OperationError("lore is switched off here (`lore.enabled`)")
+    workspace.require_project()
+    decision = AddDecision(text=wanted.decision, why=wanted.why, alternative=wanted.alternatives, tag=wanted.tags)
+    return Outcome(f"Wrote down decision {decide(asking, decision, asking.client).data['id']}.")
 
 
 # --- parts --------------------------------------------------------------------------------------------------
@@ -196,7 +354,7 @@ def _every(asking: Asking, *, is_all: bool = True) -> list[Listed]:
     return listed(_shelf(asking).read(), names_of(asking.workspace), is_all=is_all)
 
 
-def _chosen(asking: Asking, wanted: types.ListLore | types.SearchLore) -> list[Listed]:
+def _chosen(asking: Asking, wanted: ListLore | SearchLore) -> list[Listed]:
     return [one for one in _every(asking, is_all=wanted.all) if not wanted.kind or one.record.kind in wanted.kind]
 
 
@@ -221,13 +379,13 @@ def _line(one: Listed) -> str:
     return f"{first}  {cut(named, _NAME_CHARS)}{note}"
 
 
-def _require(wanted: types.AddLore, *names: str) -> None:
+def _require(wanted: AddLore, *names: str) -> None:
     for name in names:
         if not getattr(wanted, name).strip():
             raise LoreError(f"the {name} is empty; a record must say something")
 
 
-def _placed(asking: Asking, wanted: types.AddLore) -> Asking:
+def _placed(asking: Asking, wanted: AddLore) -> Asking:
     """Return the question as of where a new record belongs: with `system` outside of any project.
 
     Raises:
@@ -240,7 +398,7 @@ def _placed(asking: Asking, wanted: types.AddLore) -> Asking:
     return asking
 
 
-def _added(asking: Asking, wanted: types.AddLore, draft: LoreDraft) -> Outcome:
+def _added(asking: Asking, wanted: AddLore, draft: LoreDraft) -> Outcome:
     """Write a record into the folder for new ones, and return its id.
 
     Raises:

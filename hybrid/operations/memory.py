@@ -5,8 +5,9 @@ What waits to be looked at is told of first. Filters restrict before limits coun
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
+from msgspec import Meta
 from msgspec.structs import replace
 
 from hybrid.ask import memory_lookup
@@ -20,12 +21,18 @@ from hybrid.ask.memory_lookup import (
     row_json,
     rows_of,
 )
+from hybrid.base.digest import chunk_digest
 from hybrid.base.errors import HybridError
 from hybrid.knowledge.memory_intake import flush
-from hybrid.knowledge.stores import figures_form, rows_in_words
-from hybrid.operations.asking import OperationError, Outcome
+from hybrid.knowledge.stores import figures_form, open_stores, rows_in_words
+from hybrid.operations.asking import CONNECTION, ForAgents, OperationError, Outcome, Shown, changing, operation
+from hybrid.operations.search import GIVEN, more_after, offset_of
+from hybrid.operations.types import Arguments, Cursor, Limit, Nothing, Paths, option, word
+from hybrid.records.lessons.types import AI, Draft
 from hybrid.records.memory.types import (
     MEMORY_KINDS,
+    OBSERVATION_TYPES,
+    ROW_TYPES,
     ForgetReport,
     Observation,
     Owner,
@@ -35,21 +42,22 @@ from hybrid.records.memory.types import (
     kind_of,
     name_of,
     parse_name,
+    record_of,
     row_name,
 )
 from hybrid.records.types import MemoryFormatError
 from hybrid.redact import redact
 from hybrid.render.marks import neutralise_line
 from hybrid.render.numbers import amount, local_time
+from hybrid.sources.records import path_of, record_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from hybrid.ask.memory_lookup import RowRequest
-    from hybrid.operations import types
     from hybrid.operations.asking import Asking
     from hybrid.records.memory.store import MemoryStore, RowCounts
-    from hybrid.records.memory.types import MemoryKind, ObservationType, Row
+    from hybrid.records.memory.types import MemoryKind, Row
     from hybrid.search.searcher import Mode
     from hybrid.types import HookEvent
     from hybrid.workspace import Workspace
@@ -68,7 +76,38 @@ _MOST_FILES = 12
 _READ = "Another process is reading the database: the bytes go when it is done, or with the next forgetting."
 
 
-def recent(asking: Asking, wanted: types.MemoryList) -> Outcome:
+_FORMS = ("index", "full")
+_IDS = "o42, of a summary s7"
+
+
+class MemoryFilters(Arguments, frozen=True, kw_only=True):
+    """Filters of rows.
+
+    `project` is a name, a key or a path, `.` for the present one or `*` for all; without it the settings decide.
+    """
+
+    project: Annotated[str, Meta(description="only of this project, by name or key")] = ""
+    limit: Annotated[int, option("records to show, 1 to 100 (default: 10)", "N", ge=1, le=100)] = 10
+    since: Annotated[str, option("today, yesterday, 7d, 2w, an ISO date or time, or an epoch", "TIME")] = ""
+    type: Annotated[
+        list[str], option(f"only this type, may be repeated: {', '.join(ROW_TYPES)}", "TYPE", choices=ROW_TYPES)
+    ] = []
+    file: Annotated[
+        list[str], option("only what touched this file or folder of the project; may be repeated", "PATH")
+    ] = []
+
+
+class MemoryList(MemoryFilters, frozen=True, kw_only=True):
+    """Filters, and how rows are shown: `verbose` with their prompts, `quiet` without days."""
+
+    form: Annotated[str, option("a line each, or in full (default: index)", choices=_FORMS)] = ""
+    explain: Annotated[bool, option("show the parts of each rank")] = False
+    verbose: bool = False
+    quiet: bool = False
+
+
+@operation("memory recent", "the last work done", "--since 7d --type bugfix --explain")
+def recent(asking: Asking, wanted: MemoryList) -> Outcome:
     """Return rows chosen by rank, shown by day."""
     memory, request = _look(asking, wanted)
     found = memory_lookup.recent(memory.store, request)
@@ -78,7 +117,15 @@ def recent(asking: Asking, wanted: types.MemoryList) -> Outcome:
     return listed if wanted.quiet else replace(listed, text=f"{neutralise_line(memory.scope.heading)}\n{listed.text}")
 
 
-def context(asking: Asking, wanted: types.MemoryContext) -> Outcome:
+class MemoryContext(MemoryFilters, frozen=True, kw_only=True):
+    """Filters; without a limit as many rows as a session is told of at its start."""
+
+    limit: Annotated[int, Meta(ge=1, le=100, description="records to show")] = 0
+    form: Annotated[str, Meta(description="json, or the text alone", extra={"choices": ("json", "text")})] = "json"
+
+
+@operation("memory context", route="/context")
+def context(asking: Asking, wanted: MemoryContext) -> Outcome:
     """Return a project's last summary and the newest rows by day, as a session is told at its start."""
     usual = min(max(asking.workspace.config.memory.session_start, 1), _MOST_TOLD)
     memory, request = _look(asking, replace(wanted, limit=wanted.limit or usual))
@@ -90,7 +137,19 @@ def context(asking: Asking, wanted: types.MemoryContext) -> Outcome:
     return Outcome(text, data=data, is_found=bool(found))
 
 
-def browse(asking: Asking, wanted: types.BrowseMemory) -> Outcome:
+class BrowseMemory(MemoryFilters, frozen=True, kw_only=True):
+    """A page of rows, newest first, or with words those that fit, best first; without a project of the present one.
+
+    `before` is the `next_before` of the page before.
+    """
+
+    query: str = ""
+    session: str = ""
+    before: str = ""
+
+
+@operation("memory browse")
+def browse(asking: Asking, wanted: BrowseMemory) -> Outcome:
     """Return a page of the timeline, newest first, or what fits a query, best first; with the numbers of rows.
 
     Raises:
@@ -168,7 +227,15 @@ def _shown(one: RankedRow, lines: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def search(asking: Asking, wanted: types.SearchMemory) -> Outcome:
+class SearchMemory(MemoryList, frozen=True, kw_only=True):
+    """A query, and the rows that it may find."""
+
+    query: Annotated[str, word("words, a question", "QUERY", is_sentence=True)]
+    mode: Annotated[str, option("legs that take part", choices=("hybrid", "dense", "lexical"))] = "hybrid"
+
+
+@operation("memory search", "what fits a question, the best first", '"which test failed first" --here', route="/search")
+def search(asking: Asking, wanted: SearchMemory) -> Outcome:
     """Return the rows that fit a query, best first.
 
     Raises:
@@ -185,7 +252,20 @@ def search(asking: Asking, wanted: types.SearchMemory) -> Outcome:
     return replace(listed, warning="; ".join(filter(None, (listed.warning, off))))
 
 
-def files(asking: Asking, wanted: types.MemoryOfFiles) -> Outcome:
+class MemoryOfFiles(MemoryList, frozen=True, kw_only=True):
+    """Files or folders."""
+
+    path: Annotated[list[str], word("a file, or a folder with everything in it", "PATH")]
+    file: Annotated[list[str], Meta(description="another file that they touched")] = []
+
+
+@operation(
+    "memory files",
+    "what was done with files, the newest first",
+    "src/payments/client.py docs",
+    route="/files",
+)
+def files(asking: Asking, wanted: MemoryOfFiles) -> Outcome:
     """Return rows on files or folders, newest first; of the present project unless told otherwise.
 
     Raises:
@@ -199,32 +279,16 @@ def files(asking: Asking, wanted: types.MemoryOfFiles) -> Outcome:
     return _listed(memory, wanted, found, by_day=True, files=list(paths))
 
 
-def timeline(asking: Asking, wanted: types.Timeline) -> Outcome:
-    """Return rows around a row or a time, oldest first.
+class ShowRows(Arguments, frozen=True):
+    """Rows by their ids; `verbose` tells more of each."""
 
-    Raises:
-        OperationError: It is neither.
-    """
-    memory, request = _look(asking, wanted, is_own=True)
-    before, after = memory_lookup.around(wanted.limit, wanted.before, wanted.after)
-    identity, store, only = memory_lookup.id_of(wanted.at), memory.store, request.wanted
-    if identity is None:
-        rows = store.timeline_at(
-            _as_asked(lambda: memory_lookup.since_ms(wanted.at, asking.now_ms)), before, after, only
-        )
-    else:
-        rows = rows_of(store, [identity])
-        if rows:
-            # What came before and after it was done in its own project, wherever one asks.
-            only = replace(only, key=rows[0].owner.key) if wanted.project in ("", HERE) else only
-            rows = store.timeline(*identity, before, after, only)
-    missing = wanted.at if identity and not rows else ""
-    nothing = f"No record {missing}." if missing else _NOTHING
-    listed = _listed(memory, wanted, [RankedRow(row) for row in rows], nothing, by_day=True, at=wanted.at)
-    return replace(listed, missing=missing)
+    id: Annotated[list[str], word(_IDS, "ID", min_length=1)]
+    form: Annotated[str, Meta(description="a line each, or in full", extra={"choices": _FORMS})] = ""
+    verbose: bool = False
 
 
-def show(asking: Asking, wanted: types.ShowRows) -> Outcome:
+@operation("memory show", "records in full", "o42 s7", route="/observations/{id}")
+def show(asking: Asking, wanted: ShowRows) -> Outcome:
     """Return rows in full, in the order asked for.
 
     Raises:
@@ -251,7 +315,52 @@ def _whole(row: Row, memory: OpenMemory) -> dict[str, Any]:
     return _shown(one, full_lines(row)) | {"prompt": redact(_asked(one, memory)), "session_rows": n_rows}
 
 
-def stats(asking: Asking, wanted: types.Nothing) -> Outcome:
+def _beside(side: str) -> Meta:
+    return option(f"records {side} it, 0 to 100 (default: half of --limit)", "N", ge=0, le=100)
+
+
+class Timeline(MemoryList, frozen=True, kw_only=True):
+    """A row or a time, and how much around it."""
+
+    at: Annotated[str, word("a record, or a time as for --since", "ID|DATE")]
+    before: Annotated[int, _beside("before")] | None = None
+    after: Annotated[int, _beside("after")] | None = None
+    explain: Annotated[bool, Meta(description="without effect: no row is ranked")] = False
+
+
+@operation(
+    "memory timeline",
+    "what happened before and after a record or a time, in one project unless told otherwise",
+    "o42 --before 5 --after 5",
+    route="/timeline",
+)
+def timeline(asking: Asking, wanted: Timeline) -> Outcome:
+    """Return rows around a row or a time, oldest first.
+
+    Raises:
+        OperationError: It is neither.
+    """
+    memory, request = _look(asking, wanted, is_own=True)
+    before, after = memory_lookup.around(wanted.limit, wanted.before, wanted.after)
+    identity, store, only = memory_lookup.id_of(wanted.at), memory.store, request.wanted
+    if identity is None:
+        rows = store.timeline_at(
+            _as_asked(lambda: memory_lookup.since_ms(wanted.at, asking.now_ms)), before, after, only
+        )
+    else:
+        rows = rows_of(store, [identity])
+        if rows:
+            # What came before and after it was done in its own project, wherever one asks.
+            only = replace(only, key=rows[0].owner.key) if wanted.project in ("", HERE) else only
+            rows = store.timeline(*identity, before, after, only)
+    missing = wanted.at if identity and not rows else ""
+    nothing = f"No record {missing}." if missing else _NOTHING
+    listed = _listed(memory, wanted, [RankedRow(row) for row in rows], nothing, by_day=True, at=wanted.at)
+    return replace(listed, missing=missing)
+
+
+@operation("memory stats", "how much is known, and of what", "--json")
+def stats(asking: Asking, wanted: Nothing) -> Outcome:
     """Count what the memory holds."""
     memory = opened(asking)
     counted = memory.store.stats()
@@ -279,7 +388,23 @@ def _stats_lines(data: Mapping[str, Any]) -> list[str]:
 # --- changing -----------------------------------------------------------------------------------------------
 
 
-def add(asking: Asking, wanted: types.AddRow) -> Outcome:
+class AddRow(Arguments, frozen=True):
+    """An observation that somebody writes down."""
+
+    title: Annotated[str, word("what was done or found, in one line", "TITLE", is_sentence=True)]
+    narrative: Annotated[str, option("what, why, and how it ended", "TEXT")] = ""
+    type: Annotated[str, option("default: discovery", choices=OBSERVATION_TYPES)] = "discovery"
+    fact: Annotated[list[str], option("may be repeated", "TEXT")] = []
+    concept: Annotated[list[str], option("gotcha, pattern, …; may be repeated", "WORD")] = []
+    file: Annotated[list[str], option("that it is about; may be repeated", "PATH")] = []
+
+
+@changing(
+    "memory add",
+    "write down an observation of your own",
+    '"Deploys need the VPN" --type discovery --fact "the registry is internal"',
+)
+def add(asking: Asking, wanted: AddRow) -> Outcome:
     """Store an observation without private spans and secrets, or count it if it was stored within the last hour.
 
     Raises:
@@ -297,7 +422,20 @@ def add(asking: Asking, wanted: types.AddRow) -> Outcome:
     return Outcome(neutralise_line(index_line(row)), data=data)
 
 
-def forget(asking: Asking, wanted: types.ForgetRows) -> Outcome:
+class ForgetRows(Arguments, frozen=True):
+    """Rows to forget for good; without `yes` it is only said which."""
+
+    id: Annotated[list[str], word(_IDS, "ID", is_one_of="must")] = []
+    session: Annotated[str, option("all of a session; --verbose of the lists shows its ID", "ID", is_one_of="must")] = (
+        ""
+    )
+    project_data: Annotated[str, option("all of a project, by name or key", "NAME", is_one_of="must")] = ""
+    everything: Annotated[bool, option("all of all projects", is_one_of="must")] = False
+    yes: Annotated[bool, option("do not ask")] = False
+
+
+@changing("memory forget", "delete for good: the row, its full text and its vector", "o42 s7")
+def forget(asking: Asking, wanted: ForgetRows) -> Outcome:
     """Delete rows for good, also from the indexes and from what hooks kept; without `yes` only say which.
 
     Raises:
@@ -343,7 +481,7 @@ def forget(asking: Asking, wanted: types.ForgetRows) -> Outcome:
     return Outcome("\n".join(said) if n else "Nothing to forget.", data=data, is_found=bool(n))
 
 
-def _named(memory: OpenMemory, wanted: types.ForgetRows, ids: Sequence[tuple[MemoryKind, int]], project: str) -> str:
+def _named(memory: OpenMemory, wanted: ForgetRows, ids: Sequence[tuple[MemoryKind, int]], project: str) -> str:
     """Return a text for a person that says what would be forgotten; empty when there is nothing."""
     store = memory.store
     if wanted.everything:
@@ -360,6 +498,145 @@ def _named(memory: OpenMemory, wanted: types.ForgetRows, ids: Sequence[tuple[Mem
     return f"{shown}\n… {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else shown
 
 
+# --- for agents -------------------------------------------------------------------------------------------
+
+
+ObservationType = Literal["decision", "bugfix", "feature", "refactor", "discovery", "change"]
+_MOST_ROWS = 100
+"""Rows that may be paged through."""
+
+
+class RecallArguments(Arguments, frozen=True):
+    """A choice of rows of the memory: by a query, around a row, of files, or the newest."""
+
+    query: Annotated[str, Meta(max_length=5000, description="What it should be about; empty: the newest.")] = ""
+    around: Annotated[str, Meta(description="An id (`o42`, `s7`): what came before and after it.")] = ""
+    files: Paths = []
+    types: Annotated[list[ObservationType], Meta(description="Only these sorts of work.")] = []
+    since: Annotated[str, Meta(description="`7d`, `12h` or a date such as 2026-01-31.")] = ""
+    limit: Limit = 10
+    detail: Annotated[Literal["lines", "full"], Meta(description="lines: one line each. full: all of it.")] = "lines"
+    cursor: Cursor = ""
+
+
+@operation(
+    "recall",
+    for_agents=ForAgents(
+        "Recall earlier work",
+        "What earlier sessions did here: fixes, features, findings, failed attempts. By a question, by files, around a "
+        "row, or the newest. Use it before you debug or redo something.",
+    ),
+)
+def recall(asking: Asking, wanted: RecallArguments) -> Outcome:
+    """Return rows of the memory: by a query, around a row, of files, or the newest.
+
+    Raises:
+        OperationError: The memory is off, or `around` names no row.
+        HybridError: A filter has no such form, or the memory cannot be searched.
+    """
+    from hybrid.knowledge.collections import record_hit
+
+    if not asking.workspace.config.memory.enabled:
+        raise OperationError("the memory is switched off here (`memory.enabled`)")
+    project, skip = asking.workspace.require_project(), offset_of(wanted.cursor)
+    memory = flushed(opened(asking))
+    files = project_paths(wanted.files, None, project.root)
+    only = memory.scope.wanted(asking.now_ms, wanted.since, wanted.types, files)
+    request = memory.request(only, min(skip + wanted.limit + 1, _MOST_ROWS))
+    rows = _recalled(asking, memory, wanted, request)
+    page = rows[skip : skip + wanted.limit]
+    own, form = memory.scope.present, "full" if wanted.detail == "full" else "index"
+    told: list[str] = []
+    shown_rows: list[Shown] = []
+    for one in page:
+        record = record_of(one.row, here=own)
+        is_given = asking.ledger.has_whole(chunk_digest(record_text(record)))
+        head, end, rest = list_text([one], form, here=own).partition("\n")
+        told.append(f"{head}{GIVEN if is_given else ''}{end}{rest}")
+        shown_rows.append(Shown(record_hit(path_of(one.row), record), "full" if form == "full" else "pointer"))
+    listed = ("\n\n" if form == "full" else "\n").join(told) or "Nothing is remembered of that."
+    return Outcome("\n".join([listed, *more_after(skip, page, rows)]), tuple(shown_rows))
+
+
+def _recalled(asking: Asking, memory: OpenMemory, wanted: RecallArguments, request: RowRequest) -> list[RankedRow]:
+    if wanted.around:
+        identity = memory_lookup.id_of(wanted.around)
+        middle = rows_of(memory.store, [identity]) if identity else []
+        # The store gives the row that is named, whosever it is.
+        if identity is None or not middle or memory.scope.key not in ("", middle[0].owner.key):
+            raise OperationError(f"the memory has no row {wanted.around[:40]!r}")
+        before, after = memory_lookup.around(wanted.limit, None, None)
+        return [RankedRow(row) for row in memory.store.timeline(*identity, before, after, request.wanted)]
+    if wanted.query.strip():
+        return found_by(asking, memory, request, wanted.query)
+    if request.wanted.files:
+        return memory_lookup.of_files(memory.store, request.wanted.files, request)
+    return memory_lookup.recent(memory.store, request)
+
+
+class RememberArguments(Arguments, frozen=True):
+    """The observation, or the lesson."""
+
+    title: Annotated[str, Meta(min_length=1, max_length=400, description="One line that says what was found or done.")]
+    text: Annotated[str, Meta(max_length=8000, description="More, in prose; of a lesson the rule itself.")] = ""
+    kind: Annotated[
+        Literal["observation", "lesson"],
+        Meta(description="observation: what happened here. lesson: a rule for work to come."),
+    ] = "observation"
+    type: Annotated[ObservationType, Meta(description="Sort of an observation.")] = "discovery"
+    facts: Annotated[list[str], Meta(max_length=20, description="Single statements: names, numbers, commands.")] = []
+    files: Paths = []
+    triggers: Annotated[
+        list[str], Meta(max_length=20, description="Words that should bring a lesson though it does not hold them.")
+    ] = []
+
+
+@changing(
+    "remember",
+    for_agents=ForAgents(
+        "Remember something",
+        "Write down a finding for later sessions, or (kind `lesson`) a rule for work to come. Only what the code and "
+        "the commits do not say already.",
+    ),
+)
+def remember(asking: Asking, wanted: RememberArguments) -> Outcome:
+    """Write an observation or a lesson down, with the client as its author.
+
+    Raises:
+        HybridError: The memory or the lessons are off, in use or cannot be written.
+    """
+    return _learn(asking, wanted) if wanted.kind == "lesson" else _note(asking, wanted)
+
+
+def _learn(asking: Asking, wanted: RememberArguments) -> Outcome:
+    if not asking.workspace.config.lessons.enabled:
+        raise OperationError("lessons are switched off here (`lessons.enabled`)")
+    store = open_stores(asking.workspace).of_project()
+    draft = Draft(wanted.title, wanted.text or wanted.title, source=AI, triggers=tuple(wanted.triggers))
+    added = store.add(draft, today=asking.today)
+    if added.lesson is not None:
+        return Outcome(f"Wrote down lesson {added.lesson.id}.")
+    twin = added.duplicate_of.id if added.duplicate_of else "another lesson"
+    return Outcome(f"Not written: {twin} says nearly the same.")
+
+
+def _note(asking: Asking, wanted: RememberArguments) -> Outcome:
+    workspace = asking.workspace
+    if not workspace.config.memory.enabled:
+        raise OperationError("the memory is switched off here (`memory.enabled`)")
+    project = workspace.require_project()
+    note = memory_lookup.Note(
+        wanted.type, wanted.title, f"noted by {asking.client}", wanted.text, wanted.facts, (), wanted.files
+    )
+    owner = Owner(asking.session_id or f"{CONNECTION}{asking.client}", project.key, project.name)
+    row = asking.kinds.stores.memory(workspace).add_observation(
+        owner, memory_lookup.told(note, project.root), asking.now_ms
+    )
+    if row is not None:
+        return Outcome(f"Wrote down observation {name_of(row)}.")
+    return Outcome("Not written again: the same was stored within the last hour, and counted there.")
+
+
 # --- parts --------------------------------------------------------------------------------------------------
 
 
@@ -368,7 +645,7 @@ def opened(asking: Asking, project: str = "", *, is_own: bool = False) -> OpenMe
 
     Args:
         asking: Who asks, and where.
-        project: As of `types.MemoryFilters`.
+        project: As of `MemoryFilters`.
         is_own: Without a project only the present one's rows, also where the settings want those of all.
 
     Raises:
@@ -414,7 +691,7 @@ def found_by(
     return memory_lookup.search(workspace, asking.kinds, query, request, mode=mode)
 
 
-def _look(asking: Asking, wanted: types.MemoryFilters, *, is_own: bool = False) -> tuple[OpenMemory, RowRequest]:
+def _look(asking: Asking, wanted: MemoryFilters, *, is_own: bool = False) -> tuple[OpenMemory, RowRequest]:
     # A path means a file of this project; another one may have one of the same name.
     memory = flushed(opened(asking, wanted.project, is_own=is_own or bool(wanted.file)))
     paths = _paths(memory, wanted.file)
@@ -457,7 +734,7 @@ def _data(memory: OpenMemory, found: Sequence[RankedRow], **echoed: object) -> d
 
 def _listed(
     memory: OpenMemory,
-    wanted: types.MemoryList | types.ShowRows,
+    wanted: MemoryList | ShowRows,
     found: Sequence[RankedRow],
     nothing: str = _NOTHING,
     *,

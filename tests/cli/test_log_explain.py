@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.cli.log import lines_of_event
 from hybrid.health.explaining import advice, gate_rows
+from hybrid.operations.sessions import lines_of_event
 from tests.support.builders import command_environment, default_config, hear_interrupts
 from tests.support.cases import Case, cases
 

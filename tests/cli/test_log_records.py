@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.cli.log import line_of, lines_of_event
+from hybrid.cli.log import line_of
 from hybrid.health.explaining import advice
+from hybrid.operations.sessions import lines_of_event
 from tests.support.builders import default_config
 from tests.support.records import DECISION, shop_with_records
 

@@ -99,7 +99,7 @@ def test_kinds_choose_what_is_searched(recorded: Shop, kinds: tuple[str, ...], e
 def test_path_restricts_to_files(recorded: Shop) -> None:
     """With `--path` there are no records; to ask for both is an error that says so."""
     assert {"docs/deploy.md"} == {name for name, _ in _found(recorded, COMMITS, "--path", "docs")}
-    assert "leave out --kind lessons or --path" in recorded.error(
+    assert "leave out the path or the records" in recorded.error(
         "search", COMMITS, "--path", "docs", "--kind", "lessons"
     )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.cli.status import rows
+from hybrid.operations.doctor import rows_of
 from tests.support.builders import hybrid_command, new_shop, write_files
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def test_the_gate_in_the_table(shop: Shop, chunks: int, gate: dict[str, Any], ex
         "background_prompts": None,
     } | gate
 
-    assert dict(rows(found))["Gate"].startswith(expected)
+    assert dict(rows_of(found))["Gate"].startswith(expected)
 
 
 def test_the_rates_of_a_built_index_are_those_that_both_bars_allow(shop: Shop) -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import re
 import sys
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -13,8 +12,7 @@ import pytest
 from hybrid import __version__
 from hybrid.base.resources import shipped
 from hybrid.daemon.service import Service
-from hybrid.operations.asking import COMMANDS
-from hybrid.operations.tools import BY_NAME
+from hybrid.operations.asking import operation_named, rows
 from hybrid.records.memory.types import moment_text
 from tests.support.agent import Agent, until
 from tests.support.builders import new_shop
@@ -172,15 +170,14 @@ def test_a_wrong_request_says_what_is_wrong(asker: Asker, case: Case) -> None:
     assert said in found["error"]
 
 
-def test_nothing_that_writes_is_a_route_or_a_tool() -> None:
+def test_nothing_that_writes_is_a_route_or_deletes_as_a_tool() -> None:
     """Deletion and forgetting stay with people, whatever else the table of operations holds."""
-    served = {name: row for name, row in COMMANDS.items() if row.route}
+    served = {row.route for row in rows() if row.route}
+    offered = [row.name for row in rows() if row.for_agents and row.is_writing]
 
-    assert {"context", "search", "timeline", "files", "show"} == {name.removeprefix("memory ") for name in served}
-    assert not [name for name, row in served.items() if row.is_writing]
-    assert COMMANDS["memory forget"].is_writing
-    assert not BY_NAME.keys() & COMMANDS.keys()
-    assert not [name for name in BY_NAME if re.search("forget|delete|retract|prune|purge", name)]
+    assert {"/context", "/search", "/timeline", "/files", "/observations/{id}"} <= served
+    assert not [row.name for row in rows() if row.route and row.is_writing]
+    assert (["decide", "remember"], True) == (offered, operation_named("memory forget").is_writing)
 
 
 @pytest.mark.parametrize("path", ["/forget", "/memory", "/add", "/stats", "/recent", "/lessons", "/memory%20forget"])

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def page() -> str:
     """Return the text of the page."""
-    lines = [MADE.format("hybrid/operations/tools.py and types.py"), "", *said("mcp").split("\n")[:-1]]
+    lines = [MADE.format("the rows of `hybrid/operations`"), "", *said("mcp").split("\n")[:-1]]
     lines += [*(f"> {line}" if line else "" for line in wrapped(INSTRUCTIONS)), "## Tools", ""]
     for tool in TOOLS:
         lines += _tool(tool)

@@ -119,7 +119,7 @@ def test_a_lesson_about_a_deleted_file_is_held_back(project: Project) -> None:
 
 def test_explain_names_what_was_held_back(project: Project) -> None:
     """The log keeps the reason, and its line for people."""
-    from hybrid.cli.log import lines_of_event
+    from hybrid.operations.sessions import lines_of_event
 
     project.remove()
     project.talk.ask(BALANCE)

@@ -92,8 +92,7 @@ def test_a_query_that_nothing_is_near_to_says_so(own_shop: Shop) -> None:
 def test_the_page_searches_other_projects_too(tmp_path: Path) -> None:
     """Its owner asks there."""
     from hybrid.operations.asking import Asking
-    from hybrid.operations.memory import ALL, browse
-    from hybrid.operations.types import BrowseMemory
+    from hybrid.operations.memory import ALL, BrowseMemory, browse
 
     talk = new_talk(tmp_path, {})
     store = talk.kinds.stores.memory(talk.workspace())

@@ -9,7 +9,6 @@ import pytest
 
 from hybrid.base.atomic import locked
 from hybrid.dashboard.desk import ServiceClient
-from hybrid.operations.types import PageSearchArguments, PageSearchResult
 from hybrid.workspace import open_workspace
 from tests.support.agent import until
 from tests.support.builders import neighbour_of
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
 QUESTION = "collect the lynx toll at the northern gate"
 NEW = "lynx.py"
+ASKED_THERE = {"query": QUESTION, "lines": True}
 TEXT = 'def lynx_toll(cart):\n    """Collect the lynx toll at the northern gate."""\n    return cart\n'
 
 
@@ -41,8 +41,7 @@ def _by_search(shop: Shop) -> Generator[Callable[[], bool]]:
 @contextmanager
 def _by_page(shop: Shop) -> Generator[Callable[[], bool]]:
     page = ServiceClient(shop.home, environment(shop))
-    wanted = PageSearchArguments(query=QUESTION)
-    yield lambda: NEW in str(page.ask("page_search", str(shop.root), wanted, PageSearchResult).lists)
+    yield lambda: NEW in str(page.command("search", str(shop.root), ASKED_THERE).data["lists"])
 
 
 @pytest.mark.parametrize("way", [_by_search, _by_page])
@@ -96,9 +95,9 @@ def test_an_answer_says_that_a_build_failed(second: Shop) -> None:
         assert (False, True) == ("catalog.db" in before, "catalog.db" in problem)
         assert "brought up" not in tools.text("lessons")
     page = ServiceClient(second.home, environment(second))
-    found = page.ask("page_search", str(second.root), PageSearchArguments(query=QUESTION), PageSearchResult)
+    found = page.command("search", str(second.root), ASKED_THERE)
 
-    assert [problem] == found.problems
+    assert [problem] == found.data["problems"]
 
 
 def test_without_automatic_builds_an_answer_says_so(second: Shop) -> None:

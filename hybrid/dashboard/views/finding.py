@@ -8,7 +8,6 @@ from starlette.responses import JSONResponse
 
 from hybrid.dashboard.desk import PageError
 from hybrid.dashboard.rendering import in_seconds
-from hybrid.operations import types
 from hybrid.operations.doctor import findings_of, status_of
 from hybrid.records.types import OF_RECORDS
 
@@ -48,12 +47,11 @@ def search(asked: Asked) -> Response:
     kinds = [kind for kind in asked.query.getlist("kind") if kind in KINDS]
     path = asked.query.get("path", "").strip()
     limit = next((one for one in _LIMITS if str(one) == asked.query.get("limit")), _LIMITS[0])
-    result: types.PageSearchResult | None = None
+    result: dict[str, Any] = {}
     error: PageError | None = None
     if query:
-        arguments = types.PageSearchArguments(query=query[:5_000], kinds=kinds, path=path, limit=limit)
         try:
-            result = asked.ask("page_search", arguments, types.PageSearchResult)
+            result = asked.command("search", query=query[:5_000], kind=kinds, path=path, limit=limit, lines=True).data
         except PageError as failed:
             error = failed
     return asked.page(
@@ -71,13 +69,13 @@ def search(asked: Asked) -> Response:
     )
 
 
-def _strongest(result: types.PageSearchResult | None) -> dict[str, float]:
+def _strongest(result: dict[str, Any]) -> dict[str, float]:
     """Return the largest bm25 and the largest sum of evidence among the hits, by which bars are drawn; 1 at least."""
-    hits = [hit for part in result.lists for hit in part.hits] if result else []
+    hits = [hit for part in result.get("lists", ()) for hit in part["hits"]]
     return {
-        "bm25": max([1.0, *(hit.bm25 or 0.0 for hit in hits)]),
-        "evidence": max([1.0, *(abs(value) for hit in hits for value in hit.evidence.values())]),
-        "rrf": max([0.001, *(hit.rrf for hit in hits)]),
+        "bm25": max([1.0, *(hit["bm25"] or 0.0 for hit in hits)]),
+        "evidence": max([1.0, *(abs(value) for hit in hits for value in hit["evidence"].values())]),
+        "rrf": max([0.001, *(hit["rrf"] for hit in hits)]),
     }
 
 
@@ -91,13 +89,10 @@ def index(asked: Asked) -> Response:
     show = show if show in ("all", "indexed", "skipped") else "all"
     contains, after = asked.query.get("contains", "").strip(), asked.query.get("after", "")
     state = asked.desk.service.report(status_of, asked.project.root) if asked.project.root else {}
-    arguments = types.PageFilesArguments(show=show, contains=contains, after=after)  # pyright: ignore[reportArgumentType]
-    problem = ""
-    files = types.PageFiles(files=[], next_after="")
-    building = types.PageProgress()
+    problem, files, building = "", dict[str, Any](), {"is_building": False}
     try:
-        building = asked.ask("page_progress", types.Nothing(), types.PageProgress)
-        files = asked.ask("page_files", arguments, types.PageFiles)
+        building = asked.command("index progress").data
+        files = asked.command("index files", show=show, contains=contains, after=after).data
     except PageError as error:
         problem = str(error)
     return asked.page(
@@ -126,16 +121,16 @@ def _last_build(state: dict[str, Any], root: str) -> dict[str, Any]:
 
 def progress(asked: Asked) -> Response:
     """Return how far the running build is, for the script of the page."""
-    told = asked.ask("page_progress", types.Nothing(), types.PageProgress)
-    return JSONResponse({"is_building": told.is_building, "share": told.share, "text": _in_words(told)})
+    told = asked.command("index progress").data
+    return JSONResponse({"is_building": told["is_building"], "share": told["share"], "text": _in_words(told)})
 
 
-def _in_words(told: types.PageProgress) -> str:
-    if not told.is_building:
+def _in_words(told: dict[str, Any]) -> str:
+    if not told["is_building"]:
         return ""
-    files = f" {told.done:,} of {told.total:,} files" if told.total else ""
-    left = f", about {in_seconds(told.seconds_left)} left" if told.seconds_left is not None else ""
-    return f"A build {_STEPS.get(told.step, 'begins')}{files}, {told.share:.0%} done{left}"
+    files = f" {told['done']:,} of {told['total']:,} files" if told.get("total") else ""
+    left = f", about {in_seconds(told['seconds_left'])} left" if told.get("seconds_left") is not None else ""
+    return f"A build {_STEPS.get(told.get('step', ''), 'begins')}{files}, {told['share']:.0%} done{left}"
 
 
 _ORDER = ("problem", "warning", "ok")
