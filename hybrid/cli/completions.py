@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from hybrid.cli.common import add_common, say
-from hybrid.cli.main import COMMANDS, parser_of
+from hybrid.cli.main import every_command, parser_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -45,8 +45,8 @@ def offer_for(words: Sequence[str]) -> Completion:
     """
     *before, current = words or [""]
     if not before:
-        return Completion((*((name, about) for name, (_, about) in COMMANDS.items()), *_GENERAL))
-    if before[0] not in COMMANDS:
+        return Completion((*((name, about) for name, (_, about) in every_command().items()), *_GENERAL))
+    if before[0] not in every_command():
         return Completion()
     walk = _Walk(before[0], parser_of(before[0]))
     for word in before[1:]:

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 from hybrid.base.errors import HybridError
 from hybrid.cli.colours import PlaceLinks
 from hybrid.cli.common import add_common, positive, print_done, print_found, workspace_of
-from hybrid.cli.operations import asking_here, perform_here, print_outcome
-from hybrid.cli.operations import configure as configure_operation
+from hybrid.cli.operations import asking_here, configure_operation, perform_here, print_outcome
 from hybrid.cli.pause import duration_s, session_id
 from hybrid.feedback.events import compared_in, is_decision, is_prompt, log_folder, newest_events
 from hybrid.feedback.marks import MEANINGS, add_mark, read_marks, remove_marks

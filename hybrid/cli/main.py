@@ -52,8 +52,8 @@ COMMANDS = {
 """Command → (module in `hybrid.cli`, what it does).
 
 A module has `configure`, which adds the command's arguments, and `run`, which takes them and returns the exit code.
-Where it has several commands, `configure_COMMAND` of another one sets `run_action`, as actions do. `operations` makes a
-command of the operation of its name.
+Where it has several commands, `configure_COMMAND` of another one sets `run_action`, as actions do. An operation whose
+name is one word that does not stand here is a command too; see `every_command`.
 """
 
 _REMOVED = {"top": "use `hybrid log --follow`, `hybrid dashboard` or the status line"}
@@ -129,7 +129,7 @@ def _run(argv: Sequence[str], started_s: float, *, is_tolerant: bool = False) ->
     if argv[0] in ("-V", "--version"):
         sys.stdout.write(f"hybrid {__version__}\n")
         return 0
-    if argv[0] not in COMMANDS:
+    if argv[0] not in COMMANDS and argv[0] not in every_command():
         advice = _REMOVED.get(argv[0])
         why = (
             f"`hybrid {argv[0]}` was removed: {advice}"
@@ -154,10 +154,19 @@ def _run(argv: Sequence[str], started_s: float, *, is_tolerant: bool = False) ->
     return args.run_action(args)
 
 
+def every_command() -> dict[str, tuple[str, str]]:
+    """Return all commands: `COMMANDS`, then those that are made from the table of operations."""
+    from hybrid.operations.asking import rows  # A hook and most commands do without.
+
+    made = {row.name: ("operations", row.about) for row in rows() if row.about and " " not in row.name}
+    return COMMANDS | {name: made[name] for name in made if name not in COMMANDS}
+
+
 def parser_of(name: str) -> argparse.ArgumentParser:
-    """Return the parser of a command in `COMMANDS`, with all arguments; `run_action` of what it parses runs it."""
-    module = vars(importlib.import_module(f"hybrid.cli.{COMMANDS[name][0]}"))
-    parser = _Parser(prog=f"hybrid {name}", description=COMMANDS[name][1])
+    """Return the parser of a command, with all arguments; `run_action` of what it parses runs it."""
+    of, about = COMMANDS.get(name) or every_command()[name]
+    module = vars(importlib.import_module(f"hybrid.cli.{of}"))
+    parser = _Parser(prog=f"hybrid {name}", description=about)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.set_defaults(run_action=module.get("run"))
     configure = module.get(f"configure_{name.replace('-', '_')}") or module["configure"]
@@ -209,13 +218,14 @@ def _run_hook(argv: Sequence[str], started_s: float) -> int:
 
 def overview() -> str:
     """Return the text of `hybrid --help`."""
-    width = max(map(len, COMMANDS))
+    commands = every_command()
+    width = max(map(len, commands))
     lines = [
         "hybrid: a quiet, local context engine for coding agents",
         "",
         "usage: hybrid COMMAND [OPTIONS]      (hybrid COMMAND --help shows an example)",
         "",
-        *(f"  {name:<{width}}  {about}" for name, (_, about) in COMMANDS.items()),
+        *(f"  {name:<{width}}  {about}" for name, (_, about) in commands.items()),
         "",
         f"version {__version__}",
     ]

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hybrid.operations.types import Argument
 
 
-def configure(parser: argparse.ArgumentParser, module: str = "") -> None:
+def configure_operation(parser: argparse.ArgumentParser, module: str = "") -> None:
     """Add the arguments of the operation that has the name of a command, and have the command perform it.
 
     Args:
@@ -46,6 +46,10 @@ def configure(parser: argparse.ArgumentParser, module: str = "") -> None:
     add_common(parser, example=f"{parser.prog} {operation_named(name).example}")
     add_arguments(name, parser)
     parser.set_defaults(run_action=partial(perform_and_print, name))
+
+
+configure = configure_operation
+"""For commands that the table alone makes."""
 
 
 def actions_of(command: str) -> dict[str, Action]:

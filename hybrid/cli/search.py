@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, cast
 from hybrid.base.tokens import query_tokens, term_spans
 from hybrid.cli.colours import link_to, linked, look_of, painted, styled
 from hybrid.cli.common import say, say_raw
-from hybrid.cli.operations import asking_here, perform_here, print_outcome
-from hybrid.cli.operations import configure as configure_operation
+from hybrid.cli.operations import asking_here, configure_operation, perform_here, print_outcome
 from hybrid.operations.search import asides_of, of_project
 from hybrid.prompting.query import make_query
 from hybrid.render.marks import harmless_line, without_marks

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from hybrid.cli.common import print_table, say
-from hybrid.cli.operations import asking_here, perform_here, print_outcome
-from hybrid.cli.operations import configure as configure_operation
+from hybrid.cli.operations import asking_here, configure_operation, perform_here, print_outcome
 
 if TYPE_CHECKING:
     import argparse

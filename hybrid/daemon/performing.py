@@ -21,6 +21,7 @@ import msgspec
 from msgspec import Struct, inspect
 from msgspec.structs import replace
 
+from hybrid.ask.memory_lookup import project_named
 from hybrid.base.clients import session_in
 from hybrid.base.errors import BusyError, HybridError, IndexMissingError, IndexUnavailableError, ProjectError
 from hybrid.base.resources import shipped
@@ -31,6 +32,7 @@ from hybrid.index.holder import is_held, read_holder
 from hybrid.operations.asking import CONNECTION, Asking, OperationError, Outcome, operation_named, perform, rows
 from hybrid.operations.memory import SearchMemory
 from hybrid.operations.types import Nothing, described
+from hybrid.project.registry import load_registry
 from hybrid.records.types import MemoryBusyError
 from hybrid.render.marks import harmless
 from hybrid.session.ledger import EMPTY, Given, SessionKey
@@ -258,9 +260,13 @@ class Routes:
         if row is None:
             raise RouteError(404, f"nothing is at {path}; there are {', '.join(_PATHS)}")
         arguments = row.arguments
+        # Where the arguments name no project, it is that of the working tree in which the question is asked.
+        is_placed = "project" not in arguments.__struct_fields__
+        project = "".join(values.get("project", ())) if is_placed else ""
+        values = {name: texts for name, texts in values.items() if not is_placed or name != "project"}
         wanted = _arguments(arguments, values, {"id": [rest]} if slash else {})
         try:
-            outcome = self._performed(row, wanted)
+            outcome = self._performed(row, wanted, project)
         except ProjectError as error:
             raise RouteError(404, str(error)) from error
         except OperationError as error:
@@ -273,15 +279,22 @@ class Routes:
             raise RouteError(503, str(error), {"Retry-After": "1"} if is_passing else None) from error
         if outcome.missing:
             raise RouteError(404, f"no record {outcome.missing}")
-        form = getattr(wanted, "form", "")
+        form = getattr(wanted, "form", "full")
         if form == "text":
             return outcome.text
         # As the command prints it, where that was asked for.
         told = (outcome.text if outcome.is_found else "") if form or getattr(wanted, "explain", False) else None
         return outcome.data | {"text": outcome.data.get("text", told)}
 
-    def _performed(self, row: Operation, wanted: Struct) -> Outcome:
+    def _performed(self, row: Operation, wanted: Struct, project: str) -> Outcome:
         workspace = open_workspace(self._home, environ=self._environ)
+        if project:
+            key, name = project_named(project, self._home, self._kinds().stores.memory(workspace))
+            entry = load_registry(self._home).get(key)
+            root = next((path for path in reversed(entry.paths if entry else ()) if Path(path).is_dir()), None)
+            if root is None:
+                raise ProjectError(f"the folder of {name or key} is gone")
+            workspace = open_workspace(Path(root), environ=self._environ)
         asking = Asking(workspace, self._kinds(), self._environ, "manual", "", time.time_ns() // 1_000_000)
         is_search = isinstance(wanted, SearchMemory)
         if is_search and not _SEARCHING.acquire(timeout=_SEARCH_WAIT_S):

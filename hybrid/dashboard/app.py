@@ -42,6 +42,7 @@ _SHOWN: dict[str, View] = {
     "decision": logged.decision,
     "gate": logged.gate,
     "search": finding.search,
+    "ask": finding.ask,
     "index": finding.index,
     "index/progress": finding.progress,
     "lessons": records.lessons,

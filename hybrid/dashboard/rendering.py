@@ -28,6 +28,7 @@ FOLDER = Path(__file__).parent
 VIEWS = {
     "now": "Now",
     "search": "Search",
+    "ask": "Ask",
     "gate": "Gate",
     "lessons": "Lessons",
     "lore": "Lore",

@@ -109,7 +109,7 @@ class Outcome(Struct, frozen=True):
 
 
 class ForAgents(Struct, frozen=True):
-    """What agents are told of an operation; every word of it stands in each agent's context.
+    """The words for agents on an operation, each of which stands in every agent's context.
 
     Attributes:
         title: For people.
@@ -131,7 +131,7 @@ class Operation(Struct, frozen=True):
         about: Help for people: what it does; empty for one that the command line does not have.
         example: The arguments of an example, as the command line takes them.
         route: The path under which programs get it over HTTP; empty for none. Nothing that writes has one.
-        for_agents: What agents are told of it; None for one that they may not ask for. Nothing that deletes has one.
+        for_agents: Its words for agents; None for one that they may not ask for. Nothing that deletes has one.
         is_writing: It changes lessons, lore, memory, marks or settings.
         is_of_files: It asks the index of the files, which is brought up to date before.
         is_tolerant: It answers where settings hold a mistake too.

@@ -151,11 +151,11 @@ def latest(asking: Asking, wanted: Nothing) -> Outcome:
 class AddPattern(Arguments, frozen=True, kw_only=True):
     """A new pattern."""
 
-    problem: Annotated[str, option("what goes wrong otherwise", "TEXT")] = ""
-    solution: Annotated[str, option("what to do", "TEXT")]
+    name: LoreTitle
+    problem: Annotated[str, option("what goes wrong otherwise", "TEXT", is_long=True)] = ""
+    solution: Annotated[str, option("what to do", "TEXT", is_long=True)]
     context: Annotated[str, option("when it applies", "TEXT")] = ""
     confidence: Annotated[float, option("0 to 1 (default: 0.5)", "C")] = patterns.DEFAULT_CONFIDENCE
-    name: LoreTitle
     category: LoreCategory = "general"
     system: ForAll = False
     force: Forced = False
@@ -182,11 +182,11 @@ def pattern(asking: Asking, wanted: AddPattern) -> Outcome:
 class AddAntiPattern(Arguments, frozen=True, kw_only=True):
     """A new anti-pattern."""
 
-    symptom: Annotated[str, option("how it shows", "TEXT")]
-    risk: Annotated[str, option("what it leads to", "TEXT")] = ""
-    fix: Annotated[str, option("what to do instead", "TEXT")]
-    severity: Annotated[str, option("default: medium", choices=patterns.SEVERITIES)] = "medium"
     name: LoreTitle
+    symptom: Annotated[str, option("how it shows", "TEXT", is_long=True)]
+    risk: Annotated[str, option("what it leads to", "TEXT")] = ""
+    fix: Annotated[str, option("what to do instead", "TEXT", is_long=True)]
+    severity: Annotated[str, option("default: medium", choices=patterns.SEVERITIES)] = "medium"
     category: LoreCategory = "general"
     system: ForAll = False
     force: Forced = False
@@ -208,7 +208,7 @@ class AddDecision(Arguments, frozen=True):
     """A new decision."""
 
     text: Annotated[str, word("what was decided", "TEXT", is_sentence=True)]
-    why: Annotated[str, option("the reason", "REASON")]
+    why: Annotated[str, option("the reason", "REASON", is_long=True)]
     alternative: ManyTexts = []
     tag: Annotated[list[str], option("may be repeated", "WORD")] = []
     system: ForAll = False
@@ -239,7 +239,7 @@ def decide(asking: Asking, wanted: AddDecision, author: str = "") -> Outcome:
 class LeaveHandoff(Arguments, frozen=True):
     """A new handoff."""
 
-    message: Annotated[str, word("where things stand", "MESSAGE", is_sentence=True)]
+    message: Annotated[str, word("where things stand", "MESSAGE", is_sentence=True, is_long=True)]
     next: Annotated[list[str], option("may be repeated", "STEP")] = []
     blocker: ManyTexts = []
     question: ManyTexts = []

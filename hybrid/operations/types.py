@@ -37,7 +37,7 @@ def option(
         choices: The values that the command line and HTTP offer; other values are for the operation to judge.
         ge: The least number.
         le: The greatest number.
-        more: `is_one_of` for those of which one `may` or `must` be given.
+        more: `is_one_of` for those of which one `may` or `must` be given, `is_long` for a text of several lines.
     """
     return Meta(description=about, ge=ge, le=le, extra={"metavar": metavar, "choices": tuple(choices), **more})
 

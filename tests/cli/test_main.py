@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid import __version__
-from hybrid.cli.main import COMMANDS
+from hybrid.cli.main import every_command
 from tests.support.builders import CHECKOUT, hybrid_command
 from tests.support.cases import Case, cases
 
@@ -22,7 +22,7 @@ def _subcommands() -> list[tuple[str, ...]]:
         "hook": ("inject-context", "hot-topics", "status"),
         "eval": ("retrieval", "init", "run", "gate", "chunks", "speed"),
     }
-    return [(name, *rest) for name in COMMANDS for rest in [(), *((part,) for part in nested.get(name, ()))]]
+    return [(name, *rest) for name in every_command() for rest in [(), *((part,) for part in nested.get(name, ()))]]
 
 
 @pytest.mark.parametrize("command", _subcommands(), ids=" ".join)
@@ -46,7 +46,7 @@ def test_overview_names_every_command(tmp_path: Path) -> None:
 
     assert [0, 0, 0] == [done.returncode for done in shown]
     assert 1 == len({done.stdout for done in shown})
-    assert all(f"  {name} " in shown[0].stdout.decode() for name in COMMANDS)
+    assert all(f"  {name} " in shown[0].stdout.decode() for name in every_command())
 
 
 def test_version_is_one_line(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import tomli
 
-from hybrid.cli.main import COMMANDS, parser_of
+from hybrid.cli.main import every_command, parser_of
 from hybrid.project import registry
 from tests.docs.reference import actions_of
 from tests.support.builders import CHECKOUT, Shop
@@ -35,6 +35,7 @@ RECIPES = {
     "files of a kind": "### Add a kind of knowledge",
     "files of a setting": "### Add a setting",
     "files of a command": "### Add a command",
+    "files of a question": "### Add a question",
 }
 """Figure → the heading in `CONTRIBUTING.md` below which the files to edit stand."""
 _MADE = ("docs/configuration.md", "tests/golden/outputs")
@@ -114,7 +115,7 @@ def _of_surface() -> dict[str, int]:
     settings = tomli.loads((CHECKOUT / "config.toml").read_text(encoding="utf-8"))
     counts = {
         "settings": sum(len(section) for section in settings.values()),
-        "commands": sum(max(len(actions_of(parser_of(name))), 1) for name in COMMANDS),
+        "commands": sum(max(len(actions_of(parser_of(name))), 1) for name in every_command()),
     }
     text = (CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     for name, heading in RECIPES.items():

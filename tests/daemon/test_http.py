@@ -11,7 +11,10 @@ import pytest
 
 from hybrid import __version__
 from hybrid.base.resources import shipped
+from hybrid.daemon import performing
+from hybrid.daemon.http import RouteError
 from hybrid.daemon.service import Service
+from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.operations.asking import operation_named, rows
 from hybrid.records.memory.types import moment_text
 from tests.support.agent import Agent, until
@@ -178,6 +181,29 @@ def test_nothing_that_writes_is_a_route_or_deletes_as_a_tool() -> None:
     assert {"/context", "/search", "/timeline", "/files", "/observations/{id}"} <= served
     assert not [row.name for row in rows() if row.route and row.is_writing]
     assert (["decide", "remember"], True) == (offered, operation_named("memory forget").is_writing)
+
+
+def test_a_question_about_a_project_is_asked_in_the_one_that_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where its own arguments name none; without a project, or with one whose folder is gone, it is not answered."""
+    shop = new_shop(tmp_path)
+    shop.out("lore", "decide", "Keep one queue", "--why", "order")
+    shop.out("reindex", "--quiet")
+    kinds = OpenKinds({})
+    monkeypatch.setitem(performing._ROUTES, "/decided", operation_named("lore list"))
+    routes = performing.Routes(shop.home, {"HYBRID_HOME": str(shop.home)}, lambda: kinds)
+    named, text = routes.answer("/decided", {"project": ["shop"]}), shop.out("lore", "list")
+    with pytest.raises(RouteError) as unknown:
+        routes.answer("/decided", {"project": ["nowhere"]})
+    shop.root.rename(tmp_path / "moved")
+    with pytest.raises(RouteError) as gone:
+        routes.answer("/decided", {"project": ["shop"]})
+
+    assert isinstance(named, dict)
+    assert (["Keep one queue"], text.rstrip("\n")) == ([one["name"] for one in named["records"]], named["text"])
+    assert (404, 404) == (unknown.value.status, gone.value.status)
+    assert "gone" in str(gone.value)
 
 
 @pytest.mark.parametrize("path", ["/forget", "/memory", "/add", "/stats", "/recent", "/lessons", "/memory%20forget"])

@@ -312,11 +312,11 @@ def test_a_record_is_written_by_keys_alone(full: Served, chromium: Any) -> None:
     _tab_to(chromium, lambda: chromium.switch_to.active_element.text == "Write something down")
     ActionChains(chromium).send_keys(Keys.ENTER).perform()
     until(lambda: "/lore/add" in chromium.current_url)
-    _tab_to(chromium, lambda: chromium.switch_to.active_element.get_attribute("name") == "decision")
+    _tab_to(chromium, lambda: chromium.switch_to.active_element.get_attribute("name") == "text")
     ActionChains(chromium).send_keys("Write by keys", Keys.TAB, "No mouse was there").perform()
     _tab_to(chromium, lambda: chromium.switch_to.active_element.text == "Write it down")
     ActionChains(chromium).send_keys(Keys.ENTER).perform()
-    until(lambda: "Wrote down decision" in chromium.page_source)
+    until(lambda: "written" in chromium.page_source)
 
     assert "Write by keys" in chromium.find_element("id", "content").text
 

@@ -29,6 +29,7 @@ HOSTILE_VIEWS = [
     "/lessons",
     "/lore?all=1",
     "/memory",
+    "/ask?question=memory+recent&ask=1",
     "/health",
 ]
 
@@ -317,6 +318,28 @@ def test_search_is_restricted_as_the_command_is(served: Served, browser: Browser
     assert "L001" in lessons.words
     assert 409 == both.status
     assert "leave out the path or the records" in both.words
+
+
+def test_a_question_of_the_command_line_is_asked(served: Served, browser: Browser) -> None:
+    """Its form is made from its arguments, and its answer is what the command prints; a wrong value is said."""
+    every = browser.get(f"{served.base}/ask")
+    form = browser.get(f"{served.base}/ask?question=memory+files")
+    answer = browser.get(f"{served.base}/ask?question=memory+files&ask=1&path=src/users&form=index")
+    wrong = browser.get(f"{served.base}/ask?question=memory+files&ask=1&path=src&limit=many")
+
+    assert {f"{served.base}/ask?question=lore+latest", f"{served.base}/ask?question=search"} <= set(every.links())
+    assert (True, True) == ('<textarea class="short" id="f-path"' in form.text, "one a line" in form.words)
+    assert all(line in answer.text for line in served.shop.out("memory", "files", "src/users").splitlines()[:2])
+    assert (409, True) == (wrong.status, "limit" in wrong.words)
+
+
+@pytest.mark.parametrize("name", ["memory forget", "lessons add", "doctor", "nothing"])
+def test_what_changes_something_is_no_question(served: Served, browser: Browser, name: str) -> None:
+    """It has no form there, and is not done when it is asked for by name."""
+    page = browser.get(f"{served.base}/ask?question={name.replace(' ', '+')}&ask=1&id=o1&yes=1&title=T&content=C")
+
+    assert "<form class" not in page.text
+    assert "o1" in served.shop.out("memory", "show", "o1")
 
 
 def test_the_gate_draws_where_prompts_fell(served: Served, browser: Browser) -> None:

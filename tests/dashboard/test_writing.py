@@ -25,7 +25,7 @@ RECORDS: list[tuple[str, dict[str, str], dict[str, Any]]] = [
             "text": "Keep one queue",
             "why": "Two get out of step",
             "alternative": "Two\r\nNone",
-            "tag": "a, b",
+            "tag": "a\r\nb",
         },
         {"decision": "Keep one queue", "alternatives": ["Two", "None"], "tags": ["a", "b"]},
     ),

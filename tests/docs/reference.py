@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 from hybrid.base.clients import clients
 from hybrid.base.resources import shipped
 from hybrid.cli.evaluate import LAB
-from hybrid.cli.main import COMMANDS, parser_of
+from hybrid.cli.main import every_command, parser_of
 from hybrid.hooks.answer import TAKING, write_answer
+from hybrid.operations.asking import rows as every_row
+from hybrid.operations.types import described
 from tests.support.builders import CHECKOUT
 
 if TYPE_CHECKING:
@@ -65,7 +67,7 @@ _COMMON = ("--project", "--json", "--quiet", "--verbose", "--debug")
 def commands_page() -> str:
     """Return the page of commands, from the parsers that read the command line."""
     lines = [MADE.format("the commands' parsers"), "", said("commands")]
-    for name, (_, about) in COMMANDS.items():
+    for name, (_, about) in every_command().items():
         parser = parser_of(name)
         lines += [f"## hybrid {name}", "", *wrapped(f"{about[0].upper()}{about[1:]}.")]
         actions = actions_of(parser)
@@ -168,7 +170,17 @@ def _indented(client: Client, name: str) -> str:
 def http_page() -> str:
     """Return the page of the HTTP interface, from its JSON schema."""
     schema = json.loads(shipped("index", "schema", "http.json").read_text(encoding="utf-8"))
-    lines = [MADE.format("`index/schema/http.json`"), "", said("http"), *wrapped(schema["description"])]
+    served = [
+        (
+            f"`{row.route}`",
+            row.about or row.name,
+            ", ".join(f"`{one.name}`" for one in described(row.arguments) if one.about),
+        )
+        for row in every_row()
+        if row.route
+    ]
+    lines = [MADE.format("`index/schema/http.json`, the rows of `hybrid/operations`"), "", said("http")]
+    lines += [*table(("route", "gives", "parameters"), served), *wrapped(schema["description"])]
     for name, told in schema["$defs"].items():
         about = told.get("description", "")
         route = re.match(r"GET (\S+?)[;:] ", about)

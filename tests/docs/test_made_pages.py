@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.cli.main import COMMANDS, parser_of
+from hybrid.cli.main import every_command, parser_of
 from tests.docs.findings import AREAS, MODULES, told_by
 from tests.docs.made import PAGES
 from tests.docs.reference import actions_of, examples
@@ -25,7 +25,7 @@ def test_a_made_page_is_current(path: str) -> None:
     assert PAGES[path]() == (CHECKOUT / path).read_text(encoding="utf-8"), "run `make docs`"
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", every_command())
 def test_the_page_of_commands_has_every_command(name: str) -> None:
     """Each command and each action has a heading."""
     text = (CHECKOUT / "docs/reference/commands.md").read_text(encoding="utf-8")
@@ -34,7 +34,7 @@ def test_the_page_of_commands_has_every_command(name: str) -> None:
     assert [] == [heading for heading in wanted if f"\n{heading}\n" not in text]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", every_command())
 def test_the_examples_of_a_help_are_understood(name: str) -> None:
     """Each example that `--help` shows is a command line that its own parser takes."""
     parser = parser_of(name)

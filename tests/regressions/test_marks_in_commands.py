@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from hybrid.cli.main import COMMANDS, parser_of
+from hybrid.cli.main import every_command, parser_of
 from hybrid.render.marks import END_LINE
 from tests.support.hostile import CONTROL, FILE, PROMPT, TEXT, hostile_shop, marks_in, texts_in
 from tests.support.records import DECISION
@@ -52,7 +52,9 @@ def _leaves(parser: argparse.ArgumentParser, words: tuple[str, ...]) -> Iterator
         yield from _leaves(inner, (*words, name))
 
 
-LEAVES = {" ".join(words): (words, parser) for name in COMMANDS for words, parser in _leaves(parser_of(name), (name,))}
+LEAVES = {
+    " ".join(words): (words, parser) for name in every_command() for words, parser in _leaves(parser_of(name), (name,))
+}
 
 
 def _arguments(parser: argparse.ArgumentParser, text: str) -> list[str]:

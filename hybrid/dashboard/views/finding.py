@@ -1,21 +1,28 @@
-"""Views of what is indexed and of how all is: search with evidence, the files of the index, a build, health."""
+"""Views of what is indexed and of how all is: search with evidence, any question, the index, a build, health."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import inspect
 from starlette.responses import JSONResponse
 
 from hybrid.dashboard.desk import PageError
 from hybrid.dashboard.rendering import in_seconds
+from hybrid.operations.asking import rows
 from hybrid.operations.doctor import findings_of, status_of
+from hybrid.operations.types import described
 from hybrid.records.types import OF_RECORDS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.responses import Response
 
-    from hybrid.dashboard.desk import Asked
+    from hybrid.dashboard.desk import Asked, Done
     from hybrid.health.doctor import Finding
+    from hybrid.operations.asking import Operation
+    from hybrid.operations.types import Argument
     from hybrid.workspace import Workspace
 
 
@@ -77,6 +84,42 @@ def _strongest(result: dict[str, Any]) -> dict[str, float]:
         "evidence": max([1.0, *(abs(value) for hit in hits for value in hit["evidence"].values())]),
         "rrf": max([0.001, *(hit["rrf"] for hit in hits)]),
     }
+
+
+# --- any question -----------------------------------------------------------------------------------------
+
+
+def ask(asked: Asked) -> Response:
+    """Show the questions of the command line, the form of one, and what it found."""
+    # Reports look at the service from outside, and have views.
+    questions = {row.name: row for row in rows() if row.about and not (row.is_writing or row.is_tolerant)}
+    row = questions.get(asked.query.get("question", ""))
+    texts = {one.name: "\n".join(asked.query.getlist(one.name)) for one in fields_of(row)} if row else {}
+    done: Done | None = None
+    error: PageError | None = None
+    if row and "ask" in asked.query:
+        try:
+            done = asked.command(row.name, **values_of(row, texts))
+        except PageError as failed:
+            error = failed
+    values = {"questions": questions, "row": row, "parts": fields_of(row) if row else [], "texts": texts}
+    return asked.page("ask.html", status=200 if error is None else 409, done=done, error=error, **values)
+
+
+def fields_of(row: Operation) -> list[Argument]:
+    """Return the arguments of an operation that a person may give."""
+    return [one for one in described(row.arguments) if one.about]
+
+
+def values_of(row: Operation, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return the arguments of an operation from the fields of its form; a list has a line for each of its texts."""
+    values: dict[str, Any] = {}
+    for one in fields_of(row):
+        text = texts.get(one.name, "").strip()
+        lines = [line.strip() for line in text.split("\n") if line.strip()]
+        if text or one.is_needed:
+            values[one.name] = lines if isinstance(one.kind, inspect.ListType) else text
+    return values
 
 
 def index(asked: Asked) -> Response:

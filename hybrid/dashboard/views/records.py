@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from hybrid.dashboard.desk import Done, PageError
 from hybrid.dashboard.rendering import link
+from hybrid.dashboard.views.finding import fields_of, values_of
 from hybrid.knowledge.stores import open_stores
+from hybrid.operations.asking import operation_named
 from hybrid.records.lessons.types import CATEGORIES, TYPES
-from hybrid.records.lore import patterns
 from hybrid.records.lore.types import field_texts
 from hybrid.records.memory.types import ROW_TYPES
 from hybrid.redact import redact
@@ -33,94 +34,13 @@ _KINDS = {
     "decision": "Decisions",
     "handoff": "Handoffs",
 }
-
-
-class Part(NamedTuple):
-    """A field of the form of a record, by the name of an argument of its operation.
-
-    Attributes:
-        is_long: It has several lines.
-        choices: What it may be; empty for any text.
-        usual: What it is unless somebody changes it.
-        between: What stands between the texts of a list; empty for one text.
-    """
-
-    name: str
-    label: str
-    help: str = ""
-    is_needed: bool = False
-    is_long: bool = False
-    choices: tuple[str, ...] = ()
-    usual: str = ""
-    between: str = ""
-
-
-class Form(NamedTuple):
-    """The form of a kind of lore: what it is for, the operation that takes it, and its fields in order."""
-
-    title: str
-    about: str
-    operation: str
-    parts: tuple[Part, ...]
-
-
-def _lines(name: str, label: str) -> Part:
-    return Part(name, label, "One a line.", is_long=True, between="\n")
-
-
-_CATEGORY = Part("category", "Category", choices=patterns.CATEGORIES, usual="general")
-
-FORMS = {
-    "decision": Form(
-        "Decision",
-        "What was decided, and why, so that nobody decides it anew.",
-        "lore decide",
-        (
-            Part("text", "Decision", "Such as: use JSONL for the journal.", is_needed=True),
-            Part("why", "Reason", is_needed=True, is_long=True),
-            _lines("alternative", "Alternatives"),
-            Part("tag", "Tags, with commas", "Words to find it by.", between=","),
-        ),
-    ),
-    "pattern": Form(
-        "Pattern",
-        "A solution that proved itself.",
-        "lore pattern",
-        (
-            Part("name", "Name", is_needed=True),
-            Part("problem", "Problem", "What goes wrong otherwise.", is_long=True),
-            Part("solution", "Solution", "What to do.", is_needed=True, is_long=True),
-            Part("context", "When it applies"),
-            _CATEGORY,
-            Part("confidence", "Confidence", "Above 0, up to 1.", usual=f"{patterns.DEFAULT_CONFIDENCE:g}"),
-        ),
-    ),
-    "anti-pattern": Form(
-        "Anti-pattern",
-        "What not to do.",
-        "lore anti-pattern",
-        (
-            Part("name", "Name", is_needed=True),
-            Part("symptom", "Symptom", "How it shows.", is_needed=True, is_long=True),
-            Part("risk", "Risk", "What it leads to."),
-            Part("fix", "Fix", "What to do in its place.", is_needed=True, is_long=True),
-            _CATEGORY,
-            Part("severity", "Severity", choices=patterns.SEVERITIES, usual="medium"),
-        ),
-    ),
-    "handoff": Form(
-        "Handoff",
-        "A note for the next session; the newest one counts.",
-        "lore handoff",
-        (
-            Part("message", "Where things stand", is_needed=True, is_long=True),
-            _lines("next", "Next steps"),
-            _lines("blocker", "Blockers"),
-            _lines("question", "Open questions"),
-        ),
-    ),
+_FORMS = {
+    "decision": "lore decide",
+    "pattern": "lore pattern",
+    "anti-pattern": "lore anti-pattern",
+    "handoff": "lore handoff",
 }
-"""Kind of lore → its form."""
+"""Kind of lore → the operation that writes it down, whose arguments make its form."""
 
 _GONE = "the folder of this project is gone"
 _OFF = {
@@ -334,11 +254,13 @@ def lore(asked: Asked) -> Response:
 def new_lore(asked: Asked) -> Response:
     """Show the form for a new record of a kind."""
     kind = asked.query.get("kind", "")
-    return _lore_form(asked, kind if kind in FORMS else "", {})
+    return _lore_form(asked, kind if kind in _FORMS else "", {})
 
 
 def _lore_form(asked: Asked, kind: str, texts: Mapping[str, str]) -> Response:
-    values = {"kind": kind, "forms": FORMS, "texts": texts, "why_not": _why_not(asked, "lore")}
+    forms = {name: operation_named(operation) for name, operation in _FORMS.items()}
+    parts = fields_of(forms[kind]) if kind else []
+    values = {"kind": kind, "forms": forms, "parts": parts, "texts": texts, "why_not": _why_not(asked, "lore")}
     return asked.page("lore_add.html", status=409 if texts else 200, **values)
 
 
@@ -349,26 +271,17 @@ def do_add_lore(asked: Asked) -> Response:
         PageError: There is no such kind of lore.
     """
     kind = asked.field("kind")
-    if kind not in FORMS:
+    if kind not in _FORMS:
         raise PageError(f"{kind[:40]!r} is no kind of lore", "usage")
-    form = FORMS[kind]
-    texts = {part.name: asked.field(part.name) for part in form.parts}
-    sent = {
-        part.name: _listed(texts[part.name], part.between) if part.between else texts[part.name]
-        for part in form.parts
-        if texts[part.name] or part.is_needed
-    }
+    row = operation_named(_FORMS[kind])
+    texts = {one.name: asked.field(one.name) for one in fields_of(row)}
 
     def add() -> Done:
         _require(asked, "lore")
-        return asked.command(form.operation, **sent, force=bool(asked.field("force")))
+        return asked.command(row.name, **values_of(row, texts))
 
     back = link(asked.path("lore"), kind=kind).unescape()
     return _changed(asked, add, back, lambda: _lore_form(asked, kind, texts))
-
-
-def _listed(text: str, between: str) -> list[str]:
-    return [one.strip() for one in text.split(between) if one.strip()]
 
 
 def lore_record(asked: Asked) -> Response:
