@@ -33,7 +33,7 @@ BOUNDS = {
     "files of a question": 2,
     "files of a prompt": 94,
     "calls of a prompt": 3_870,
-    "value types of a prompt": 99,
+    "value types of a prompt": 96,
     "searches for secrets of a prompt": 3,
 }
 """Figure of `shape.figures` → the most that it may be; `python -m tests.contracts.shape` prints what they are."""
