@@ -199,7 +199,7 @@ class RankingConfig(Struct, frozen=True):
 
 
 class PartsConfig(Struct, frozen=True):
-    """The `[parts]` section: which parts of the files that fit are shown, and how much of each (`hybrid.answer.parts`).
+    """The `[parts]` section: which parts of the fitting files are shown, and how much of each (`answer.excerpts`).
 
     The first ones are the weights of what speaks for a part, beside the evidence of its chunk, which counts once; each
     is 0 to 1. A task has some of its own (`for_task`), since it changes code that decides, while a question may be

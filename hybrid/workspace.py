@@ -16,10 +16,10 @@ from msgspec import Struct
 from hybrid.base.errors import ConfigError, HybridError, ProjectError
 from hybrid.base.home import expanded
 from hybrid.config import Config, Loaded, load
-from hybrid.feedback.events import EventLog
 from hybrid.index.manifest import NAME as MANIFEST_NAME
 from hybrid.index.manifest import OVERLAY, Place, lenders
 from hybrid.ipc.settings import HookSettings, read_settings, write_settings
+from hybrid.log.events import EventLog
 from hybrid.project.find import Project, find_project, hybrid_home, open_tree_state, project_folder
 from hybrid.project.trust import is_accepted
 from hybrid.session.ledger import LedgerStore, SessionKey

@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hybrid.answer.select import Withheld
-    from hybrid.feedback.reasons import ReasonName
     from hybrid.knowledge.collections import Collection
     from hybrid.knowledge.memory_collection import MemoryCollection
     from hybrid.knowledge.open_kinds import OpenKinds
+    from hybrid.log.reasons import ReasonName
     from hybrid.search.gate.verdict import PromptPieces
     from hybrid.search.searcher import Judging, Searched, Searcher
     from hybrid.session.ledger import SessionKey
@@ -62,7 +62,7 @@ class Decision(Struct, frozen=True):
     """The answer to one event, and its reason.
 
     Attributes:
-        reason: `injected`, or why not; `feedback.reasons` says what each means.
+        reason: `injected`, or why not; `log.reasons` says what each means.
         detail: More about it, for people: the prompt rule, the error.
         text: What the agent gets; empty when silent.
         query: What was searched with; empty when nothing was.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from hybrid.knowledge.collections import Collection
-    from hybrid.search.parts import FileParts, ListedDefinition
+    from hybrid.search.file_parts import FileParts, ListedDefinition
     from hybrid.search.searcher import Searched
     from hybrid.types import Hit
 
@@ -73,7 +73,7 @@ def outlines(collection: Collection, searched: Searched, best: Sequence[Hit]) ->
         searched: The search for the prompt.
         best: The best hit of each file.
     """
-    from hybrid.search.ranking.asked import (
+    from hybrid.search.ranking.query_terms import (
         is_wish,
     )  # Slow to load, and a prompt that is not searched has no need of it.
 

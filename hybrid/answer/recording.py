@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from hybrid.answer.decide import NOTHING_FITS
 from hybrid.answer.session_start import start_name
 from hybrid.base.errors import HybridError
-from hybrid.feedback.events import CITED
-from hybrid.feedback.state import count_injection, is_hot_topics_due, update_state, write_hot_topics
 from hybrid.knowledge.lessons_intake import note_given
+from hybrid.log.events import CITED
+from hybrid.log.state import count_injection, is_hot_topics_due, update_state, write_hot_topics
 from hybrid.project.find import marks_of
 from hybrid.project.registry import is_forgotten
 from hybrid.prompting.lexicon import in_english
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hybrid.answer.decide import Decision, Turn
-    from hybrid.feedback.reasons import ReasonName
-    from hybrid.feedback.state import HookState
     from hybrid.knowledge.lessons_intake import TurnReport
+    from hybrid.log.reasons import ReasonName
+    from hybrid.log.state import HookState
     from hybrid.search.gate.threshold import Verdict
     from hybrid.types import CleanedPrompt, Hit, HookEvent, Item
     from hybrid.workspace import Workspace

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from hybrid.answer.excerpts import Arrangement, Fitting
 from hybrid.answer.outline import outlines
 from hybrid.answer.pack import HARD_CAP_BYTES, Room, measure_text, pack, shortened_item, text_in_form
-from hybrid.answer.parts import Arrangement, Fitting
 from hybrid.knowledge.collections import FLOOR
 from hybrid.redact import redact
 from hybrid.render.frame import HEADING_CHARS, INDENT, Entry, Footer, frame_bytes, render_entry, render_frame

@@ -17,10 +17,10 @@ from hybrid.answer.pack import HARD_CAP_BYTES, shortened_item, text_in_form
 from hybrid.answer.select import Withheld
 from hybrid.base.clients import client_named
 from hybrid.base.errors import HybridError, IndexMissingError, IndexUnavailableError
-from hybrid.feedback.state import read_state
 from hybrid.index.catalog import Catalog
 from hybrid.index.manifest import read_manifest
 from hybrid.knowledge.collections import record_body, record_entry, record_hit, record_of
+from hybrid.log.state import read_state
 from hybrid.records.lore.types import seconds_of
 from hybrid.records.memory.types import Observation, RowFilter, body_lines, index_line, moment_text, name_of, title_of
 from hybrid.redact import redact
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hybrid.answer.decide import Turn
-    from hybrid.feedback.reasons import ReasonName
     from hybrid.knowledge.open_kinds import OpenKinds
+    from hybrid.log.reasons import ReasonName
     from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import Row
     from hybrid.records.types import Record

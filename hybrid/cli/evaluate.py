@@ -400,8 +400,8 @@ def run_gate(args: argparse.Namespace) -> int:
 def marked_report() -> MarkedReport:
     """Return the report on the user's marks, whatever project they are of."""
     from hybrid.evaluation.decisions import evaluate_marks
-    from hybrid.feedback.events import log_folder
-    from hybrid.feedback.marks import read_marks
+    from hybrid.log.events import log_folder
+    from hybrid.log.marks import read_marks
     from hybrid.project.find import hybrid_home
 
     return evaluate_marks(read_marks(log_folder(hybrid_home(os.environ))))

@@ -14,7 +14,7 @@ from hybrid.render.numbers import local_time
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from hybrid.feedback.state import HookState
+    from hybrid.log.state import HookState
 
 
 def _number(text: str) -> object:
@@ -127,7 +127,7 @@ def _wrong(flags: Mapping[str, object]) -> list[str]:
 
 
 def _hot_topics(args: argparse.Namespace) -> int:
-    from hybrid.feedback.state import HOT_TOPICS, is_hot_topics_due, read_state, update_state, write_hot_topics
+    from hybrid.log.state import HOT_TOPICS, is_hot_topics_due, read_state, update_state, write_hot_topics
 
     workspace = workspace_of(args, is_strict=False)
     folder = workspace.state_folder

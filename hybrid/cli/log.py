@@ -19,9 +19,9 @@ from hybrid.cli.colours import PlaceLinks
 from hybrid.cli.common import add_common, positive, print_done, print_found, workspace_of
 from hybrid.cli.operations import asking_here, configure_operation, perform_here, print_outcome
 from hybrid.cli.pause import duration_s, session_id
-from hybrid.feedback.events import compared_in, is_decision, is_prompt, log_folder, newest_events
-from hybrid.feedback.marks import MEANINGS, add_mark, read_marks, remove_marks
 from hybrid.health.explaining import item_place, learned_ids
+from hybrid.log.events import compared_in, is_decision, is_prompt, log_folder, newest_events
+from hybrid.log.marks import MEANINGS, add_mark, read_marks, remove_marks
 from hybrid.render.marks import harmless_line
 from hybrid.render.numbers import bar, local_time, number
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from hybrid.feedback.marks import Mark
+    from hybrid.log.marks import Mark
     from hybrid.workspace import Workspace
 
 

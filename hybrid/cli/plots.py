@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, to_builtins
 
-from hybrid.feedback.events import compared_in, is_prompt, percentile
+from hybrid.log.events import compared_in, is_prompt, percentile
 from hybrid.render.numbers import LOWEST_BAR, amount
 
 if TYPE_CHECKING:

@@ -46,7 +46,7 @@ def _run_dashboard(args: argparse.Namespace) -> int:
     """
     try:
         from hybrid.dashboard.app import Dashboard
-        from hybrid.dashboard.desk import Desk
+        from hybrid.dashboard.service_client import Desk
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] == "hybrid":
             raise

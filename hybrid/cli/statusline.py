@@ -12,8 +12,8 @@ import os
 import sys
 
 from hybrid.base.home import home_path, is_switched_off
-from hybrid.feedback.events import FOLDER, compared_in, is_prompt, newest_events
-from hybrid.feedback.reasons import STARTS, UNSEARCHABLE, reason_of
+from hybrid.log.events import FOLDER, compared_in, is_prompt, newest_events
+from hybrid.log.reasons import STARTS, UNSEARCHABLE, reason_of
 from hybrid.render.numbers import bar, number
 from hybrid.render.visible import json_escaped, visible_line
 
@@ -156,6 +156,6 @@ def _is_paused(home: str, key: str | None, client: str, session: str) -> bool:
 def _is_building(home: str, key: str) -> bool:
     from pathlib import Path
 
-    from hybrid.index.holder import is_held
+    from hybrid.index.build_progress import is_held
 
     return is_held(Path(home, "projects", key, "build.lock"))

@@ -20,9 +20,9 @@ from msgspec.structs import replace
 from hybrid.base.home import is_switched_off
 from hybrid.daemon.watching import Watcher
 from hybrid.daemon.worker import WorkerProcess, spawn_worker
-from hybrid.feedback.reasons import UNSEARCHABLE
 from hybrid.index.manifest import NAME as MANIFEST_NAME
 from hybrid.index.manifest import has_other_model
+from hybrid.log.reasons import UNSEARCHABLE
 from hybrid.models.registry import embedder_key
 from hybrid.redact import redact
 from hybrid.render.marks import neutralise_line
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from hybrid.answer.decide import Turn
     from hybrid.answer.events import Reply
-    from hybrid.feedback.events import EventLog
+    from hybrid.log.events import EventLog
     from hybrid.workspace import Workspace
 
 

@@ -27,8 +27,8 @@ from hybrid.base.errors import BusyError, HybridError, IndexMissingError, IndexU
 from hybrid.base.resources import shipped
 from hybrid.capture.cleaning import cleaned_call
 from hybrid.daemon.http import RouteError
-from hybrid.feedback.events import newest_events
-from hybrid.index.holder import is_held, read_holder
+from hybrid.index.build_progress import is_held, read_holder
+from hybrid.log.events import newest_events
 from hybrid.operations.asking import CONNECTION, Asking, OperationError, Outcome, operation_named, perform, rows
 from hybrid.operations.memory import SearchMemory
 from hybrid.operations.types import Nothing, described

@@ -19,9 +19,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from hybrid.base.atomic import make_private_folder, write_atomic
 from hybrid.base.errors import HybridError
-from hybrid.dashboard.desk import NO_PROJECT, Asked, PageError
 from hybrid.dashboard.guard import Guard, Sessions
 from hybrid.dashboard.rendering import FOLDER
+from hybrid.dashboard.service_client import NO_PROJECT, Asked, PageError
 from hybrid.dashboard.views import finding, logged, records
 from hybrid.ipc.loopback import BACKLOG, HOST, LOOK_S, MOST_HEAD, bounded, cutting_off, listening
 from hybrid.ipc.wire import run_folder
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from hybrid.dashboard.desk import Desk
+    from hybrid.dashboard.service_client import Desk
 
     View = Callable[[Asked], Response]
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from hybrid.feedback.marks import Mark
+    from hybrid.log.marks import Mark
 
 
 FALSE_RATES = (0.01, 0.02, 0.05)

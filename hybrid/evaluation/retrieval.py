@@ -30,8 +30,8 @@ from hybrid.evaluation.measures import DEPTH, TOKENS, FilePassage, QrelsError, s
 from hybrid.evaluation.results import Answered, Configuration, Results
 from hybrid.evaluation.timing import BARE, Runner, time_ms, timed
 from hybrid.index.build import build
+from hybrid.index.history_build import known_at
 from hybrid.index.plan import BuildTask, BuildTools
-from hybrid.index.reading_history import known_at
 from hybrid.models.registry import load_embedder
 from hybrid.project.find import FOLDER_NAME, Project, hybrid_home
 from hybrid.prompting.query import make_query

@@ -29,7 +29,6 @@ from hybrid.base.home import is_switched_off
 from hybrid.base.lasting import HOW_TO_INSTALL, cache_of, how_to_add
 from hybrid.base.sqlite import open_for_reading
 from hybrid.config import unknown_variables
-from hybrid.feedback.events import health
 from hybrid.health.status import HOW_TO_DECIDE, MISSED, left_out_in_words, refusals, status
 from hybrid.ipc.spool import Spool
 from hybrid.knowledge.stores import (
@@ -46,6 +45,7 @@ from hybrid.knowledge.stores import (
     tree_records,
 )
 from hybrid.knowledge.stores import FILE as LESSONS
+from hybrid.log.events import health
 from hybrid.models.registry import describe, embedder_info, load_embedder, present_name, verify
 from hybrid.project import registry
 from hybrid.project.find import FOLDER_NAME

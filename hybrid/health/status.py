@@ -20,13 +20,13 @@ from msgspec import Struct, to_builtins
 from hybrid import __version__
 from hybrid.base.errors import IndexCorruptError, IndexMissingError, IndexUnavailableError, ModelError
 from hybrid.config import unknown_variables
-from hybrid.feedback.events import health
-from hybrid.feedback.state import is_corrupt, read_state
-from hybrid.index.holder import is_held, read_holder
+from hybrid.index.build_progress import is_held, read_holder
 from hybrid.index.manifest import FORMAT_VERSION, NAME
 from hybrid.ipc.spool import Spool
 from hybrid.ipc.start import daemon_status
 from hybrid.knowledge.stores import memory_status, record_paths, records_status
+from hybrid.log.events import health
+from hybrid.log.state import is_corrupt, read_state
 from hybrid.models.registry import LazyEmbedder, embedder_info, embedder_of_key, present_name
 from hybrid.render.numbers import LOWEST_BAR
 from hybrid.search.gate.threshold import fixed_threshold

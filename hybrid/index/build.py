@@ -24,8 +24,8 @@ from hybrid.base.atomic import locked, make_private_folder
 from hybrid.base.errors import BusyError, IndexUnavailableError
 from hybrid.base.sqlite import set_database_aside
 from hybrid.index.analysis import Reader, Task, chunk_text, head_line, input_key
+from hybrid.index.build_progress import Signature, read_holder
 from hybrid.index.catalog import Catalog, recipe_of_tree
-from hybrid.index.holder import Signature, read_holder
 from hybrid.index.manifest import (
     NAME,
     OVERLAY,

@@ -19,8 +19,8 @@ from hybrid.knowledge.collections import NAMES_GONE, RecordsCollection, record_h
 from hybrid.knowledge.small_talk import talk_among
 from hybrid.prompting.content import content_words
 from hybrid.records.memory.types import Observation, SessionSummary, name_of, record_of, title_of
-from hybrid.search.gate.meant import word_match
 from hybrid.search.gate.pieces import terms_of
+from hybrid.search.gate.record_evidence import word_match
 from hybrid.search.gate.threshold import Verdict
 from hybrid.search.ranking.memory import Parts, Present, asked_concepts, parts_of, spread
 from hybrid.sources.records import path_of, project_glob, record_text, rows_at

@@ -35,7 +35,7 @@ from hybrid.redact import redact
 from hybrid.search.gate import background as backgrounds
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.search.gate.identity import background_key
-from hybrid.search.gate.meant import RecordEvidence, pieces_of_background
+from hybrid.search.gate.record_evidence import RecordEvidence, pieces_of_background
 from hybrid.search.searcher import Searcher, open_collection
 from hybrid.sources.records import MEMORY_VERSION, RECORDS_VERSION, MemorySource, RecordSource, record_text
 from hybrid.types import ChunkLimits, EmbedInput

@@ -575,7 +575,7 @@ def _socket_rights(socket: object) -> Iterator[Finding]:
 
 def _callers(workspace: Workspace) -> set[object]:
     """Return the names of the clients that called, by the events at the end of the log."""
-    from hybrid.feedback.events import log_folder, newest_events
+    from hybrid.log.events import log_folder, newest_events
 
     return {event.get("client") for event in newest_events(log_folder(workspace.home), max_bytes=_LOG_BYTES)}
 

@@ -469,7 +469,7 @@ def changes_with(asking: Asking, wanted: ChangesWith) -> Outcome:
     Raises:
         HybridError: The file lies outside of the project, or no commits can be read here.
     """
-    from hybrid.index.reading_history import update_history
+    from hybrid.index.history_build import update_history
 
     root = asking.workspace.require_project().root
     path = _path_in(root, (asking.workspace.cwd or root) / wanted.file)
@@ -536,7 +536,7 @@ def index_files(asking: Asking, wanted: IndexedFiles) -> Outcome:
 @operation("index progress")
 def index_progress(asking: Asking, wanted: Nothing) -> Outcome:
     """Return how far the running build is; `is_building` alone where that is not told."""
-    from hybrid.index.holder import is_held, read_holder
+    from hybrid.index.build_progress import is_held, read_holder
 
     lock = asking.workspace.place.lock
     is_building = is_held(lock)

@@ -8,9 +8,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 from hybrid.base.errors import HybridError
-from hybrid.feedback.events import is_prompt
-from hybrid.feedback.reasons import reason_of
 from hybrid.health.explaining import advice, gate_rows, kind_rows, learned_ids
+from hybrid.log.events import is_prompt
+from hybrid.log.reasons import reason_of
 from hybrid.operations.asking import ForAgents, Outcome, operation
 from hybrid.operations.types import Arguments, Nothing, option, word
 from hybrid.records.memory.types import RowFilter, name_of, title_of
@@ -64,7 +64,7 @@ def orientation(asking: Asking, wanted: Nothing) -> Outcome:
 )
 def hot_topics(asking: Asking, wanted: Nothing) -> Outcome:
     """Return the files and symbols that were injected most, as `hot-topics.md` has them."""
-    from hybrid.feedback import state as state_files
+    from hybrid.log import state as state_files
 
     state = state_files.read_state(asking.workspace.state_folder)
     return Outcome(state_files.hot_topics(state, datetime.fromtimestamp(asking.now_ms / 1000, timezone.utc)))

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from hybrid.base.memo import compiled
 from hybrid.ipc.privacy import OPT_OUT
-from hybrid.prompting.turns import is_turn
+from hybrid.prompting.session_turns import is_turn
 from hybrid.redact import redact_excerpt
 from hybrid.render.marks import (
     FRAME_NAME,

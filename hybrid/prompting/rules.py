@@ -14,7 +14,7 @@ from msgspec import Struct
 from hybrid.base.memo import compiled
 from hybrid.prompting import project_questions, symbols
 from hybrid.prompting.content import content_words
-from hybrid.prompting.turns import TURN_CHARS, is_word_of_turns, plain_words, turn_of, word_list
+from hybrid.prompting.session_turns import TURN_CHARS, is_word_of_turns, plain_words, turn_of, word_list
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,10 +20,10 @@ from hybrid.index.snapshot import open_snapshot
 from hybrid.models.registry import embedder_info, embedder_of_key, load_embedder
 from hybrid.prompting.project_questions import topic_of
 from hybrid.prompting.query import narrowed, said_in_english
+from hybrid.search.file_parts import FileParts
 from hybrid.search.fusion import fuse, relevance, rrf
 from hybrid.search.gate.verdict import open_gate
-from hybrid.search.parts import FileParts
-from hybrid.search.ranking.asked import most_telling, take_apart
+from hybrid.search.ranking.query_terms import most_telling, take_apart
 from hybrid.search.ranking.ranker import Legs, Ranker
 from hybrid.types import EmbedderInfo
 from hybrid.workspace import stand_ins

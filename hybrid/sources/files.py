@@ -16,8 +16,7 @@ from msgspec import Struct
 
 from hybrid.base.atomic import read_regular
 from hybrid.base.digest import document_digest
-from hybrid.sources.patterns import EVERY_FILE, ListingOptions
-from hybrid.sources.reading import (
+from hybrid.sources.file_rules import (
     OutsideError,
     decode,
     is_binary,
@@ -28,6 +27,7 @@ from hybrid.sources.reading import (
     reason_by_text,
     resolve_inside,
 )
+from hybrid.sources.patterns import EVERY_FILE, ListingOptions
 from hybrid.types import Document, FileStamp, Found, Skipped
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Runs git: `listing` asks for the files of a working tree, `index.reading_history` for its log. Nobody else runs git.
+"""Runs git: `listing` asks for the files of a working tree, `index.history_build` for its log. Nobody else runs git.
 
 The repository may be foreign: nothing that its configuration names is executed, nothing is written into it, and the
 search for it does not leave the folder that was given.
@@ -22,7 +22,7 @@ from hybrid.base.digest import sha256_hex
 from hybrid.base.home import expanded
 from hybrid.project.find import folders_of, parse_config, read_small
 from hybrid.redact import redact
-from hybrid.sources.reading import join
+from hybrid.sources.file_rules import join
 
 if TYPE_CHECKING:
     import subprocess

@@ -36,9 +36,9 @@ from hybrid.project.find import (
     read_small,
     real_path,
 )
+from hybrid.sources.file_rules import join
 from hybrid.sources.git import NO_TREE, GitUnavailableError, has_more_files, list_files
 from hybrid.sources.patterns import FolderRules, load_patterns, parse_patterns, unknown_folders
-from hybrid.sources.reading import join
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, cast
 from msgspec import Struct
 
 from hybrid.base.atomic import read_regular
-from hybrid.sources.reading import join
+from hybrid.sources.file_rules import join
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence

@@ -30,11 +30,11 @@ from hybrid.models.registry import LazyEmbedder, gone_models
 from hybrid.project.find import marks_of, refusal, register
 from hybrid.project.registry import is_forgotten
 from hybrid.search.gate.annotator import GateAnnotator
+from hybrid.sources.file_rules import join
 from hybrid.sources.files import SOURCE_VERSION, FileSource, FileTypes
 from hybrid.sources.git import GitUnavailableError, read_output
 from hybrid.sources.listing import folders_above, is_within
 from hybrid.sources.patterns import listing_options
-from hybrid.sources.reading import join
 from hybrid.types import ChunkLimits
 from hybrid.upkeep.projects import enforce_quota
 
@@ -301,7 +301,7 @@ def _read_history(workspace: Workspace, *, is_anew: bool) -> None:
     part needs this.
     """
     from hybrid.index.history import NAME  # Brings numpy.
-    from hybrid.index.reading_history import update_history
+    from hybrid.index.history_build import update_history
 
     folder = workspace.place.folder
     if not (folder / NAME).exists():

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid.base.atomic import locked, write_atomic
-from hybrid.feedback import marks, state
-from hybrid.feedback.events import log_folder
 from hybrid.knowledge.stores import RecordStores
+from hybrid.log import marks, state
+from hybrid.log.events import log_folder
 from hybrid.project.find import FOLDER_NAME
 from hybrid.project.registry import load_registry
 from hybrid.records.memory.forgetting import is_masked, masked, note_masked, rewrite

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.index.history import open_history
-from hybrid.index.reading_history import update_history
+from hybrid.index.history_build import update_history
 from hybrid.knowledge.open_indexes import OpenIndexes
 from hybrid.prompting.query import make_query
 from hybrid.upkeep.indexing import BuildRequest, reindex

@@ -68,7 +68,7 @@ def test_what_a_hook_imports_first_is_standard_library_only(module: str) -> None
     assert set() == _loaded_after(f"import {module}")
 
 
-@pytest.mark.parametrize("module", ["hybrid.session.ledger", "hybrid.feedback.events", "hybrid.feedback.state"])
+@pytest.mark.parametrize("module", ["hybrid.session.ledger", "hybrid.log.events", "hybrid.log.state"])
 def test_the_books_of_a_session_load_the_library_of_values_only(module: str) -> None:
     """Ledger, log and counters are light: the library of our values is the one third-party package behind them."""
     assert {"msgspec"} >= _loaded_after(f"import {module}")

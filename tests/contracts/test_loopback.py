@@ -13,7 +13,7 @@ import pytest
 
 from hybrid.daemon.http import HttpInterface
 from hybrid.dashboard.app import Dashboard
-from hybrid.dashboard.desk import Desk
+from hybrid.dashboard.service_client import Desk
 from hybrid.ipc.loopback import (
     MOST_BEGUN,
     MOST_SILENT,

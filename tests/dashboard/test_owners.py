@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hybrid.dashboard.desk import KnownProject, Owners
+from hybrid.dashboard.service_client import KnownProject, Owners
 from tests.support.cases import Case, cases
 
 OWNERS = Owners(

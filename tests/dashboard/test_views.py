@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from starlette.datastructures import QueryParams
 
-from hybrid.dashboard.desk import NO_PROJECT, Asked, Desk, PageError
 from hybrid.dashboard.guard import PageSession
+from hybrid.dashboard.service_client import NO_PROJECT, Asked, Desk, PageError
 from hybrid.dashboard.views.logged import projects
 from tests.support.builders import Shop, command_environment, git_project
 from tests.support.pages import CONTROL, SCRIPT, SECRET, Served, event_line, key_of, write_log

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.dashboard.desk import PageError, ServiceClient
+from hybrid.dashboard.service_client import PageError, ServiceClient
 from tests.support.builders import Shop, command_environment, git_project
 from tests.support.pages import CONTROL, SCRIPT, SECRET, key_of
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.base.atomic import locked
-from hybrid.dashboard.desk import ServiceClient
+from hybrid.dashboard.service_client import ServiceClient
 from hybrid.workspace import open_workspace
 from tests.support.agent import until
 from tests.support.builders import neighbour_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.base.resources import shipped
 from hybrid.models import bag_model, folders, sentence_encoder
-from hybrid.search.gate import background, meant
+from hybrid.search.gate import background, record_evidence
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.search.gate.identity import background_key
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from hybrid.models.bag_model import BagModel
     from hybrid.models.registry import Probe
     from hybrid.search.gate.background import Background
-    from hybrid.search.gate.meant import MeantPieces
+    from hybrid.search.gate.record_evidence import MeantPieces
     from hybrid.types import Embedder
 
 _MADE: dict[str, dict[str, NDArray[Any]]] = {}
 _PIECES: dict[tuple[str, bytes], MeantPieces | None] = {}
-EMBED, PIECES = background.embed_background, meant.pieces_of_background
+EMBED, PIECES = background.embed_background, record_evidence.pieces_of_background
 """The real ones."""
 
 
@@ -45,7 +45,7 @@ def remember_backgrounds() -> None:
             _PIECES[key] = PIECES(of, embedder)
         return _PIECES[key]
 
-    background.embed_background, meant.pieces_of_background = embed, pieces_of
+    background.embed_background, record_evidence.pieces_of_background = embed, pieces_of
     # Whatever the model, the shipped prompts are cut into the same pieces.
     background.searched_pieces, background.gate_pieces = (
         cache(background.searched_pieces),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import inspect
 from starlette.responses import JSONResponse
 
-from hybrid.dashboard.desk import PageError
 from hybrid.dashboard.rendering import in_seconds
+from hybrid.dashboard.service_client import PageError
 from hybrid.operations.asking import rows
 from hybrid.operations.doctor import findings_of, status_of
 from hybrid.operations.types import described
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from starlette.responses import Response
 
-    from hybrid.dashboard.desk import Asked, Done
+    from hybrid.dashboard.service_client import Asked, Done
     from hybrid.health.doctor import Finding
     from hybrid.operations.asking import Operation
     from hybrid.operations.types import Argument

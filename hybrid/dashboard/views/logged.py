@@ -13,13 +13,13 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
 from hybrid.base.errors import HybridError
-from hybrid.dashboard.desk import NO_PROJECT, Owners, PageError
 from hybrid.dashboard.rendering import curves, link
-from hybrid.feedback.events import compared_in, is_decision
-from hybrid.feedback.log_index import COMPARED, INJECTED, PROMPT, LogFilter
-from hybrid.feedback.marks import MEANINGS, add_mark, read_marks, remove_marks
-from hybrid.feedback.reasons import REASONS, STARTS, reason_of
+from hybrid.dashboard.service_client import NO_PROJECT, Owners, PageError
 from hybrid.health.explaining import advice, gate_rows, item_place, kind_rows, learned_ids
+from hybrid.log.events import compared_in, is_decision
+from hybrid.log.log_index import COMPARED, INJECTED, PROMPT, LogFilter
+from hybrid.log.marks import MEANINGS, add_mark, read_marks, remove_marks
+from hybrid.log.reasons import REASONS, STARTS, reason_of
 from hybrid.operations.doctor import status_of
 from hybrid.records.memory.types import parse_name
 from hybrid.redact import redact
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from starlette.responses import Response
 
-    from hybrid.dashboard.desk import Asked, KnownProject
-    from hybrid.feedback.log_index import LogIndex
+    from hybrid.dashboard.service_client import Asked, KnownProject
+    from hybrid.log.log_index import LogIndex
 
     Event = dict[str, Any]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from hybrid.dashboard.desk import Done, PageError
 from hybrid.dashboard.rendering import link
+from hybrid.dashboard.service_client import Done, PageError
 from hybrid.dashboard.views.finding import fields_of, values_of
 from hybrid.knowledge.stores import open_stores
 from hybrid.operations.asking import operation_named
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from starlette.responses import Response
 
-    from hybrid.dashboard.desk import Asked
+    from hybrid.dashboard.service_client import Asked
 
     Row = Mapping[str, Any]
 

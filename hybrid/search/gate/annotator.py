@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from hybrid.constants import GateConfig
     from hybrid.search.gate.background import Background
-    from hybrid.search.gate.meant import MeantPieces
+    from hybrid.search.gate.record_evidence import MeantPieces
     from hybrid.types import Embedder
 
 
@@ -50,7 +50,7 @@ class GateAnnotator:
 
     @cached_property
     def _pieces(self) -> MeantPieces | None:
-        from hybrid.search.gate.meant import pieces_of_background
+        from hybrid.search.gate.record_evidence import pieces_of_background
 
         return pieces_of_background(self._background, self._embedder)
 
@@ -65,6 +65,6 @@ class GateAnnotator:
         found = segment_arrays(arrays, self._background)
         if self._records is None or self._pieces is None:
             return found
-        from hybrid.search.gate.meant import record_arrays
+        from hybrid.search.gate.record_evidence import record_arrays
 
         return found | record_arrays({**arrays, **found}, self._pieces, self._embedder, self._records)

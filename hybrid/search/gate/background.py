@@ -30,7 +30,8 @@ from hybrid.prompting.clean import clean
 from hybrid.prompting.content import MAX_PIECES
 from hybrid.prompting.rules import must_name, prompt_verdict
 from hybrid.search.gate.identity import PROMPTS, background_key
-from hybrid.search.gate.parts import (
+from hybrid.search.gate.pieces import PieceTerms, gate_pieces, generic_terms, terms_of, word_groups
+from hybrid.search.gate.statistic import (
     MAX_ABSENT,
     MAX_NAMES,
     MAX_TOGETHER,
@@ -43,7 +44,6 @@ from hybrid.search.gate.parts import (
     null_factors,
     rarity,
 )
-from hybrid.search.gate.pieces import PieceTerms, gate_pieces, generic_terms, terms_of, word_groups
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

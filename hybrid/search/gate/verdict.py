@@ -21,12 +21,12 @@ from hybrid.base.tokens import query_tokens
 from hybrid.index.lexical import LargestSums
 from hybrid.prompting.content import content_words
 from hybrid.prompting.rules import asks_how_to, gives_role, is_short, must_name
-from hybrid.search.gate import parts
+from hybrid.search.gate import statistic
 from hybrid.search.gate.background import SILENT, Calibration, calibrate, load_background
 from hybrid.search.gate.identity import EARLIER_SEGMENTS, SEGMENTS_VERSION, annotation_key, background_key
-from hybrid.search.gate.meant import RecordEvidence, meant_pieces
 from hybrid.search.gate.named import names_something
 from hybrid.search.gate.pieces import gate_pieces, generic_terms, terms_of, word_groups
+from hybrid.search.gate.record_evidence import RecordEvidence, meant_pieces
 from hybrid.search.gate.threshold import Verdict
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from hybrid.index.backend import BackgroundFigures, Closest, SearchBackend
     from hybrid.index.lexical import RowSet
     from hybrid.search.gate.background import Background, RecordReader
-    from hybrid.search.gate.meant import MeantPieces
     from hybrid.search.gate.pieces import PieceTerms
+    from hybrid.search.gate.record_evidence import MeantPieces
     from hybrid.types import Embedder
 
 
@@ -154,7 +154,7 @@ class Gate:
             pieces = tuple(dict.fromkeys((*pieces, content_words(text))))
         vectors, lengths = self._embedder.embed_queries(pieces)
         return PromptPieces(
-            pieces, vectors, parts.null_factors(lengths, len(pieces)), len(text.split()), english or text, typed
+            pieces, vectors, statistic.null_factors(lengths, len(pieces)), len(text.split()), english or text, typed
         )
 
     def evidence(self, text: str, english: str = "") -> Mapping[int, float]:
@@ -221,17 +221,17 @@ class Gate:
         null = asked.null if settings.null else np.ones_like(asked.null)
         terms = [terms_of(text) for text in asked.texts]
         lexical, absent, lacking = self._lexical(terms)
-        together = np.minimum(self._together(terms), parts.MAX_TOGETHER)
+        together = np.minimum(self._together(terms), statistic.MAX_TOGETHER)
         n_known = [sum(self._backend.terms.document_frequency(name) > 0 for name in piece.names) for piece in terms]
-        length = settings.length * parts.length_penalty(asked.n_words)
+        length = settings.length * statistic.length_penalty(asked.n_words)
         columns = {
             "cosine": closest.cosines,
             "null": (null - 1) * closest.cosines,
             "lexical": settings.lexical * lexical,
             "together": settings.together * together,
-            "names": settings.names * np.minimum(n_known, parts.MAX_NAMES),
+            "names": settings.names * np.minimum(n_known, statistic.MAX_NAMES),
             "alone": np.full(len(terms), settings.alone * self._alone(asked)),
-            "absent": -settings.absent * np.minimum(absent, parts.MAX_ABSENT),
+            "absent": -settings.absent * np.minimum(absent, statistic.MAX_ABSENT),
             "lacking": -settings.lacking * _counted(lacking, asked.typed),
             "length": np.full(len(terms), -length),
             **self._talk(asked),
@@ -264,10 +264,10 @@ class Gate:
         words = list({word: None for piece in terms for word in piece.words})
         n_here = np.array([self._backend.terms.document_frequency(word) for word in words], np.float64)
         n_generic = np.array([generic.counts.get(word, 0) for word in words], np.float64)
-        gains = parts.gain(n_here, self._figures.n_rows, n_generic, generic.n_documents).tolist()
+        gains = statistic.gain(n_here, self._figures.n_rows, n_generic, generic.n_documents).tolist()
         gain_of = dict(zip(words, gains, strict=True))
         unknown = {word for word, here, at_large in zip(words, n_here, n_generic, strict=True) if here == at_large == 0}
-        rarities = parts.rarity(n_generic, generic.n_documents) / parts.MAX_RARITY * (n_here == 0)
+        rarities = statistic.rarity(n_generic, generic.n_documents) / statistic.MAX_RARITY * (n_here == 0)
         rarity_of = dict(zip(words, rarities.tolist(), strict=True))
         lexical = [max((gain_of[word] for word in piece.words), default=0.0) for piece in terms]
         absent = [sum(word in unknown for word in piece.words) for piece in terms]
@@ -283,19 +283,19 @@ class Gate:
         found: list[float] = []
         for piece in terms:
             n_generic = np.array([generic.counts.get(word, 0) for word in piece.words], np.float64)
-            rarities = parts.rarity(n_generic, generic.n_documents)
-            kept: list[int] = parts.rarest(rarities).tolist()
+            rarities = statistic.rarity(n_generic, generic.n_documents)
+            kept: list[int] = statistic.rarest(rarities).tolist()
             found.append(self._most_together({piece.words[place]: float(rarities[place]) for place in kept}, rows_of))
         return np.array(found)
 
     def _most_together(self, rarities: Mapping[str, float], rows_of: Callable[[str], NDArray[np.intp]]) -> float:
         """Return the largest sum of the rarities of terms that stand together in one chunk.
 
-        Of sums beyond `parts.MAX_TOGETHER`, which do not count, any may be returned.
+        Of sums beyond `statistic.MAX_TOGETHER`, which do not count, any may be returned.
         """
         words = list(rarities)
         rows_of_words = [rows_of(word) for word in words]
-        enough = min(parts.MAX_TOGETHER, sum(rarities.values()) * (1 - _ROUNDING))
+        enough = min(statistic.MAX_TOGETHER, sum(rarities.values()) * (1 - _ROUNDING))
         found = LargestSums(list(rarities.values()), list(map(len, rows_of_words)), self._backend.n_rows, 1)
         for start in range(0, self._backend.n_rows, _BLOCK_ROWS):
             n_rows = min(_BLOCK_ROWS, self._backend.n_rows - start)
@@ -362,7 +362,7 @@ class Gate:
         shape = len(terms), self._backend.n_rows
         columns["names"] = settings.names * self._named(terms)
         columns["trigger"] = settings.trigger * self._triggered(asked.texts)
-        columns["length"] = np.full(shape, -settings.length * parts.length_penalty(asked.n_words))
+        columns["length"] = np.full(shape, -settings.length * statistic.length_penalty(asked.n_words))
         if self.reader:
             read = settings.reader * self.reader.evidence(asked.text)
             columns["reader"] = np.broadcast_to(np.asarray(read, np.float64), shape)
@@ -427,7 +427,7 @@ class Gate:
         for counts, piece in zip(n_names, terms, strict=True):
             for name in piece.names:
                 counts[self._backend.terms.rows_of(name)] += 1
-        return np.minimum(n_names, parts.MAX_NAMES)
+        return np.minimum(n_names, statistic.MAX_NAMES)
 
 
 def open_gate(backend: SearchBackend, embedder: Embedder, home: Path, settings: GateConfig) -> Gate | None:
@@ -506,8 +506,8 @@ def _judged(row: int, parts: dict[str, float], bars: Calibration) -> _Judged:
 def _counted(lacking: NDArray[np.float64], text: str) -> NDArray[np.float64]:
     """Return how much the words count that are not here, shape (n_pieces,); behind a role those of the whole prompt."""
     if len(lacking) and gives_role(text):
-        return np.full(len(lacking), min(lacking.max(), parts.MAX_ABSENT_OF_ROLE))
-    return np.minimum(lacking, parts.MAX_ABSENT) * asks_how_to(text)
+        return np.full(len(lacking), min(lacking.max(), statistic.MAX_ABSENT_OF_ROLE))
+    return np.minimum(lacking, statistic.MAX_ABSENT) * asks_how_to(text)
 
 
 def _joined(texts: list[str]) -> str:

@@ -20,8 +20,8 @@ from hybrid.base.tokens import folded, part_terms
 from hybrid.index.backend import EVERYTHING
 from hybrid.index.roles import ROLES, bit
 from hybrid.index.sorting import distinct
-from hybrid.search.ranking.asked import sides_said, without_sides
 from hybrid.search.ranking.corpus import abbreviates, are_kin
+from hybrid.search.ranking.query_terms import sides_said, without_sides
 from hybrid.search.ranking.scale import above, best_by_key, decaying_sum
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from hybrid.index.backend import Definitions, DenseLeg, FieldTable, NamesWithWords
     from hybrid.index.history import History
-    from hybrid.search.ranking.asked import QueryTerms
     from hybrid.search.ranking.corpus import Candidates, Corpus, PathMarks, PlaceScores, Version
     from hybrid.search.ranking.fields import FileWords
+    from hybrid.search.ranking.query_terms import QueryTerms
     from hybrid.types import Hit
 
 

@@ -12,7 +12,6 @@ from msgspec.structs import asdict, replace
 from hybrid.index.backend import EVERYTHING
 from hybrid.index.sorting import distinct
 from hybrid.prompting.project_questions import topic_of
-from hybrid.search.ranking.asked import most_telling, take_apart
 from hybrid.search.ranking.corpus import Corpus, PlaceScores, candidates, score_answers, score_places
 from hybrid.search.ranking.evidence import (
     ChangesOfFiles,
@@ -26,6 +25,7 @@ from hybrid.search.ranking.evidence import (
     yielded,
 )
 from hybrid.search.ranking.fields import WordScores
+from hybrid.search.ranking.query_terms import most_telling, take_apart
 from hybrid.search.ranking.scale import above, best_by_key, best_of, by_best
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from hybrid.evaluation.timing import sum_up
-from hybrid.feedback.state import read_state
+from hybrid.log.state import read_state
 from hybrid.workspace import open_workspace
 from hybrid_lab.service_process import ServiceProcess
 

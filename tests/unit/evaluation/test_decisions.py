@@ -23,7 +23,7 @@ from hybrid.evaluation.decisions import (
     rates_at,
     spread,
 )
-from hybrid.feedback.marks import Mark, add_mark
+from hybrid.log.marks import Mark, add_mark
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

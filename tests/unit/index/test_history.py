@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from hybrid.base.tokens import term_counts
-from hybrid.index import reading_history
+from hybrid.index import history_build
 from hybrid.index.history import NAME, History, Together, open_history
-from hybrid.index.reading_history import update_history
+from hybrid.index.history_build import update_history
 from hybrid.sources.git import GitUnavailableError, read_commits
 from tests.support.builders import CHECKOUT
 from tests.support.repositories import Repository
@@ -232,10 +232,10 @@ def test_only_new_commits_are_read(repository: Repository, folder: Path, monkeyp
     """Once it was read from its beginning, a log is never read so again; without a new commit it is not read at all."""
     repository.touch("Retry what failed", "a.py", "b.py")
     read(repository, folder)
-    monkeypatch.setattr(reading_history, "read_commits", None)
+    monkeypatch.setattr(history_build, "read_commits", None)
     repository.touch("Round amounts", "a.py", "c.py")
     history = read(repository, folder)
-    monkeypatch.setattr(reading_history, "read_newer", None)
+    monkeypatch.setattr(history_build, "read_newer", None)
 
     assert 2 == history.n_commits
     written = (folder / NAME).stat().st_mtime_ns
@@ -247,10 +247,10 @@ def test_no_more_than_the_newest_are_kept(
     repository: Repository, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The oldest go when new ones come, as if all had been read at once."""
-    monkeypatch.setattr(reading_history, "MOST_COMMITS", 3)
-    read_all = reading_history.read_commits
-    monkeypatch.setattr(reading_history, "read_commits", lambda root, tip: read_all(root, tip, 3))
-    monkeypatch.setattr(reading_history.assemble, "__kwdefaults__", {"most": 3})
+    monkeypatch.setattr(history_build, "MOST_COMMITS", 3)
+    read_all = history_build.read_commits
+    monkeypatch.setattr(history_build, "read_commits", lambda root, tip: read_all(root, tip, 3))
+    monkeypatch.setattr(history_build.assemble, "__kwdefaults__", {"most": 3})
     for number in range(3):
         repository.touch(f"Retry {number} times", "a.py", f"{number}.py")
     read(repository, folder)

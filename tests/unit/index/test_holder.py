@@ -10,7 +10,7 @@ import pytest
 
 from hybrid.base.atomic import locked
 from hybrid.base.errors import BusyError
-from hybrid.index.holder import Pace, Signature, is_held, read_holder
+from hybrid.index.build_progress import Pace, Signature, is_held, read_holder
 from tests.support.builders import ListSource, build_index, place_in
 
 

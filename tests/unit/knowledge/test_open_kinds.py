@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.base.errors import BusyError, ModelError
-from hybrid.feedback.reasons import reason_of
 from hybrid.knowledge.open_indexes import LoadedModels, OpenIndexes
 from hybrid.knowledge.open_kinds import OpenKinds
+from hybrid.log.reasons import reason_of
 from hybrid.models import registry
 from tests.support.agent import until
 from tests.support.records import new_talk

@@ -9,7 +9,7 @@ from hybrid.base.arrays import read_arrays
 from hybrid.base.resources import shipped
 from hybrid.models.folders import read_manifest
 from hybrid.models.registry import load_embedder, read_probe
-from hybrid.search.gate.parts import code_logit, null_factor
+from hybrid.search.gate.statistic import code_logit, null_factor
 from hybrid.types import Embedder, EmbedInput
 
 FOLDERS = sorted(path.parent for path in shipped("models").glob("*/manifest.toml"))

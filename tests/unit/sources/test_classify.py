@@ -2,7 +2,7 @@
 
 import pytest
 
-from hybrid.sources.reading import is_secret_name, reason_by_name, reason_by_size, reason_by_text, suffix
+from hybrid.sources.file_rules import is_secret_name, reason_by_name, reason_by_size, reason_by_text, suffix
 from tests.support.cases import cases
 
 CODE = "def add(a, b):\n    return a + b\n"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.sources.reading import decode, is_binary
+from hybrid.sources.file_rules import decode, is_binary
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import hashlib
 import json
 
 from hybrid.prompting.content import MAX_PIECES
-from hybrid.search.gate import parts
+from hybrid.search.gate import statistic
 from hybrid.search.gate.background import searched_pieces, shipped_prompts
 from hybrid.search.gate.identity import VERSION
 from hybrid.search.gate.pieces import gate_pieces, terms_of
@@ -15,7 +15,7 @@ KNOWN = {"1": "c5177f110e5703d9", "2": "68adba3b07e40394"}
 
 def test_the_version_stands_for_the_pieces_rules_and_constants():
     """Otherwise a kept background, and bars made of it, would belong to another statistic than the prompts."""
-    made: list[object] = [parts.CHAT_NEIGHBOURS, parts.MIN_LOGIT, parts.MAX_LOGIT]
+    made: list[object] = [statistic.CHAT_NEIGHBOURS, statistic.MIN_LOGIT, statistic.MAX_LOGIT]
     for prompt in shipped_prompts():
         if prompt.is_bank and prompt.is_talk:
             made.append(gate_pieces(prompt.text, MAX_PIECES))

@@ -13,8 +13,8 @@ from hybrid.index.lookup import record_block
 from hybrid.models.registry import HashingEmbedder
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.search.gate.background import background_scores, load_background
-from hybrid.search.gate.meant import LEAST_COSINE, RecordEvidence, meant_pieces, pieces_of_background
 from hybrid.search.gate.pieces import terms_of, word_groups
+from hybrid.search.gate.record_evidence import LEAST_COSINE, RecordEvidence, meant_pieces, pieces_of_background
 from hybrid.search.gate.verdict import Gate, open_gate
 from tests.support.builders import ListSource, build_index, open_index, place_in
 from tests.support.worlds import SETTINGS, Weighing
@@ -139,7 +139,7 @@ def test_the_largest_evidence_of_the_background_is_kept(
     tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, cells: int
 ) -> None:
     """However many pieces are looked at at a time; dead records count until their segment is written anew."""
-    monkeypatch.setattr("hybrid.search.gate.meant._BLOCK_CELLS", cells)
+    monkeypatch.setattr("hybrid.search.gate.record_evidence._BLOCK_CELLS", cells)
     snapshot = _records(tmp_path, home, Weighing())
     background = load_background(Weighing(), home)
     pieces = pieces_of_background(background, Weighing())

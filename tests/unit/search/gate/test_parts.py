@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from hybrid.search.gate.parts import (
+from hybrid.search.gate.statistic import (
     TOGETHER_TERMS,
     chat_closeness,
     code_logit,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hybrid.base.arrays import read_arrays, write_arrays
 from hybrid.index.lookup import record_block
 from hybrid.index.segment import Segment
-from hybrid.search.gate.meant import LEAST_COSINE, WordNearness, term_vectors, words_of_pieces
+from hybrid.search.gate.record_evidence import LEAST_COSINE, WordNearness, term_vectors, words_of_pieces
 from tests.support.examples import examples
 from tests.support.worlds import TinyChunk, Weighing, make_world, segment_file
 
@@ -96,7 +96,7 @@ def test_the_scores_are_those_of_the_slow_loop(
     with pytest.MonkeyPatch.context() as patch:
         if block:
             for name in ("_BLOCK_TERMS", "_BATCH"):
-                patch.setattr(f"hybrid.search.gate.meant.{name}", block)
+                patch.setattr(f"hybrid.search.gate.record_evidence.{name}", block)
         segment = _segment(folder / "s", chunks, embedder)
         found = _scores(pieces, segment, embedder)
 

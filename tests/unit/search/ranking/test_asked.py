@@ -5,7 +5,7 @@ import math
 import pytest
 
 from hybrid.prompting.query import make_query
-from hybrid.search.ranking.asked import MAX_TERMS, is_wish, most_telling, take_apart, wanted_in
+from hybrid.search.ranking.query_terms import MAX_TERMS, is_wish, most_telling, take_apart, wanted_in
 from tests.support.cases import Case, cases
 from tests.unit.search.ranking.projects import numbers_in
 

@@ -8,7 +8,7 @@ import pytest
 
 from hybrid.index.backend import Filter
 from hybrid.index.history import History
-from hybrid.index.reading_history import assemble
+from hybrid.index.history_build import assemble
 from hybrid.search.ranking.ranker import Ranker
 from hybrid.sources.git import Commit, CommitLog
 from tests.unit.search.ranking.projects import only, paths, rank, snapshot_of, weights

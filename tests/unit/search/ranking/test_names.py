@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from hybrid.base.tokens import part_terms
 from hybrid.prompting.query import make_query
-from hybrid.search.ranking.asked import take_apart
 from hybrid.search.ranking.corpus import Corpus
 from hybrid.search.ranking.evidence import fit_of_names, named_files, score_names, shares, words_of_paths
+from hybrid.search.ranking.query_terms import take_apart
 from hybrid.types import Chunk, Chunked, Definition
 from tests.support.builders import build_index, open_index, place_in, recipe
 from tests.support.cases import Case, cases

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.index.roles import ROLES, bit, roles
-from hybrid.search.ranking.asked import spoken_of, versions_said
 from hybrid.search.ranking.corpus import versions_of
 from hybrid.search.ranking.evidence import other_version, playing
+from hybrid.search.ranking.query_terms import spoken_of, versions_said
 from hybrid.types import Definition
 from tests.support.cases import Case, cases
 from tests.unit.search.ranking.projects import by_path, corpus_of, every_file

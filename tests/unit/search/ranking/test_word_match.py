@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hybrid.models.registry import load_embedder
-from hybrid.search.gate.meant import word_match
+from hybrid.search.gate.record_evidence import word_match
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

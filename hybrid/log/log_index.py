@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import msgspec
 from msgspec import Struct
 
-from hybrid.feedback.events import is_decision, is_prompt, part_name
+from hybrid.log.events import is_decision, is_prompt, part_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.feedback.events import health, percentile
+from hybrid.log.events import health, percentile
 
 
 def _done(at: str, latency_ms: Any = 10.0) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Tells the parts of the files that a search found: definitions, and chunks that hold none, each with its evidence.
 
 A hit is a chunk, cut for the index. What answers a question is a definition, which may be smaller than a chunk or
-stretch over several; `answer.parts` chooses among them. Of a file that a prompt is about as a whole it also tells the
-outline, and the files that use it.
+stretch over several; `answer.excerpts` chooses among them. Of a file that a prompt is about as a whole it also tells
+the outline, and the files that use it.
 """
 
 from __future__ import annotations

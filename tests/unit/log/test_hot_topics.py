@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.feedback.state import HookState, hot_topics, is_hot_topics_due, write_hot_topics
+from hybrid.log.state import HookState, hot_topics, is_hot_topics_due, write_hot_topics
 
 if TYPE_CHECKING:
     from pathlib import Path

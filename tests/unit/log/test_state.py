@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.feedback.state import NAME, HookState, count_injection, is_corrupt, read_state, update_state
+from hybrid.log.state import NAME, HookState, count_injection, is_corrupt, read_state, update_state
 from hybrid.types import Hit
 from tests.support.builders import python_process
 from tests.support.cases import Case, cases
@@ -148,7 +148,7 @@ def test_concurrent_updates_lose_nothing(tmp_path: Path) -> None:
     script = """
         import sys
         from pathlib import Path
-        from hybrid.feedback.state import count_injection, update_state
+        from hybrid.log.state import count_injection, update_state
         from hybrid.types import Hit
         given = [Hit(row=0, kind="code", path="shared.py", start_line=int(sys.argv[2]), end_line=9, name="f", chunk_kind="", scope="",
                      digest=bytes(16))]

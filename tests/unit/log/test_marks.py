@@ -7,7 +7,7 @@ import pytest
 
 from hybrid.base.atomic import locked
 from hybrid.base.errors import BusyError
-from hybrid.feedback.marks import NAME, add_mark, read_marks, remove_marks
+from hybrid.log.marks import NAME, add_mark, read_marks, remove_marks
 from tests.support.builders import python_process
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def test_nothing_is_written_while_another_process_rewrites_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who cannot have the lock is told, and the file stays as it is: a line appended just then could be lost."""
-    monkeypatch.setattr("hybrid.feedback.marks._LOCK_S", 0.0)
+    monkeypatch.setattr("hybrid.log.marks._LOCK_S", 0.0)
     add_mark(tmp_path, EVENT, is_good=True)
     before = (tmp_path / NAME).read_bytes()
     with locked(tmp_path / "marks.lock", 0) as is_held:
@@ -146,7 +146,7 @@ def test_marks_of_several_processes_never_mix(tmp_path: Path) -> None:
     script = """
         import sys
         from pathlib import Path
-        from hybrid.feedback.marks import add_mark, remove_marks
+        from hybrid.log.marks import add_mark, remove_marks
         for number in range(50):
             add_mark(Path(sys.argv[1]), {"id": f"{sys.argv[2]}-{number}"}, is_good=True, note="x" * 500)
             if number % 10 == 9:

@@ -1,8 +1,8 @@
 """Chooses the parts of the files that fit and arranges them in the room of an injection.
 
-A part is a definition, or a chunk without one (`search.parts`). Those of the first files are ordered by what speaks for
-each, whatever file they are in, and shown best first: whole, or one window of lines of a long one. What else fits is
-named: further files, and further definitions of the files that are shown. Decision 95 has the measures.
+A part is a definition, or a chunk without one (`search.file_parts`). Those of the first files are ordered by what
+speaks for each, whatever file they are in, and shown best first: whole, or one window of lines of a long one. What else
+fits is named: further files, and further definitions of the files that are shown. Decision 95 has the measures.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from hybrid.base.text import cut
 from hybrid.base.tokens import part_terms
 from hybrid.index.analysis import lines_digest
-from hybrid.search.ranking.asked import is_question
+from hybrid.search.ranking.query_terms import is_question
 from hybrid.session.lines_read import standing, telling_in
 from hybrid.types import Item
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from hybrid.answer.pack import Room
     from hybrid.constants import PartsConfig
     from hybrid.knowledge.collections import Collection
-    from hybrid.search.parts import FilePart
+    from hybrid.search.file_parts import FilePart
     from hybrid.search.searcher import Searched
     from hybrid.session.ledger import Ledger
     from hybrid.types import Form, Hit

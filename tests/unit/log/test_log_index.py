@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hybrid.feedback.events import EventLog
-from hybrid.feedback.log_index import COMPARED, ERROR, INJECTED, PROMPT, LogFilter, LogIndex
+from hybrid.log.events import EventLog
+from hybrid.log.log_index import COMPARED, ERROR, INJECTED, PROMPT, LogFilter, LogIndex
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hybrid.feedback.events import EventLog, newest_events
+from hybrid.log.events import EventLog, newest_events
 from tests.support.builders import python_process
 
 
@@ -115,7 +115,7 @@ def test_eight_processes_that_write_while_it_rotates_lose_nothing(tmp_path: Path
     script = """
         import sys
         from pathlib import Path
-        from hybrid.feedback.events import EventLog
+        from hybrid.log.events import EventLog
         log = EventLog(Path(sys.argv[1]), max_bytes=600, keep=100)
         for number in range(60):
             log.append({"writer": sys.argv[2], "n": number, "text": "x" * 40})

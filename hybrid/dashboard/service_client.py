@@ -19,11 +19,11 @@ from starlette.responses import HTMLResponse, PlainTextResponse
 
 from hybrid.base.errors import HybridError
 from hybrid.dashboard.rendering import environment, link
-from hybrid.feedback.events import log_folder
-from hybrid.feedback.log_index import LogFilter, LogIndex, lies_in
 from hybrid.hooks.service import MARKS
 from hybrid.ipc.start import ask, start_service
 from hybrid.ipc.wire import read_endpoint
+from hybrid.log.events import log_folder
+from hybrid.log.log_index import LogFilter, LogIndex, lies_in
 from hybrid.project.registry import load_registry
 from hybrid.workspace import open_workspace
 
