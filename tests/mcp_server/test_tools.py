@@ -292,7 +292,7 @@ def test_a_resource_of_a_record_that_is_not_there_says_so(tools: Tools) -> None:
 def test_outside_of_a_project_a_tool_says_that_there_is_none(shared: Shop, tmp_path: Path) -> None:
     """The session works, and each tool says what is missing."""
     with tools_of(shared, cwd=tmp_path) as tools:
-        assert NAMES == [tool.name for tool in tools.ask("list_tools").tools]
+        assert {*NAMES} <= {tool.name for tool in tools.ask("list_tools").tools}
         assert "project" in tools.error("search", query="anything")
         assert "project" in tools.error("remember", title="anything")
 
