@@ -1,8 +1,9 @@
 """`hybrid mcp` as clients start it: hands lines between the client and the worker, which speaks MCP for all sessions.
 
 Standard library only and cheap to import: every session of a client keeps such a process. It starts the worker where
-there is none. When the worker ends, for an upgrade or by accident, the session goes on with the next one: the relay
-greets it as the client did, and answers what was under way with an error.
+there is none, and meanwhile answers the greeting and lists the tools as the last one of this version did. When the worker
+ends, for an upgrade or by accident, the session goes on with the next one: the relay greets it as the client did, and
+answers what was under way with an error.
 """
 
 from __future__ import annotations
@@ -13,16 +14,17 @@ import signal
 import sys
 import threading
 import time
+import zlib
 from contextlib import suppress
 
 from hybrid import __version__
 from hybrid.base.home import home_path
-from hybrid.ipc.start import kept_environment, start_command, start_detached
+from hybrid.ipc.start import kept_environment, start_command, start_detached, start_service
 from hybrid.ipc.wire import PROTOCOL, Greeting, WireError, connect, is_newer, read_endpoint, run_folder
 
 TYPE_CHECKING = False  # `typing` costs four milliseconds.
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
 NAME = "mcp"
@@ -41,6 +43,14 @@ _SOON_S = 60.0
 _READ_BYTES = 1 << 16
 _LOST = -32000
 """Code of JSON-RPC for an error of the server's own."""
+_DISCOVER = "server/discover"
+"""The greeting of the protocol from 2026-07-28 on, whose requests all name their version: in `_VERSION` of `_meta`."""
+_VERSION = "io.modelcontextprotocol/protocolVersion"
+_MOST_VERSION = 32
+_MOST_NAMES = 256
+"""Answers that are kept by name; those of folders with the same tools share one."""
+_OURS = "hybrid: "
+"""Beginning of the ids of requests whose answers the client has from memory."""
 # made: `make docs` makes this from `hooks/clients`.
 _PASSED_ON = (
     "CLAUDE_CODE_SESSION_ID",
@@ -60,16 +70,14 @@ def is_relayed(argv: list[str]) -> bool:
 def relay(argv: list[str]) -> int:
     """Serve one client on standard input and output until it is gone; return the exit code.
 
-    2 when no worker can be had: the client is told why in the answer to its first request, a person on standard error.
+    2 when no worker can be had: the client is told why in answer to its requests, a person on standard error.
     """
     # Ctrl-C ends it like any other signal, without a traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     options = dict(zip(argv[::2], argv[1::2], strict=True))
     session = _Session(options.get("--client", ""), options.get("--project", ""))
-    try:
-        session.connect()
-    except WireError as error:
-        return session.refuse(str(error))
+    with suppress(WireError):
+        session.connect(_connected)  # What a worker says that is there goes before what one said.
     threading.Thread(target=session.read_client, daemon=True).start()
     return session.serve()
 
@@ -79,79 +87,101 @@ class _Session:
 
     def __init__(self, client: str, project: str) -> None:
         self._home = home_path(os.environ)
+        self._cwd = _directory(project)
+        environ = _environment()
         # A session keeps its number when its worker is replaced.
-        hello = {
-            "cwd": _directory(project),
-            "client": client,
-            "environ": _environment(),
-            "session": os.urandom(8).hex(),
-        }
+        hello = {"cwd": self._cwd, "client": client, "environ": environ, "session": os.urandom(8).hex()}
         self._hello = json.dumps(hello).encode()
-        self._greeting: list[bytes] = []
-        self._greeting_id = ""
-        self._open: dict[str, Any] = {}
+        self._said = _Said(self._home)
+        self._place = f"{zlib.crc32(repr((self._cwd, sorted(environ.items()))).encode()):08x}"
+        self._version = ""
+        self._greeting: list[dict[str, Any]] = []
+        """What each worker hears first: the greeting, and that the client took the answer."""
+        self._open: dict[str, tuple[Any, str]] = {}
+        """Id as text → the id of a request without an answer, and the name under which its answer is kept."""
         self._lock = threading.Lock()
         self._socket: Any = None
-        self._is_over = False
+        self._waiting: list[bytes] = []
+        """Lines for a worker that is not there yet."""
+        self._over = threading.Event()
         self._refusal = ""
 
     # --- the worker ---------------------------------------------------------------------------------------
 
-    def connect(self) -> None:
-        """Connect to the worker, started if needed; raises as `ask_worker` does."""
-        self._socket = ask_worker(self._home, b"session", self._hello)
-
     def serve(self) -> int:
         """Hand what the worker says to the client, until the client is gone."""
+        # The first question needs the service too, which starts meanwhile.
+        if read_endpoint(self._home) is None:
+            start_service(self._home, os.environ, cwd=self._cwd)
         n_lost = 0
         while n_lost < _MOST_STARTS:
             since_s = time.monotonic()
             try:
+                if self._socket is None:
+                    self.connect(ask_worker)
+            except OSError as error:
+                return self._give_up(str(error))
+            with suppress(OSError):
                 for line in _lines(self._socket):
-                    self._note_answer(line)
-                    if not _write(line):
+                    if not self._take(line):
                         return 0
-            except OSError:
-                pass
-            if self._is_over:
+            if self._over.is_set():
                 return 0
             # A client may run for weeks, and outlive the workers of many versions.
             n_lost = n_lost + 1 if time.monotonic() - since_s < _SOON_S else 1
-            try:
-                self._resume()
-            except OSError as error:
-                return self._give_up(str(error))
+            self._lose()
         return self._give_up("the MCP worker of hybrid ended again and again")
+
+    def connect(self, reach: Callable[[str, bytes, bytes], Any]) -> None:
+        """Connect to the worker, and say what waits for it; raises as `reach` does, which is `ask_worker` or a part of it."""
+        sock = reach(self._home, b"session", self._hello)
+        with self._lock:
+            self._socket, waiting, self._waiting = sock, self._waiting, []
+            # `serve` meets a failure too, and connects again.
+            with suppress(OSError):
+                sock.sendall(b"".join(waiting))
+                if self._over.is_set():
+                    sock.shutdown(1)  # SHUT_WR
+
+    def _lose(self) -> None:
+        """Answer what was under way with an error; the next worker is greeted as the client greeted this one."""
+        with self._lock:
+            self._socket.close()
+            lost, self._open, self._socket = self._open, {}, None
+            for message in self._greeting:
+                key = json.dumps(message.get("id"))
+                if key in lost:  # Nobody answered it: the next worker does.
+                    self._open[key] = lost.pop(key)
+                self._waiting.append(_line(message if key in self._open else _as_ours(message)))
+        self._answer_all(lost, "the MCP worker of hybrid was replaced; ask again")
+
+    def _take(self, line: bytes) -> bool:
+        """Hand on a line of the worker, but no answer that the client has; return False when the client is gone."""
+        if self._open and b'"id"' in line:
+            message = _parsed(line)
+            if "method" not in message:
+                identity, name = self._open.pop(json.dumps(message.get("id")), ("", ""))
+                if name and "result" in message:
+                    self._said.note(name, message["result"])
+                if _is_ours(identity):
+                    return True
+        return _write(line)
 
     def _give_up(self, reason: str) -> int:
         """Have every request answered with the reason until the client is gone; return 2."""
         with self._lock:
             self._refusal = reason
-            lost, self._open = list(self._open.values()), {}
-        for identity in lost:
-            _answer_error(identity, reason)
+            lost, self._open = self._open, {}
+        self._answer_all(lost, reason)
         sys.stderr.write(f"hybrid: {reason}\n")
-        while not self._is_over:
-            time.sleep(_STEP_S)
+        if not os.isatty(0):
+            self._over.wait()
         return 2
 
-    def _resume(self) -> None:
-        """Connect to another worker, greet it as the client greeted the one before, and settle what was under way."""
-        with self._lock:
-            self.connect()
-            # A greeting that was not answered yet is answered by this one.
-            is_greeted = self._greeting_id not in self._open
-            lost = [one for key, one in self._open.items() if is_greeted or key != self._greeting_id]
-            self._open = {} if is_greeted else {self._greeting_id: self._open[self._greeting_id]}
-            self._socket.settimeout(_WORKER_S)
-            for line in self._greeting:
-                self._socket.sendall(line)
-            if self._greeting and is_greeted:
-                # The client has its answer to the greeting.
-                next(_lines(self._socket, byte_by_byte=True), None)
-            self._socket.settimeout(None)
-        for identity in lost:
-            _answer_error(identity, "the MCP worker of hybrid was replaced; ask again")
+    def _answer_all(self, lost: dict[str, tuple[Any, str]], reason: str) -> None:
+        for identity, _ in lost.values():
+            if not _is_ours(identity):
+                _answer_error(identity, reason)
 
     # --- the client ---------------------------------------------------------------------------------------
 
@@ -162,45 +192,99 @@ class _Session:
                 if self._refusal:
                     _refuse_line(line, self._refusal)
                     continue
-                self._note_request(line)
-                # `serve` meets a failure too, and connects again; the request is answered with an error.
-                with suppress(OSError):
-                    self._socket.sendall(line)
-        self._is_over = True
+                told = self._told(line)
+                if self._socket is None:
+                    self._waiting.append(told)
+                else:
+                    # `serve` meets a failure too, and connects again; the request is answered with an error.
+                    with suppress(OSError):
+                        self._socket.sendall(told)
         until_s = time.monotonic() + _LAST_S
         # The worker drops what it has not answered yet when it hears that the client is gone.
         while self._open and time.monotonic() < until_s:
             time.sleep(_LOOK_S)
         # A worker that is just being connected to must hear it too: the lock waits for that.
-        with self._lock, suppress(OSError):
-            self._socket.shutdown(1)  # SHUT_WR
+        with self._lock:
+            self._over.set()
+            with suppress(OSError, AttributeError):
+                self._socket.shutdown(1)  # SHUT_WR
 
-    def _note_request(self, line: bytes) -> None:
+    def _told(self, line: bytes) -> bytes:
+        """Note a line of the client, answer it from memory while there is no worker, and return what that is told."""
         message = _parsed(line)
         method, identity = message.get("method"), message.get("id")
-        if method == "initialize":
-            self._greeting, self._greeting_id = [line], json.dumps(identity)
+        if method == "initialize" or (method == _DISCOVER and not self._greeting):
+            self._greeting = [message]
         elif method == "notifications/initialized":
-            self._greeting = [*self._greeting[:1], line]
+            self._greeting = [*self._greeting[:1], message]
         elif method == "notifications/cancelled":
             # Nobody answers it any more.
             with suppress(AttributeError, KeyError):
                 self._open.pop(json.dumps(message["params"].get("requestId")), None)
-        if method is not None and isinstance(identity, (str, int)):
-            self._open[json.dumps(identity)] = identity
+        if method is None or not isinstance(identity, (str, int)):
+            return line
+        name = self._name(method, message.get("params"))
+        known = self._said.get(name) if name and self._socket is None else None
+        if known is not None:
+            _write(_line({"jsonrpc": "2.0", "id": identity, "result": known}))
+            # It hears the question all the same: a greeting begins the session, and the answer may be another one now.
+            message = _as_ours(message)
+            identity, line = message["id"], _line(message)
+        self._open[json.dumps(identity)] = identity, name
+        return line
 
-    def _note_answer(self, line: bytes) -> None:
-        if self._open and b'"id"' in line:
-            message = _parsed(line)
-            if "method" not in message:
-                self._open.pop(json.dumps(message.get("id")), None)
+    def _name(self, method: str, params: Any) -> str:
+        """Return a name for all questions with the same answer; empty for those whose answers are not kept."""
+        given: dict[str, Any] = params if isinstance(params, dict) else {}
+        meta = given.get("_meta")
+        version = given.get("protocolVersion") or (isinstance(meta, dict) and meta.get(_VERSION))
+        if isinstance(version, str):
+            self._version = version[:_MOST_VERSION]
+        if method in ("initialize", _DISCOVER):
+            return f"{method} {self._version}"
+        return f"{method} {self._version} {self._place}" if method == "tools/list" and "cursor" not in given else ""
 
-    def refuse(self, reason: str) -> int:
-        """Answer every request of the client with the reason until it is gone; return 2."""
-        sys.stderr.write(f"hybrid: {reason}\n")
-        for line in () if os.isatty(0) else _lines(None):
-            _refuse_line(line, reason)
-        return 2
+
+class _Said:
+    """What the last worker of this version answered to greetings and to the question for tools, in a file for all.
+
+    A worker needs half a second to start, and clients list tools before anybody asks anything.
+    """
+
+    def __init__(self, home: str) -> None:
+        self._path = os.path.join(run_folder(home), "mcp.said")  # noqa: PTH118 - pathlib is 6 ms
+        self._names, self._answers = self._read()
+
+    def get(self, name: str) -> dict[str, Any] | None:
+        """Return the answer that is kept under a name."""
+        return self._answers.get(self._names.get(name, ""))
+
+    def note(self, name: str, answer: dict[str, Any]) -> None:
+        """Keep an answer."""
+        if self.get(name) == answer:
+            return
+        self._names, self._answers = self._read()  # Others wrote meanwhile.
+        digest = f"{zlib.crc32(json.dumps(answer).encode()):08x}"
+        names = {other: kept for other, kept in self._names.items() if other != name} | {name: digest}
+        self._names = dict([*names.items()][-_MOST_NAMES:])
+        used = {*self._names.values()}
+        self._answers = {key: kept for key, kept in (self._answers | {digest: answer}).items() if key in used}
+        data = json.dumps({"version": __version__, "names": self._names, "answers": self._answers}).encode()
+        beside = f"{self._path}.{os.getpid()}"
+        with suppress(OSError):
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+            with open(os.open(beside, flags, 0o600), "wb") as file:  # noqa: PTH123
+                file.write(data)
+            os.replace(beside, self._path)  # noqa: PTH105
+
+    def _read(self) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
+        with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+            with open(self._path, "rb") as file:  # noqa: PTH123
+                kept = json.loads(file.read())
+            if kept["version"] == __version__:
+                names = {name: digest for name, digest in kept["names"].items() if isinstance(digest, str)}
+                return names, {key: one for key, one in kept["answers"].items() if isinstance(one, dict)}
+        return {}, {}
 
 
 def _environment() -> dict[str, str]:
@@ -300,19 +384,10 @@ def _reason_against(home: str, since_s: float) -> str:
         return ""
 
 
-def _lines(sock: Any, *, byte_by_byte: bool = False) -> Iterator[bytes]:
-    """Yield whole lines of a socket, or of standard input for None; a last half line is left out.
-
-    Args:
-        sock: A connected socket.
-        byte_by_byte: Take nothing beyond the end of a line, so that somebody else can read on.
-    """
+def _lines(sock: Any) -> Iterator[bytes]:
+    """Yield whole lines of a socket, or of standard input for None; a last half line is left out."""
     kept = b""
-    while True:
-        n_bytes = 1 if byte_by_byte else _READ_BYTES
-        data = os.read(0, n_bytes) if sock is None else sock.recv(n_bytes)
-        if not data:
-            return
+    while data := os.read(0, _READ_BYTES) if sock is None else sock.recv(_READ_BYTES):
         kept += data
         if b"\n" in data:
             *whole, kept = kept.split(b"\n")
@@ -337,8 +412,20 @@ def _write(line: bytes) -> bool:
 
 
 def _answer_error(identity: object, message: str) -> None:
-    error = {"jsonrpc": "2.0", "id": identity, "error": {"code": _LOST, "message": message}}
-    _write(json.dumps(error).encode() + b"\n")
+    _write(_line({"jsonrpc": "2.0", "id": identity, "error": {"code": _LOST, "message": message}}))
+
+
+def _line(message: dict[str, Any]) -> bytes:
+    return json.dumps(message).encode() + b"\n"
+
+
+def _as_ours(message: dict[str, Any]) -> dict[str, Any]:
+    """Return a message whose answer the client has, with an id by which another answer is known."""
+    return message | {"id": f"{_OURS}{message['method']}"} if "id" in message else message
+
+
+def _is_ours(identity: object) -> bool:
+    return isinstance(identity, str) and identity.startswith(_OURS)
 
 
 def _refuse_line(line: bytes, reason: str) -> None:

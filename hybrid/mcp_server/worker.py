@@ -27,7 +27,7 @@ from hybrid.config import load
 from hybrid.daemon.server import Listener, detach_from_caller
 from hybrid.ipc.loopback import BACKLOG, listening, token_of
 from hybrid.ipc.start import start_service
-from hybrid.ipc.wire import PROTOCOL, Connection, WireError, read_endpoint, run_folder
+from hybrid.ipc.wire import PROTOCOL, Connection, WireError, run_folder
 from hybrid.mcp_server.relay import NAME, failure_path
 
 if TYPE_CHECKING:
@@ -171,9 +171,6 @@ class _Worker:
 
         from hybrid.mcp_server.server import ToolSession, build_server
 
-        # The first question will need it; the greeting does not wait for it.
-        if read_endpoint(str(self._home)) is None:
-            start_service(str(self._home), os.environ, cwd=str(hello["cwd"]))
         sock.setblocking(False)
         reader, writer = await asyncio.open_connection(sock=sock, limit=_LINE_BYTES)
         try:

@@ -9,12 +9,16 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import textwrap
 import threading
 import venv
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import anyio
 import pytest
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters
 
 from hybrid import __version__
 from hybrid.ipc.start import entry_script, start_command
@@ -44,16 +48,24 @@ READ = {"name": "read", "arguments": {"ref": "README.md"}}
 
 @pytest.fixture
 def fresh(shared: Shop) -> Iterator[Shop]:
-    """The shared project without a worker, and without a word of one that failed moments ago behind it."""
+    """The shared project without a worker, without memory of one, and without a word of one that failed behind it."""
     end_workers(shared.home)
+    _said(shared).unlink(missing_ok=True)
     yield shared
     Path(failure_path(str(shared.home))).unlink(missing_ok=True)
 
 
+def _said(shop: Shop) -> Path:
+    """The file of what the last worker said."""
+    return shop.home / "run" / "mcp.said"
+
+
 def _greeted(shop: Shop) -> RawClient:
+    """A client that was greeted, with a worker that is there."""
     client = RawClient(shop)
     try:
         assert "hybrid" == client.greet()["result"]["serverInfo"]["name"]
+        assert {} == client.ask("ping", "first")["result"]
     except BaseException:
         client.__exit__()
         raise
@@ -176,6 +188,95 @@ def test_a_second_worker_goes_at_once(shared: Shop) -> None:
         assert (0, first) == (second.returncode, worker_pid(shared.home))
 
 
+# --- before there is a worker -------------------------------------------------------------------------------
+
+
+ALONE = """
+    import sys, threading
+    from hybrid.mcp_server import relay
+
+    relay.ask_worker = lambda *args: threading.Event().wait()  # One that never comes.
+    relay.start_service = lambda *args, **options: None
+    sys.exit(relay.relay(["--client", "claude"]))
+"""
+
+
+def _alone(shop: Shop, *changes: str) -> RawClient:
+    script = "\n".join(["import hybrid", *changes, textwrap.dedent(ALONE)])
+    return RawClient(shop, sys.executable, "-c", script)
+
+
+def test_a_session_is_greeted_before_there_is_a_worker(fresh: Shop) -> None:
+    """Greeting and tools are those that the last worker said, for each version of the protocol that was asked for."""
+    with _greeted(fresh) as client:
+        said = [client.greet(1)["result"], client.ask("tools/list", 2)["result"]]
+    with _alone(fresh) as client:
+        again = [client.greet("a")["result"], client.ask("tools/list", "b")["result"]]
+
+    assert said == again
+    assert 0o600 == _said(fresh).stat().st_mode & 0o777
+
+
+@pytest.mark.parametrize("damage", ["version", "text"])
+def test_what_another_version_said_is_not_repeated(fresh: Shop, damage: str) -> None:
+    """Nor is a file that cannot be read: the client waits for a worker, whose answer is kept."""
+    path = _said(fresh)
+    with _greeted(fresh):
+        pass
+    path.write_text(path.read_text().replace(f'"{__version__}"', '"0.0.1"') if damage == "version" else "[]")
+    with _greeted(fresh) as client:
+        assert 8 == len(client.ask("tools/list", 2)["result"]["tools"])
+
+    assert f'"{__version__}"' in path.read_text()
+
+
+def test_a_changed_list_of_tools_is_said_from_the_next_session_on(fresh: Shop) -> None:
+    """The worker hears each question that was answered from memory, and its answer is kept."""
+
+    def names() -> set[str]:
+        with RawClient(fresh) as client:
+            client.greet()
+            found = {tool["name"] for tool in client.ask("tools/list", 2)["result"]["tools"]}
+            assert (0, b"") == client.close()  # Which waits for what the worker says.
+            return found
+
+    assert "decide" in names()
+    fresh.out("config", "set", "mcp.write", "false", "--user")
+    end_workers(fresh.home)
+    assert "decide" in names()
+    end_workers(fresh.home)
+    assert "decide" not in names()
+    fresh.out("config", "unset", "mcp.write", "--user")
+    assert "decide" in names()
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_the_official_client_is_greeted_from_memory_and_goes_on_with_the_next_worker(fresh: Shop, mode: Any) -> None:
+    """By both greetings; a worker that ends in between is replaced, and one that is killed while nobody asks."""
+    command = server_command()
+    parameters = StdioServerParameters(
+        command=command[0], args=command[1:], env=environment(fresh), cwd=str(fresh.root)
+    )
+
+    async def session(n: int) -> list[str]:
+        async with Client(parameters, mode=mode) as client:
+            versions = [client.protocol_version]
+            assert 8 == len((await client.list_tools()).tools)
+            for _ in range(n):
+                await client.call_tool("read", {"ref": "README.md"})
+                first = worker_pid(fresh.home)
+                kill(first)
+                until(lambda first=first: worker_pid(fresh.home) not in (0, first))
+            found = await client.call_tool("read", {"ref": "README.md"})
+            assert "# Shop" in str(found.content)
+            return versions
+
+    versions = anyio.run(session, 0)
+    end_workers(fresh.home)
+    assert versions == anyio.run(session, 2)
+    assert [("2026" if mode == "auto" else "2025")] == [version[:4] for version in versions]
+
+
 # --- without the package ------------------------------------------------------------------------------------
 
 
@@ -193,7 +294,7 @@ def without_mcp(folder_of_the_run: Path, tmp_path_factory: pytest.TempPathFactor
 
 
 def test_without_the_package_the_client_is_told_which_extra(fresh: Shop, without_mcp: Path) -> None:
-    """Greeted, the server names the extra to install, and ends with 2 when the client goes."""
+    """Greeted, also from memory, the server names the extra to install, and ends with 2 when the client goes."""
     with RawClient(fresh, str(without_mcp), "-I", "-S", entry_script(), "mcp", "--client", "claude") as client:
         error = client.greet()["error"]
         code, said = client.close()
@@ -395,6 +496,7 @@ WORKERS = """
         sock.shutdown(2)
 
     relay.ask_worker = ask_worker
+    relay.start_service = lambda *args, **options: None
     sys.exit(relay.relay([]))
 """
 
