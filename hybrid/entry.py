@@ -37,11 +37,11 @@ def _main() -> int:
     import site
 
     site.main()
-    if sys.argv[1:] == ["mcp", "--worker"]:
+    if sys.argv[1:] == ["web"]:
         # A client waits for it: parsing the command line would take a tenth of its start.
-        from hybrid.mcp_server.worker import main as run_worker
+        from hybrid.web import run_web
 
-        return run_worker()
+        return run_web()
     from hybrid.__main__ import main as run_command
 
     return run_command()

@@ -45,12 +45,12 @@ def begun(new_project: Shop) -> Shop:
 @pytest.fixture(scope="module")
 def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     """A project whose service runs; tests have neighbours of it, and the service and the worker end after them."""
-    from tests.support.tool_client import end_workers  # Few need the client library, which takes long to load.
+    from tests.support.tool_client import end_web  # Few need the client library, which takes long to load.
 
     found = new_shop(tmp_path_factory.mktemp("serving"))
     found.out("daemon", "start", "--quiet")
     yield found
-    end_workers(found.home)
+    end_web(found.home)
     Agent(found).stop_service()
 
 

@@ -122,10 +122,9 @@ def _require_writable(home: Path) -> None:
 
 def _stop(home: Path) -> dict[str, Any]:
     from hybrid.daemon.server import end_service, wait_for_end
-    from hybrid.ipc.start import stop
-    from hybrid.mcp_server.relay import rest_worker
+    from hybrid.ipc.start import rest_web, stop
 
-    rest_worker(str(home))
+    rest_web(str(home))
     before = _status(home)
     was_there = before["running"] or before["hung_pid"] is not None
     pid = int(before["pid"] or before.get("hung_pid") or 0)

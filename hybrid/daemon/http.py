@@ -1,7 +1,7 @@
 """The service's HTTP interface: on loopback, for its owner's own programs, with the memory's lists; it changes nothing.
 
-A request must come from where `loopback` allows, and carry the token, which is made at each start and which only the
-owner can read. Every connection carries one request, is bounded in bytes and in time, and is cut off at the end. When
+A request must come from where `loopback` allows, and carry the token of the home, which only the owner
+can read. Every connection carries one request, is bounded in bytes and in time, and is cut off at the end. When
 there are too many, one that has not asked yet gives way to the next one. The parameters are the words of the commands,
 and the answers those of `hybrid memory --json`.
 """
@@ -29,6 +29,7 @@ from hybrid.ipc.loopback import (
     SILENT_S,
     grouped,
     listening,
+    made_token,
     place_problem,
     token_file,
     token_problem,
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     Answer = Callable[[str, Mapping[str, list[str]]], dict[str, Any] | str]
 
 
-_TOKEN_BYTES = 32
 _MOST_CONNECTIONS = 16
 """Connections at a time, a thread each: few programs ask, and prompts come first."""
 _HEAD_S = 5.0
@@ -74,9 +74,9 @@ class HttpInterface:
         *,
         head_s: float = _HEAD_S,
     ) -> None:
-        self._path = token_file(home)
+        self._path = token_file(home).with_name("http.json")
         self._head_s = head_s
-        self._server = _Server(port, answer, clock)
+        self._server = _Server(port, answer, made_token(home), clock)
         self._wake, self._waker = socket.socketpair()
         self._is_stopping = False
         try:
@@ -140,9 +140,9 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, port: int, answer: Answer, clock: Callable[[], float]) -> None:
+    def __init__(self, port: int, answer: Answer, token: str, clock: Callable[[], float]) -> None:
         self.answer = answer
-        self.token = os.urandom(_TOKEN_BYTES).hex()
+        self.token = token
         self._waiting: dict[socket.socket, float] = {}
         """Connections without a whole head, or with their answer → when they began."""
         self._answering: dict[socket.socket, float] = {}

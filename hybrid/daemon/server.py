@@ -25,19 +25,17 @@ from typing import TYPE_CHECKING
 import hybrid
 from hybrid.base.atomic import locked, make_private_folder, write_atomic
 from hybrid.ipc.loopback import listening
-from hybrid.ipc.start import starting_mark
+from hybrid.ipc.start import reached, starting_mark
 from hybrid.ipc.wire import (
     PROTOCOL,
     SERVICE,
     Connection,
     Greeting,
     WireError,
-    connect,
     endpoint_path,
     is_newer,
     pairs,
     proof,
-    read_endpoint,
     run_folder,
 )
 
@@ -77,6 +75,7 @@ class Listener:
         self._path: Path | None = None
         self._announcement = b""
         self._code = _code_stamp()
+        self._greeting = [str(PROTOCOL).encode(), hybrid.__version__.encode(), str(os.getpid()).encode()]
         # Newer versions of Windows have such sockets too, but no rights of files that would guard them.
         is_tcp = is_tcp or sys.platform == "win32" or not hasattr(socket, "AF_UNIX")
         self.socket = self._bound(home, environ, is_tcp=is_tcp)
@@ -108,25 +107,25 @@ class Listener:
         return Connection(sock)
 
     def admit(self, connection: Connection) -> None:
-        """Let a client of the port prove that it can read the owner's files; a Unix socket needs no proof.
+        """Greet a client; of the port it must prove that it can read the owner's files, a Unix socket needs no proof.
 
         Raises:
             WireError: The proof is missing or wrong.
         """
-        if self._path is not None:
-            return
-        challenge = connection.receive(timeout_s=_PROOF_S, most_bytes=_PROOF_BYTES)[0]
-        nonce = os.urandom(16).hex().encode()
-        connection.send(proof(self._token, b"service", challenge), nonce, timeout_s=_PROOF_S)
-        theirs = connection.receive(timeout_s=_PROOF_S, most_bytes=_PROOF_BYTES)[0]
-        if theirs != proof(self._token, b"hook", nonce + challenge):
-            raise WireError("the token is wrong")
+        if self._path is None:
+            challenge = connection.receive(timeout_s=_PROOF_S, most_bytes=_PROOF_BYTES)[0]
+            nonce = os.urandom(16).hex().encode()
+            connection.send(proof(self._token, b"service", challenge), nonce, timeout_s=_PROOF_S)
+            theirs = connection.receive(timeout_s=_PROOF_S, most_bytes=_PROOF_BYTES)[0]
+            if theirs != proof(self._token, b"hook", nonce + challenge):
+                raise WireError("the token is wrong")
+        connection.send(*self._greeting, timeout_s=_SEND_S)
 
-    def turn_away(self, connection: Connection, greeting: list[bytes]) -> None:
+    def turn_away(self, connection: Connection) -> None:
         """Close a connection that there is no room for; greeted, since one who hears nothing takes us for hung."""
         if self._path is not None:
             with contextlib.suppress(WireError):
-                connection.send(*greeting, timeout_s=_NONE_S)
+                connection.send(*self._greeting, timeout_s=_NONE_S)
         connection.close()
 
     def close(self) -> None:
@@ -275,7 +274,6 @@ class Server:
         self._busy = threading.Condition()
         self._large = threading.Lock()
         self._is_stopping = False
-        self._greeting = [str(PROTOCOL).encode(), hybrid.__version__.encode(), str(os.getpid()).encode()]
         self._operations: dict[bytes, Callable[[list[bytes], Connection], None]] = {
             b"event": service.event,
             b"perform": service.perform,
@@ -321,7 +319,7 @@ class Server:
             time.sleep(_NONE_S)
             return
         if not self._places.acquire(blocking=False):
-            self._listener.turn_away(connection, self._greeting)
+            self._listener.turn_away(connection)
             return
         with self._busy:
             self._n_busy += 1
@@ -340,7 +338,6 @@ class Server:
     def _serve(self, connection: Connection) -> None:
         try:
             self._listener.admit(connection)
-            connection.send(*self._greeting, timeout_s=_SEND_S)
             with contextlib.ExitStack() as stack:
                 self._answer(connection, stack)
         except WireError:
@@ -502,7 +499,7 @@ def detach_from_caller() -> None:
 def _serve(home: Path, environ: Mapping[str, str], *, project: str, is_tcp: bool) -> None:
     from hybrid.daemon.service import Service
 
-    _allow_files()
+    allow_files()
     listener = Listener(home, environ, is_tcp=is_tcp)
     with contextlib.suppress(OSError):
         Path(starting_mark(str(home))).unlink()
@@ -575,9 +572,9 @@ def _holder(run: Path) -> int:
 
 def _greeting(home: Path, timeout_s: float) -> Greeting | None:
     with contextlib.suppress(WireError):
-        if endpoint := read_endpoint(str(home)):
-            with contextlib.closing(connect(endpoint, timeout_s=timeout_s)) as connection:
-                return Greeting(connection.receive(timeout_s=timeout_s))
+        connection, greeting = reached(str(home), SERVICE, timeout_s)
+        connection.close()
+        return greeting
     return None
 
 
@@ -608,7 +605,8 @@ def _is_service(pid: int) -> bool:
         return not Path("/proc/self").exists()
 
 
-def _allow_files() -> None:
+def allow_files() -> None:
+    """Allow this process as many open files as many connections need."""
     if sys.platform != "win32":
         import resource
 

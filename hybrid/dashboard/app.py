@@ -1,37 +1,29 @@
-"""The application: addresses, the views behind them, the login, style and script; and its server on a port."""
+"""The application: addresses, the views behind them, the login, style and script; and what the web process serves."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 import time
-from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import uvicorn
+import anyio.to_thread
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from hybrid.base.atomic import make_private_folder, write_atomic
 from hybrid.base.errors import HybridError
 from hybrid.dashboard.guard import Guard, Sessions
 from hybrid.dashboard.rendering import FOLDER
-from hybrid.dashboard.service_client import NO_PROJECT, Asked, PageError
+from hybrid.dashboard.service_client import NO_PROJECT, Asked, Desk, PageError
 from hybrid.dashboard.views import finding, logged, records
-from hybrid.ipc.loopback import BACKLOG, HOST, LOOK_S, MOST_HEAD, bounded, cutting_off, listening
-from hybrid.ipc.wire import run_folder
+from hybrid.ipc.loopback import Site
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Generator
+    from collections.abc import Awaitable, Callable, Mapping
 
     from starlette.requests import Request
-
-    from hybrid.dashboard.service_client import Desk
 
     View = Callable[[Asked], Response]
 
@@ -140,7 +132,7 @@ def _endpoint(desk: Desk, view: View) -> Callable[[Request], Awaitable[Response]
         asked = Asked(desk, projects[key], scope["session"], request.query_params, scope["form"])
         path = request.url.path.removeprefix(f"/p/{key}/")
         asked.view = "now" if path == "decision" else path.partition("/")[0]
-        return await run_in_threadpool(_shown, asked, view)
+        return await anyio.to_thread.run_sync(_shown, asked, view, limiter=desk.threads)
 
     return answer
 
@@ -158,95 +150,49 @@ def _shown(asked: Asked, view: View) -> Response:
         return asked.error(PageError(f"{error.strerror or error}: {error.filename or ''}"))
 
 
-_END_S = 2.0
-"""Seconds for requests that are being answered when the page ends."""
-
-
-class Dashboard:
-    """The page on a port.
+class PageSite(Site):
+    """The page on a port, until nobody has asked for long.
 
     Args:
         desk: The parts that every view has.
-        port: 0 for one that is free.
-        idle_s: Seconds without any request after which it ends.
-        clock: Gives monotonic seconds.
-
-    Raises:
-        OSError: The port is taken.
+        sessions: The sessions.
+        port: The port that is listened on.
+        idle_s: Seconds without any request after which it is over.
     """
 
-    def __init__(self, desk: Desk, port: int, idle_s: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, desk: Desk, sessions: Sessions, port: int, idle_s: float) -> None:
         self._desk = desk
+        self._sessions = sessions
         self._idle_s = idle_s
-        self._clock = clock
-        self._asked_s = clock()
-        self._socket = listening(port, BACKLOG)
-        self.port: int = self._socket.getsockname()[1]
-        self.sessions = Sessions()
-        app = application(desk, self.sessions, self.port, self._asked)
-        config = uvicorn.Config(
-            app,
-            lifespan="off",
-            ws="none",
-            http=bounded(H11Protocol),
-            backlog=BACKLOG,
-            loop="asyncio",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,
-            h11_max_incomplete_event_size=MOST_HEAD,
-            timeout_graceful_shutdown=int(_END_S),
-            timeout_notify=int(LOOK_S),
-        )
-        self._server = uvicorn.Server(config)
-        config.callback_notify = cutting_off(self._server.server_state.connections, clock)
+        self._asked_s = time.monotonic()
         desk.heard = self._asked
+        answer = {"token": sessions.offer(), "has_service": desk.service.start(str(desk.cwd))}
+        super().__init__(application(desk, sessions, port, self._asked), answer)
 
-    @property
-    def address(self) -> str:
-        """The address of the page, without a token."""
-        return f"http://{HOST}:{self.port}/"
+    def is_over(self) -> bool:
+        """Return whether nobody has asked for long."""
+        return time.monotonic() - self._asked_s > self._idle_s
 
-    def run(self) -> None:
-        """Serve until the end; an interrupt is raised again after everything is closed."""
-        threading.Thread(target=self._desk.log.refresh, daemon=True).start()
-        threading.Thread(target=self._watch, daemon=True).start()
-        try:
-            self._server.run(sockets=[self._socket])
-        finally:
-            self._desk.stopping.set()
-            self._socket.close()
+    def kept(self) -> object:
+        """Return the sessions, which so outlive this process, but not the command."""
+        return self._sessions.kept()
 
     def end(self) -> None:
-        """Have `run` return soon."""
+        """End live rows, whose requests have no end."""
         self._desk.stopping.set()
-        self._server.should_exit = True
 
     def _asked(self) -> None:
-        self._asked_s = self._clock()
-
-    def _watch(self) -> None:
-        """End the page when nobody has asked for long, and live rows as soon as it is to end."""
-        while not self._desk.stopping.wait(LOOK_S):
-            if self._server.should_exit or self._clock() - self._asked_s > self._idle_s:
-                self.end()
+        self._asked_s = time.monotonic()
 
 
-@contextlib.contextmanager
-def in_browser(home: Path, address: str, open_page: Callable[[str], object]) -> Generator[None]:
-    """Open an address in the browser for the block, through a file that only the user can read.
+def site(home: Path, hello: Mapping[str, Any], port: int) -> Site:
+    """Return the page of a home.
 
-    The arguments of a program can be read by everybody on the machine, so the token is not among those of the browser.
+    Args:
+        home: `$HYBRID_HOME`.
+        hello: `cwd`, where the command was started, its `environ` and `idle_s`, and the sessions that it keeps.
+        port: The port that is listened on.
     """
-    folder = home / run_folder("")
-    path = folder / f"dashboard-{os.getpid()}.html"
-    page = f'<!doctype html><meta http-equiv="refresh" content="0;url={escape(address)}"><title>hybrid</title>\n'
-    make_private_folder(folder)
-    write_atomic(path, page.encode(), durable=False)
-    try:
-        open_page(path.as_uri())
-        yield
-    finally:
-        with contextlib.suppress(OSError):
-            path.unlink()
+    desk = Desk(home, {**os.environ, **hello["environ"]}, Path(hello["cwd"]))
+    threading.Thread(target=desk.log.refresh, daemon=True).start()
+    return PageSite(desk, Sessions(hello.get("kept")), port, float(hello["idle_s"]))

@@ -59,8 +59,8 @@ class PageSession:
         notes: What was done, for the next page that is shown: a sentence, and whether it went well.
     """
 
-    def __init__(self) -> None:
-        self.forgery_token = secrets.token_urlsafe(32)
+    def __init__(self, forgery_token: str = "") -> None:
+        self.forgery_token = forgery_token or secrets.token_urlsafe(32)
         self.notes: list[tuple[str, bool]] = []
 
     def take_notes(self) -> list[tuple[str, bool]]:
@@ -70,18 +70,19 @@ class PageSession:
 
 
 class Sessions:
-    """The sessions of one process, and the token for the first login.
+    """The sessions of a page, and the token for the first login.
 
     Args:
+        kept: What an earlier process gave to be kept.
         clock: Gives monotonic seconds.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, kept: Mapping[str, str] | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._token = ""
         self._until_s = 0.0
         self._n_wrong = 0
-        self._sessions: dict[str, PageSession] = {}
+        self._sessions = {secret: PageSession(forgery) for secret, forgery in (kept or {}).items()}
 
     def offer(self) -> str:
         """Return a new token, in place of an earlier one."""
@@ -111,6 +112,10 @@ class Sessions:
         """End a session."""
         self._sessions.pop(secret, None)
 
+    def kept(self) -> dict[str, str]:
+        """Return the secret of each session and its anti-forgery token."""
+        return {secret: session.forgery_token for secret, session in self._sessions.copy().items()}
+
 
 class Guard:
     """Passes a request on if it may be answered; adds `HEADERS` to every answer.
@@ -138,6 +143,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer or refuse one request."""
         if scope["type"] != "http":
+            await self._app(scope, receive, send)
             return
         answer = await self._refusal(scope, receive) or self._app
         await answer(scope, receive, _with_headers(send))

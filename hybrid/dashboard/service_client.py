@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import anyio
 import msgspec
 from msgspec import Struct
 from starlette.responses import HTMLResponse, PlainTextResponse
@@ -49,6 +50,8 @@ _ASK_S = 60.0
 _BUSY_S = 5.0
 """Seconds for which a question is asked again while the service is busy with what it needs."""
 _AGAIN_S = 0.2
+_MOST_THREADS = 16
+"""Views of a page that are made at a time."""
 _FRESH_S = 5.0
 """Seconds for which a report is shown again without another look."""
 
@@ -202,6 +205,7 @@ class Desk:
 
     def __init__(self, home: Path, environ: Mapping[str, str], cwd: Path) -> None:
         self.home = home
+        self.cwd = cwd
         self.environ = dict(environ)
         self.service = ServiceClient(home, environ)
         self.templates = environment()
@@ -209,6 +213,8 @@ class Desk:
         self.log_folder = log_folder(home)
         self.log = LogIndex(self.log_folder, keep=own.config.log.keep)
         self.stopping = threading.Event()
+        # Of its own: tools for agents have threads in this process too.
+        self.threads = anyio.CapacityLimiter(_MOST_THREADS)
         self.heard: Callable[[], None] = lambda: None
         """Called while a page follows the log, so that what is looked at does not end."""
         here = own.project

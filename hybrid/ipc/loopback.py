@@ -1,4 +1,4 @@
-"""The rules of the HTTP servers of hybrid: the service, `hybrid mcp --http`, and the page of `hybrid dashboard`.
+"""The rules of the HTTP servers of hybrid: the service, and MCP and the page, which the web process serves.
 
 They listen on loopback, where other users of the machine and every page in a browser reach them too. A name that leads
 here (DNS rebinding) stands in `Host`, another page in `Origin` or `Sec-Fetch-Site`; a program proves by a token that it
@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import hmac
-import json
 import os
 import socket
+import stat
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from hybrid.base.atomic import locked, make_private_folder, write_atomic
 from hybrid.ipc.wire import run_folder
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ LOOK_S = 1.0
 
 CHALLENGE = {"WWW-Authenticate": 'Bearer realm="hybrid"'}
 """The header that goes with status 401."""
+
+_TOKEN_BYTES = 32
+_LOCK_S = 3.0
 
 _Connection = TypeVar("_Connection")
 
@@ -90,15 +94,37 @@ def place_problem(headers: Headers, port: int) -> str:
 
 
 def token_file(home: str | Path) -> Path:
-    """Return the file in which the service tells its owner the `port`, `token` and `pid` of its HTTP interface."""
-    return Path(run_folder(str(home))) / "http.json"
+    """Return the file that proves to servers who may read it: only the owner's programs can."""
+    return Path(run_folder(str(home))) / "token"
 
 
 def token_of(home: str | Path) -> str:
-    """Return the token of the service, made at each start; empty when there is none, or HTTP is switched off."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        return str(json.loads(token_file(home).read_bytes()).get("token") or "")
+    """Return the token of this home; empty when there is none, and when others could read or write it."""
+    path = token_file(home)
+    with contextlib.suppress(OSError):
+        status = path.lstat()
+        is_ours = os.name != "posix" or (status.st_uid == os.getuid() and not status.st_mode & 0o077)
+        if is_ours and stat.S_ISREG(status.st_mode):
+            return path.read_text("ascii", "replace").strip()
     return ""
+
+
+def made_token(home: str | Path) -> str:
+    """Return the token of this home, which is made when there is none; it stays until somebody deletes the file.
+
+    Raises:
+        OSError: The home is read-only.
+    """
+    path = token_file(home)
+    make_private_folder(path.parent)
+    with locked(path.with_suffix(".lock"), _LOCK_S):
+        token = token_of(home)
+        if not token:
+            token = os.urandom(_TOKEN_BYTES).hex()
+            # A file that is replaced keeps its rights, and those may have let others read it.
+            path.unlink(missing_ok=True)
+            write_atomic(path, token.encode(), durable=False)
+    return token
 
 
 def token_problem(headers: Headers, token: str) -> str:
@@ -108,13 +134,40 @@ def token_problem(headers: Headers, token: str) -> str:
     # Compared whatever the scheme: how long it takes tells nothing.
     if is_same(secret.strip(), token) and scheme.lower() == "bearer":
         return ""
-    return "a token is needed: `Authorization: Bearer TOKEN`, with the token of run/http.json in HYBRID_HOME"
+    return "a token is needed: `Authorization: Bearer TOKEN`, with the token of run/token in HYBRID_HOME"
 
 
 def is_same(given: str, secret: str) -> bool:
     """Return whether a text is a secret, in a time that does not tell how much of it is right; never when empty."""
     is_right = hmac.compare_digest(given.encode("utf-8", "replace"), secret.encode("utf-8", "replace"))
     return is_right and bool(secret)
+
+
+# --- what is served ------------------------------------------------------------------------------------------
+
+
+class Site:
+    """What the web process serves on a port as long as the command lives that asked for it.
+
+    Attributes:
+        app: An application of ASGI.
+        answer: What the command is told beside the port.
+    """
+
+    def __init__(self, app: Any, answer: Mapping[str, Any]) -> None:
+        self.app = app
+        self.answer = answer
+
+    def is_over(self) -> bool:
+        """Return whether it is to end though the command lives."""
+        return False
+
+    def kept(self) -> object:
+        """Return what the command keeps for the next process, as JSON can hold it."""
+        return None
+
+    def end(self) -> None:
+        """Have requests end that wait for something."""
 
 
 # --- the port and its connections -------------------------------------------------------------------------

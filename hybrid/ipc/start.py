@@ -1,4 +1,4 @@
-"""Starts the service, and asks it how it is or to stop.
+"""Starts the service and the web process, and asks them.
 
 Nothing of the caller clings to what is started: no pipe, no socket, no terminal, no working directory. Who asks may
 wait longer than a hook. Standard library only; a hook imports it only when there is no service.
@@ -11,7 +11,8 @@ import os
 import sys
 import time
 
-from hybrid.ipc.wire import Greeting, WireError, connect, read_endpoint, run_folder
+from hybrid import __version__
+from hybrid.ipc.wire import SERVICE, Connection, Greeting, WireError, connect, read_endpoint, run_folder
 
 TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
 if TYPE_CHECKING:
@@ -155,6 +156,23 @@ else:
 # --- asking it ------------------------------------------------------------------------------------------------
 
 
+def reached(home: str, name: str, timeout_s: float) -> tuple[Connection, Greeting]:
+    """Return a connection to a process by its name, and how that greeted.
+
+    Raises:
+        WireError: There is none, or it does not greet in time.
+    """
+    endpoint = read_endpoint(home, name)
+    if endpoint is None:
+        raise WireError("there is none")
+    connection = connect(endpoint, timeout_s=timeout_s)
+    try:
+        return connection, Greeting(connection.receive(timeout_s=timeout_s))
+    except BaseException:
+        connection.close()
+        raise
+
+
 _ASK_S = 2.0
 _LOOK_S = 0.02
 """Seconds between two looks whether the service has gone."""
@@ -174,16 +192,11 @@ def exchange(home: str, operation: str, *parts: bytes, timeout_s: float) -> dict
     import json  # A hook that starts a service needs none.
 
     step_s = min(timeout_s, _ASK_S)
-    endpoint = read_endpoint(home)
-    if endpoint is None:
-        raise NoServiceError("there is no service")
-    with contextlib.ExitStack() as stack:
-        try:
-            connection = connect(endpoint, timeout_s=step_s)
-            stack.callback(connection.close)
-            greeting = Greeting(connection.receive(timeout_s=step_s))
-        except WireError as error:
-            raise NoServiceError(str(error)) from error
+    try:
+        connection, greeting = reached(home, SERVICE, step_s)
+    except WireError as error:
+        raise NoServiceError(str(error)) from error
+    with contextlib.closing(connection):
         connection.send(operation.encode(), *parts, timeout_s=step_s)
         data = connection.receive(timeout_s=timeout_s)[0]
     try:
@@ -222,3 +235,78 @@ def stop(home: str, *, timeout_s: float) -> bool:
         if time.monotonic() >= until_s:
             return False
     return True
+
+
+# --- the web process ------------------------------------------------------------------------------------------
+
+
+WEB = "web"
+"""Name of the process of MCP and the page among those that listen."""
+MOVED = b'{"hybrid": "moved"}\n'
+"""What a web process that is to end tells a relay: go to the next one when nothing is under way."""
+
+_WEB_S = 15.0
+"""Seconds in which a web process must be there that was started now; a busy machine needs some for its imports."""
+_STEP_S = 5.0
+_MADE_S = 30.0
+"""Seconds for what was asked for: a page waits for the service."""
+
+
+class NotServedError(WireError):
+    """The web process cannot do what it was asked for."""
+
+
+def ask_web(home: str, what: str, hello: bytes, *, is_started: bool = True) -> tuple[Any, dict[str, Any]]:
+    """Return a socket on which the web process does what it was asked for, until that is closed, and its answer.
+
+    Args:
+        home: `$HYBRID_HOME`.
+        what: `session` for MCP on this socket; `http` or `page` for MCP or the page on a port.
+        hello: JSON that says who asks.
+        is_started: Start the process if there is none.
+
+    Raises:
+        NotServedError: It cannot do it; the message says why.
+        WireError: There is none.
+    """
+    until_s, started_s = time.monotonic() + _WEB_S, float("-inf")
+    while True:
+        try:
+            return _told(home, what, hello)
+        except NotServedError:
+            raise
+        except WireError as error:
+            failure = error
+        if not is_started or time.monotonic() > until_s:
+            raise WireError(f"the web process of hybrid does not answer ({failure})")
+        if time.monotonic() - started_s > _STEP_S:
+            # Somebody else may have started one: of two the later finds that, and goes.
+            started_s = time.monotonic()
+            start_detached(start_command(WEB), kept_environment(os.environ, home))
+        time.sleep(_LOOK_S)
+
+
+def rest_web(home: str) -> None:
+    """Have a web process that serves nobody end at once; one that serves somebody goes on."""
+    with contextlib.suppress(WireError), contextlib.closing(reached(home, WEB, _STEP_S)[0]) as connection:
+        connection.send(b"rest", timeout_s=_STEP_S)
+
+
+def _told(home: str, what: str, hello: bytes) -> tuple[Any, dict[str, Any]]:
+    import json
+
+    connection, greeting = reached(home, WEB, _STEP_S)
+    try:
+        if not greeting.is_usable(__version__):
+            connection.send(b"stop", timeout_s=_STEP_S)
+            raise WireError(f"an older one, {greeting.version}, ends")
+        connection.send(what.encode(), hello, timeout_s=_STEP_S)
+        answer = json.loads(connection.receive(timeout_s=_MADE_S)[0])
+        if "error" in answer:
+            raise NotServedError(answer["error"])
+        sock = connection.detach()
+        sock.settimeout(None)
+    except BaseException:
+        connection.close()
+        raise
+    return sock, answer

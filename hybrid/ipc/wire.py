@@ -1,6 +1,6 @@
-"""The wire between a hook and the service, and between a relay of MCP and its worker: addresses, connections, messages.
+"""The wire between a hook and the service, and with the web process: addresses, connections, messages.
 
-The addresses of a `$HYBRID_HOME` stand in `run/daemon` of the service, which every hook reads, and `run/mcp` of tools;
+The addresses of a `$HYBRID_HOME` stand in `run/daemon` of the service, which every hook reads, and `run/web`;
 these files and the folder of the socket belong to their owner alone. A message is a list of byte strings, each with its
 length before it, in both directions. Standard library only and cheap to import: there is no `json`, which would cost
 every prompt seven milliseconds.

@@ -7,6 +7,7 @@ waits for a service that starts and for a first build of the index, and tells ho
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import time
@@ -20,7 +21,9 @@ import anyio
 import anyio.to_thread
 import mcp_types as types
 from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
+from mcp_types import jsonrpc_message_adapter
 from msgspec import Struct, field
 
 from hybrid import __version__
@@ -31,7 +34,7 @@ from hybrid.operations.tools import BY_NAME, INSTRUCTIONS, PROMPTS, RECORD, RESO
 from hybrid.render.marks import harmless
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from mcp.server.context import ServerRequestContext
 
@@ -55,6 +58,8 @@ _LONG_BUILD_S = 1800.0
 _AT_ONCE = 4
 """Questions of a session at a time; the others wait, and those of other sessions do not wait for them."""
 _LOOK_S = 0.05
+_NO_REQUEST = -32600
+"""Code of JSON-RPC for what is no request."""
 _LOOK_AT_BUILD_S = 0.5
 
 
@@ -312,3 +317,92 @@ def _listed(tool: Tool) -> types.Tool:
         input_schema=tool.input_schema,
         annotations=annotations,
     )
+
+
+# --- a relay --------------------------------------------------------------------------------------------------
+
+
+async def serve(
+    home: str, hello: Mapping[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+) -> None:
+    """Serve a session until the relay is gone.
+
+    Args:
+        home: `$HYBRID_HOME`.
+        hello: `cwd`, `session`, `client` and `environ` of the relay.
+        reader: Its lines.
+        writer: Gets ours.
+    """
+    session = ToolSession(home, hello["cwd"], hello.get("client", ""), hello.get("environ", {}), hello["session"])
+    server = build_server(lambda _ctx: session)
+    answers = _Answers(writer)
+    lines = _Lines(reader, answers)
+    async with stdio_server(lines, answers) as (received, sent):  # pyright: ignore[reportArgumentType] - it reads lines and writes text, no more
+        await server.run(received, sent, server.create_initialization_options())
+
+
+class _Lines:
+    """The messages of a client, as an asynchronous iterator.
+
+    The package drops a line that it cannot read, without a word: who asked would wait for ever.
+    """
+
+    def __init__(self, reader: asyncio.StreamReader, answers: _Answers) -> None:
+        self._reader = reader
+        self._answers = answers
+
+    def __aiter__(self) -> _Lines:
+        return self
+
+    async def __anext__(self) -> str:
+        while True:
+            try:
+                line = await self._reader.readline()
+            except (ValueError, ConnectionError):  # A line that is too long; the client is gone.
+                line = b""
+            if not line:
+                raise StopAsyncIteration
+            text = line.decode("utf-8", "replace")
+            if _is_message(text):
+                return text
+            text, identity = _without_halves(text)
+            if _is_message(text):
+                return text
+            if isinstance(identity, (str, int)):
+                error = {"code": _NO_REQUEST, "message": "this is no request of MCP"}
+                await self._answers.write(json.dumps({"jsonrpc": "2.0", "id": identity, "error": error}) + "\n")
+
+
+def _is_message(text: str) -> bool:
+    try:
+        jsonrpc_message_adapter.validate_json(text, by_name=False)
+    except ValueError:
+        return False
+    return True
+
+
+def _without_halves(text: str) -> tuple[str, object]:
+    """Return a line with a question mark for each half of a pair of surrogates, and the id of its request.
+
+    A model that is cut off writes half of an emoji, which the package cannot read. Empty and None for no request.
+    """
+    try:
+        message = json.loads(text)
+        identity = message["id"] if "method" in message else None
+        return json.dumps(message, ensure_ascii=False).encode("utf-8", "replace").decode(), identity
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return "", None
+
+
+class _Answers:
+    """Writes text to a client."""
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        self._writer = writer
+
+    async def write(self, text: str) -> None:
+        self._writer.write(text.encode("utf-8", "replace"))
+
+    async def flush(self) -> None:
+        with contextlib.suppress(ConnectionError):
+            await self._writer.drain()

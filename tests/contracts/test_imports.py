@@ -205,6 +205,23 @@ def test_the_relay_imports_little_of_ours_and_nothing_of_others() -> None:
     assert set() == _loaded_after("import hybrid.mcp_server.relay")
 
 
+WEB = {
+    "web": set[str](),
+    "dashboard.app": {"starlette", "jinja2"},
+    "mcp_server.server": {"mcp", "starlette", "uvicorn"},
+    "mcp_server.http": {"mcp", "starlette", "uvicorn"},
+}
+
+
+@pytest.mark.parametrize("name", WEB)
+def test_page_and_tools_do_not_load_what_the_other_needs(name: str) -> None:
+    """Either loads its packages at the first use; the web process loads none before somebody asks for something."""
+    code = f"import sys, hybrid.{name}\nprint(sorted({{*sys.modules}} & {{'mcp', 'starlette', 'uvicorn', 'jinja2'}}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert WEB[name] == set(ast.literal_eval(done.stdout))
+
+
 def test_a_hook_imports_nothing_for_tools(tmp_path: Path) -> None:
     """A prompt that is answered without a service needs nothing of what answers tools."""
     shop = new_shop(tmp_path)

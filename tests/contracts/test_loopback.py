@@ -6,25 +6,31 @@ import asyncio
 import contextlib
 import select
 import socket
+import sys
 import threading
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
 from hybrid.daemon.http import HttpInterface
-from hybrid.dashboard.app import Dashboard
+from hybrid.dashboard.app import PageSite
+from hybrid.dashboard.guard import Sessions
 from hybrid.dashboard.service_client import Desk
 from hybrid.ipc.loopback import (
     MOST_BEGUN,
     MOST_SILENT,
     SILENT_S,
     Silence,
+    Site,
     bounded,
     cutting_off,
     listening,
+    made_token,
+    token_file,
     token_of,
 )
-from hybrid.mcp_server.http import build_http
+from hybrid.mcp_server.http import site
+from hybrid.web import bounded_protocol, port_server
 from tests.support.agent import until
 from tests.support.cases import Case, cases
 
@@ -109,23 +115,34 @@ def _service(home: Path) -> Generator[Server]:
 
 @contextlib.contextmanager
 def _tools(home: Path) -> Generator[Server]:
-    clock = Clock()
-    sock = listening(0, 16)
-    port = sock.getsockname()[1]
-    serving = build_http(home, str(home), port, clock)
-    with _service(home), _running(lambda: serving.run([sock]), lambda: setattr(serving, "should_exit", True)):
+    with _served(lambda port: site(home, {"cwd": str(home)}, port)) as (port, clock):
         key = {"Authorization": f"Bearer {token_of(home)}", "Accept": "text/html"}
         yield Server(port, "/mcp", key, clock)
 
 
 @contextlib.contextmanager
 def _page(home: Path) -> Generator[Server]:
-    clock = Clock()
     desk = Desk(home, {"HYBRID_HOME": str(home), "HOME": str(home)}, home)
-    page = Dashboard(desk, 0, 1e9, clock)
-    secret = page.sessions.redeem(page.sessions.offer())
-    with _running(page.run, page.end):
-        yield Server(page.port, "/none", {"Cookie": f"hybrid-{page.port}={secret}"}, clock)
+    desk.service.start = lambda root="": True  # Nothing here asks it.
+    made_token(home)
+    sessions = Sessions({"secret": "forgery"})
+    with _served(lambda port: PageSite(desk, sessions, port, 1e9)) as (port, clock):
+        yield Server(port, "/none", {"Cookie": f"hybrid-{port}=secret"}, clock)
+
+
+@contextlib.contextmanager
+def _served(make: Callable[[int], Site]) -> Generator[tuple[int, Clock]]:
+    clock, sock = Clock(), listening(0, 16)
+    port = sock.getsockname()[1]
+    site = make(port)
+    serving = port_server(site.app, bounded_protocol(str(port)), clock)
+
+    def end() -> None:
+        site.end()
+        serving.should_exit = True
+
+    with _running(lambda: serving.run([sock]), end):
+        yield port, clock
 
 
 @contextlib.contextmanager
@@ -183,6 +200,59 @@ def test_without_what_opens_it_nothing_is_answered(server: Server, case: Case) -
     assert 401 == status == server.ask(OURS)[0]
     assert SECRET not in text
     assert key not in text
+
+
+def test_the_token_and_the_cookie_never_stand_for_one_another(tmp_path: Path) -> None:
+    """What opens the page opens neither of the others, and their token no page: as it is, and in the other's place."""
+    with _service(tmp_path) as service, _tools(tmp_path) as tools, _page(tmp_path) as page:
+        token, cookie = token_of(tmp_path), page.key["Cookie"].partition("=")[2]
+        for server in (service, tools):
+            name = f"hybrid-{server.port}"
+            for headers in (page.opened, [f"Authorization: Bearer {cookie}"], [f"Cookie: {name}={token}"]):
+                assert 401 == server.ask(OURS, *headers)[0]
+            assert 401 != server.ask(OURS, *server.opened)[0]
+        for headers in (tools.opened, [f"Cookie: hybrid-{page.port}={token}"], [f"Authorization: Bearer {cookie}"]):
+            assert 401 == page.ask(OURS, *headers)[0]
+        assert 200 == page.ask(OURS, *page.opened)[0]
+
+
+def test_the_token_stays_until_it_is_deleted(tmp_path: Path) -> None:
+    """It outlives those who serve with it; only its owner can read it, and without the file it opens nothing."""
+    token = made_token(tmp_path)
+    with _tools(tmp_path) as tools:
+        assert token == made_token(tmp_path) == token_of(tmp_path)
+        assert 64 == len(token)
+        assert 0o600 == token_file(tmp_path).stat().st_mode & 0o777 or sys.platform == "win32"
+        token_file(tmp_path).unlink()
+        assert 401 == tools.ask(OURS, *tools.opened)[0]
+        assert token != made_token(tmp_path)
+        assert 401 == tools.ask(OURS, *tools.opened)[0]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights of Unix")
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o622])
+def test_a_token_that_others_could_read_or_write_is_void(tmp_path: Path, mode: int) -> None:
+    """It opens nothing, and the next one that is made is another one, which they cannot read."""
+    token = made_token(tmp_path)
+    token_file(tmp_path).chmod(mode)
+
+    assert "" == token_of(tmp_path)
+    assert token != made_token(tmp_path)
+    assert 0o600 == token_file(tmp_path).stat().st_mode & 0o777
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_a_token_in_place_of_which_a_link_stands_is_void(tmp_path: Path) -> None:
+    """Nobody else says what the token is."""
+    theirs = tmp_path / "theirs"
+    theirs.write_text("0" * 64)
+    theirs.chmod(0o600)
+    token_file(tmp_path).parent.mkdir()
+    token_file(tmp_path).symlink_to(theirs)
+
+    assert "" == token_of(tmp_path)
+    assert "0" * 64 != made_token(tmp_path)
+    assert "0" * 64 == theirs.read_text()
 
 
 def test_a_silent_connection_is_cut_off(server: Server) -> None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.dashboard.app import in_browser
+from hybrid.cli.serving import _in_browser
 from hybrid.ipc.start import daemon_status
 from tests.support.agent import Agent, until
-from tests.support.builders import Shop, command_environment, new_shop
+from tests.support.builders import Shop, new_shop
 from tests.support.pages import Served
 
 if TYPE_CHECKING:
@@ -78,33 +78,6 @@ def test_a_port_can_be_chosen_and_may_be_taken(small: Shop) -> None:
     assert "must be a whole number from 0 to 65,535" in small.error("dashboard", "--port", "x")
 
 
-def test_without_the_extra_the_command_names_it(small: Shop, tmp_path: Path) -> None:
-    """One line that says what to install; nothing of the page is imported by other commands."""
-    (tmp_path / "blocked").mkdir()
-    (tmp_path / "blocked" / "starlette.py").write_text(
-        "raise ModuleNotFoundError(\"No module named 'starlette'\", name='starlette')\n"
-    )
-    import subprocess
-    import sys
-
-    settings = command_environment(small.home)
-    settings["PYTHONPATH"] = os.pathsep.join([str(tmp_path / "blocked"), settings.get("PYTHONPATH", "")])
-    code = "import sys; from hybrid.__main__ import main; sys.exit(main())"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "dashboard", "--no-open"],
-        cwd=small.root,
-        env=settings,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-    assert (2, "") == (done.returncode, done.stdout)
-    assert "extra `dashboard`" in done.stderr
-    assert 1 == len(done.stderr.splitlines())
-
-
 def test_the_browser_is_opened_through_a_file_of_the_user(tmp_path: Path) -> None:
     """No token stands among the arguments of the browser, which everybody on the machine can read."""
     opened: list[str] = []
@@ -115,7 +88,7 @@ def test_the_browser_is_opened_through_a_file_of_the_user(tmp_path: Path) -> Non
         path = next((tmp_path / "run").glob("dashboard-*.html"))
         seen.append((path.stat().st_mode & 0o077, path.read_text()))
 
-    with in_browser(tmp_path, "http://127.0.0.1:1/#TOKEN", look):
+    with _in_browser(tmp_path, "http://127.0.0.1:1/#TOKEN", look):
         pass
 
     assert opened[0].startswith("file://")

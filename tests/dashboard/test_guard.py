@@ -98,7 +98,7 @@ def test_the_token_works_once(served: Served, browser: Browser) -> None:
 def test_the_token_works_for_a_short_time() -> None:
     """After ten minutes, or after twenty wrong ones, it is void."""
     now_s = 0.0
-    late, tried = Sessions(lambda: now_s), Sessions(lambda: 0.0)
+    late, tried = Sessions(clock=lambda: now_s), Sessions(clock=lambda: 0.0)
     token, other = late.offer(), tried.offer()
     now_s = TOKEN_S + 1
     for _ in range(20):

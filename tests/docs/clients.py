@@ -96,7 +96,7 @@ def passed_on() -> list[str]:
     """Return the variables that the relay of MCP passes on."""
     return [
         *_tuple("_PASSED_ON", {each.session for each in clients().values()}),
-        '"""Variables that the worker gets of the client, beside those of our own settings: they name its session."""',
+        '"""Variables that the web process gets of the client, beside those of our own settings: they name its session."""',
     ]
 
 

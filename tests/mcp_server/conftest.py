@@ -10,7 +10,7 @@ import pytest
 from tests.mcp_server.projects import FILES, shop_of_all
 from tests.support.agent import Agent
 from tests.support.builders import new_shop
-from tests.support.tool_client import end_workers, tools_of
+from tests.support.tool_client import end_web, tools_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -25,7 +25,7 @@ def _ending(shop: Shop) -> Generator[Shop]:
     try:
         yield shop
     finally:
-        end_workers(shop.home)
+        end_web(shop.home)
         Agent(shop).stop_service()
 
 

@@ -18,10 +18,11 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ListRootsResult, Root
 from pydantic import FileUrl
 
+from hybrid.ipc.loopback import token_of
 from hybrid.ipc.start import start_command
-from tests.support.agent import until
+from tests.support.agent import kill, until
 from tests.support.builders import hear_interrupts
-from tests.support.tool_client import environment, session_over
+from tests.support.tool_client import environment, session_over, web_pid
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Generator, Iterator
@@ -69,7 +70,7 @@ def url(shared: Shop) -> Iterator[str]:
 
 
 def _token(shop: Shop) -> str:
-    return json.loads((shop.home / "run" / "http.json").read_bytes())["token"]
+    return token_of(shop.home)
 
 
 def _post(url: str, headers: dict[str, str], method: str = "POST") -> httpx2.Response:
@@ -148,24 +149,27 @@ def test_other_addresses_need_the_token_too(url: str) -> None:
         assert 401 == CLIENT.get(url.removesuffix("/mcp") + path).status_code
 
 
-def test_a_token_of_an_earlier_service_is_worth_nothing(small: Shop) -> None:
-    """The service makes a token at each start, and the server asks for the newest."""
+def test_the_token_outlives_service_and_web_process(small: Shop) -> None:
+    """A client that has it in its settings goes on after a restart of both, on the same port."""
     with _listening(small) as (url, _):
-        earlier = _token(small)
-        assert 200 == _post(url, {"Authorization": f"Bearer {earlier}"}).status_code
-        small.out("daemon", "stop", "--quiet")
-        assert 401 == _post(url, {"Authorization": f"Bearer {earlier}"}).status_code
+        token, pid = _token(small), web_pid(small.home)
         small.out("daemon", "start", "--quiet")
-        until(lambda: (small.home / "run" / "http.json").exists() and _token(small) != earlier)
-        assert 401 == _post(url, {"Authorization": f"Bearer {earlier}"}).status_code
-        assert 200 == _post(url, {"Authorization": f"Bearer {_token(small)}"}).status_code
+        until(lambda: (small.home / "run" / "http.json").exists())
+        assert token == json.loads((small.home / "run" / "http.json").read_bytes())["token"]
+        small.out("daemon", "stop", "--quiet")
+        assert 200 == _post(url, {"Authorization": f"Bearer {token}"}).status_code
+        kill(pid)
+        until(lambda: web_pid(small.home) not in (0, pid))
+        until(lambda: _is_listening(url))
+        assert 200 == _post(url, {"Authorization": f"Bearer {token}"}).status_code
+        assert token == _token(small)
 
 
-def test_without_http_of_the_service_there_is_no_token(small: Shop) -> None:
-    """With `daemon.http` off the command says so and ends with 2."""
+def test_it_needs_no_http_of_the_service(small: Shop) -> None:
+    """`daemon.http` is about the memory."""
     small.out("config", "set", "daemon.http", "false", "--user")
-
-    assert "daemon.http" in small.error("mcp", "--http")
+    with _listening(small) as (url, _):
+        assert 200 == _post(url, {"Authorization": f"Bearer {_token(small)}"}).status_code
 
 
 def test_a_port_that_is_taken_is_named(shared: Shop) -> None:
@@ -179,19 +183,21 @@ def test_a_port_that_is_taken_is_named(shared: Shop) -> None:
 
 
 def test_it_closes_with_the_command(shared: Shop) -> None:
-    """Ctrl-C ends the command without a traceback, and nobody listens any more; the worker lives on."""
+    """Ctrl-C ends the command without a traceback, and nobody listens any more; the web process lives on."""
     with _listening(shared) as (url, process):
-        port = int(url.rsplit(":", 1)[1].split("/")[0])
-        socket.create_connection(("127.0.0.1", port), timeout=10).close()
+        assert _is_listening(url)
+        pid = web_pid(shared.home)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
 
-    def is_closed() -> bool:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=10).close()
-        except OSError:
-            return True
-        return False
-
-    until(is_closed)
+    until(lambda: not _is_listening(url))
     assert b"Traceback" not in err
+    assert pid == web_pid(shared.home)
+
+
+def _is_listening(url: str) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", int(url.rsplit(":", 1)[1].split("/")[0])), timeout=10).close()
+    except OSError:
+        return False
+    return True

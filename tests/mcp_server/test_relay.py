@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import signal
 import subprocess
 import sys
-import sysconfig
 import textwrap
 import threading
-import venv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,19 +17,16 @@ from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from hybrid import __version__
-from hybrid.ipc.start import entry_script, start_command
-from hybrid.ipc.wire import read_endpoint
-from hybrid.mcp_server.relay import NAME, failure_path
 from tests.support.agent import kill, until
 from tests.support.builders import hear_interrupts, python_process
 from tests.support.tool_client import (
     RawClient,
-    end_workers,
+    end_web,
     environment,
     server_command,
     tools_of,
-    worker_pid,
-    worker_pids,
+    web_pid,
+    web_pids,
 )
 
 if TYPE_CHECKING:
@@ -47,12 +40,11 @@ READ = {"name": "read", "arguments": {"ref": "README.md"}}
 
 
 @pytest.fixture
-def fresh(shared: Shop) -> Iterator[Shop]:
-    """The shared project without a worker, without memory of one, and without a word of one that failed behind it."""
-    end_workers(shared.home)
+def fresh(shared: Shop) -> Shop:
+    """The shared project without a web process, and without memory of one."""
+    end_web(shared.home)
     _said(shared).unlink(missing_ok=True)
-    yield shared
-    Path(failure_path(str(shared.home))).unlink(missing_ok=True)
+    return shared
 
 
 def _said(shop: Shop) -> Path:
@@ -61,7 +53,7 @@ def _said(shop: Shop) -> Path:
 
 
 def _greeted(shop: Shop) -> RawClient:
-    """A client that was greeted, with a worker that is there."""
+    """A client that was greeted, with a web process that is there."""
     client = RawClient(shop)
     try:
         assert "hybrid" == client.greet()["result"]["serverInfo"]["name"]
@@ -76,25 +68,25 @@ def test_the_session_survives_its_worker(shared: Shop) -> None:
     """A worker that is killed while nobody asks is replaced, and the client notices nothing."""
     with tools_of(shared) as tools:
         assert tools.file("README.md").startswith("# Shop")
-        first = worker_pid(shared.home)
+        first = web_pid(shared.home)
         kill(first)
-        until(lambda: worker_pid(shared.home) not in (0, first))  # The relay has noticed.
+        until(lambda: web_pid(shared.home) not in (0, first))  # The relay has noticed.
         assert tools.file("README.md").startswith("# Shop")
-        assert worker_pid(shared.home) not in (0, first)
+        assert web_pid(shared.home) not in (0, first)
 
 
 def test_what_was_under_way_is_answered_with_an_error(shared: Shop) -> None:
     """A worker that is killed before it answers: that call fails and may be asked again, the next one is answered."""
     with _greeted(shared) as client:
         for number in range(100, 120):
-            pid = worker_pid(shared.home)
+            pid = web_pid(shared.home)
             kill(pid, signal.SIGSTOP)
             client.say({"id": number, "method": "tools/call", "params": READ})
             kill(pid)
             lost = client.answer(number)
             if "error" in lost:
                 break  # Else the relay saw the end before it sent the call, and gave it to the next worker.
-            until(lambda killed=pid: worker_pid(shared.home) not in (0, killed))
+            until(lambda killed=pid: web_pid(shared.home) not in (0, killed))
         again = client.ask("tools/call", 8, **READ)
 
     assert "ask again" in lost["error"]["message"]
@@ -109,7 +101,7 @@ def test_two_relays_share_one_worker(fresh: Shop) -> None:
         with _greeted(fresh) as client:
             found.append(client.ask("tools/call", 1, **READ)["result"]["content"][0]["text"][:10])
             barrier.wait(60)
-            numbers.append(len(worker_pids(fresh.home)))
+            numbers.append(len(web_pids(fresh.home)))
             barrier.wait(60)
 
     numbers: list[int] = []
@@ -121,81 +113,23 @@ def test_two_relays_share_one_worker(fresh: Shop) -> None:
         thread.join(120)
 
     assert ["README.md:", "README.md:"] == found
-    assert worker_pid(fresh.home)
-    until(lambda: 1 == len(worker_pids(fresh.home)))
+    assert web_pid(fresh.home)
+    until(lambda: 1 == len(web_pids(fresh.home)))
 
 
-def test_a_worker_that_nobody_needs_ends(fresh: Shop) -> None:
-    """It ends some time after its last session, and not under one; its address goes with it."""
-    script = """
-        import os, sys
-        from pathlib import Path
-        from hybrid.mcp_server.worker import run_worker
-        sys.exit(run_worker(Path(sys.argv[1]), os.environ, idle_s=1))
-    """
-    worker = python_process(script, fresh.home, **environment(fresh))
-    until(lambda: worker_pid(fresh.home) == worker.pid)
-    with _greeted(fresh) as client:
-        assert {} == client.ask("ping", 1)["result"]
-    worker.communicate(timeout=60)
-
-    assert 0 == worker.returncode
-    assert read_endpoint(str(fresh.home), NAME) is None
-
-
-def test_a_stopped_service_takes_an_idle_worker_with_it(fresh: Shop) -> None:
-    """`hybrid daemon stop` ends a worker without a session; one that serves a session goes on."""
-    with tools_of(fresh) as tools:
-        tools.text("read", ref="README.md")
-        first = worker_pid(fresh.home)
-        fresh.out("daemon", "stop", "--quiet")
-
-        assert first == worker_pid(fresh.home)
-        assert tools.file("README.md").startswith("# Shop")
-
-    def stopped() -> bool:
-        fresh.out("daemon", "stop", "--quiet")
-        return worker_pid(fresh.home) == 0
-
-    until(stopped)
-
-
-def test_a_worker_of_an_older_version_is_replaced(fresh: Shop) -> None:
-    """A relay tells an older worker to end, and starts its fresh."""
-    script = """
-        import os, sys
-        from pathlib import Path
-        import hybrid
-        hybrid.__version__ = "0.0.1"
-        from hybrid.mcp_server.worker import run_worker
-        sys.exit(run_worker(Path(sys.argv[1]), os.environ))
-    """
-    older = python_process(script, fresh.home, **environment(fresh))
-    until(lambda: worker_pid(fresh.home) == older.pid)
-    with _greeted(fresh) as client:
-        assert "# Shop" in client.ask("tools/call", 1, **READ)["result"]["content"][0]["text"]
-        assert __version__ == (read_endpoint(str(fresh.home), NAME) or {})["version"]
-    older.communicate(timeout=60)
-
-    assert 0 == older.returncode
-
-
-def test_a_second_worker_goes_at_once(shared: Shop) -> None:
-    """Of one home there is one worker."""
-    with _greeted(shared):
-        first = worker_pid(shared.home)
-        second = subprocess.run(start_command("mcp", "--worker"), env=environment(shared), check=False, timeout=60)
-        assert (0, first) == (second.returncode, worker_pid(shared.home))
-
-
-# --- before there is a worker -------------------------------------------------------------------------------
+# --- before there is a web process -------------------------------------------------------------------------
 
 
 ALONE = """
     import sys, threading
     from hybrid.mcp_server import relay
 
-    relay.ask_worker = lambda *args: threading.Event().wait()  # One that never comes.
+    def ask_web(home, what, hello, is_started=True):
+        if not is_started:
+            raise relay.WireError("there is none")
+        threading.Event().wait()  # One that never comes.
+
+    relay.ask_web = ask_web
     relay.start_service = lambda *args, **options: None
     sys.exit(relay.relay(["--client", "claude"]))
 """
@@ -206,8 +140,8 @@ def _alone(shop: Shop, *changes: str) -> RawClient:
     return RawClient(shop, sys.executable, "-c", script)
 
 
-def test_a_session_is_greeted_before_there_is_a_worker(fresh: Shop) -> None:
-    """Greeting and tools are those that the last worker said, for each version of the protocol that was asked for."""
+def test_a_session_is_greeted_before_there_is_a_web_process(fresh: Shop) -> None:
+    """Greeting and tools are those that the last one said, for each version of the protocol that was asked for."""
     with _greeted(fresh) as client:
         said = [client.greet(1)["result"], client.ask("tools/list", 2)["result"]]
     with _alone(fresh) as client:
@@ -219,7 +153,7 @@ def test_a_session_is_greeted_before_there_is_a_worker(fresh: Shop) -> None:
 
 @pytest.mark.parametrize("damage", ["version", "text"])
 def test_what_another_version_said_is_not_repeated(fresh: Shop, damage: str) -> None:
-    """Nor is a file that cannot be read: the client waits for a worker, whose answer is kept."""
+    """Nor is a file that cannot be read: the client waits for a web process, whose answer is kept."""
     path = _said(fresh)
     with _greeted(fresh):
         pass
@@ -231,28 +165,28 @@ def test_what_another_version_said_is_not_repeated(fresh: Shop, damage: str) -> 
 
 
 def test_a_changed_list_of_tools_is_said_from_the_next_session_on(fresh: Shop) -> None:
-    """The worker hears each question that was answered from memory, and its answer is kept."""
+    """The web process hears each question that was answered from memory, and its answer is kept."""
 
     def names() -> set[str]:
         with RawClient(fresh) as client:
             client.greet()
             found = {tool["name"] for tool in client.ask("tools/list", 2)["result"]["tools"]}
-            assert (0, b"") == client.close()  # Which waits for what the worker says.
+            assert (0, b"") == client.close()  # Which waits for what that says.
             return found
 
     assert "decide" in names()
     fresh.out("config", "set", "mcp.write", "false", "--user")
-    end_workers(fresh.home)
+    end_web(fresh.home)
     assert "decide" in names()
-    end_workers(fresh.home)
+    end_web(fresh.home)
     assert "decide" not in names()
     fresh.out("config", "unset", "mcp.write", "--user")
     assert "decide" in names()
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-def test_the_official_client_is_greeted_from_memory_and_goes_on_with_the_next_worker(fresh: Shop, mode: Any) -> None:
-    """By both greetings; a worker that ends in between is replaced, and one that is killed while nobody asks."""
+def test_the_official_client_is_greeted_from_memory_and_goes_on_with_the_next_process(fresh: Shop, mode: Any) -> None:
+    """By both greetings; a process that ends in between is replaced, and one that is killed while nobody asks."""
     command = server_command()
     parameters = StdioServerParameters(
         command=command[0], args=command[1:], env=environment(fresh), cwd=str(fresh.root)
@@ -264,83 +198,17 @@ def test_the_official_client_is_greeted_from_memory_and_goes_on_with_the_next_wo
             assert 8 == len((await client.list_tools()).tools)
             for _ in range(n):
                 await client.call_tool("read", {"ref": "README.md"})
-                first = worker_pid(fresh.home)
+                first = web_pid(fresh.home)
                 kill(first)
-                until(lambda first=first: worker_pid(fresh.home) not in (0, first))
+                until(lambda first=first: web_pid(fresh.home) not in (0, first))
             found = await client.call_tool("read", {"ref": "README.md"})
             assert "# Shop" in str(found.content)
             return versions
 
     versions = anyio.run(session, 0)
-    end_workers(fresh.home)
+    end_web(fresh.home)
     assert versions == anyio.run(session, 2)
     assert [("2026" if mode == "auto" else "2025")] == [version[:4] for version in versions]
-
-
-# --- without the package ------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="session")
-def without_mcp(folder_of_the_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An interpreter with all packages but `mcp`."""
-    folder = tmp_path_factory.mktemp("without-mcp")
-    venv.create(folder, symlinks=True)
-    name = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    packages = folder / "lib" / name / "site-packages"
-    for entry in Path(sysconfig.get_path("purelib")).iterdir():
-        if not entry.name.startswith(("mcp", "pip", "__editable__", "hybrid")):
-            (packages / entry.name).symlink_to(entry)
-    return folder / "bin" / "python"
-
-
-def test_without_the_package_the_client_is_told_which_extra(fresh: Shop, without_mcp: Path) -> None:
-    """Greeted, also from memory, the server names the extra to install, and ends with 2 when the client goes."""
-    with RawClient(fresh, str(without_mcp), "-I", "-S", entry_script(), "mcp", "--client", "claude") as client:
-        error = client.greet()["error"]
-        code, said = client.close()
-
-    assert "the extra `mcp`" in error["message"]
-    assert 2 == code
-    assert b"the extra `mcp`" in said
-    assert b"Traceback" not in said
-
-
-def test_without_the_package_a_person_is_told_too(fresh: Shop, without_mcp: Path) -> None:
-    """On a terminal, where no client speaks, the command ends with the reason."""
-    ours, theirs = pty.openpty()
-    try:
-        command = [str(without_mcp), "-I", "-S", entry_script(), "mcp"]
-        done = subprocess.run(
-            command,
-            cwd=fresh.root,
-            env=environment(fresh),
-            stdin=theirs,
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
-    finally:
-        os.close(ours)
-        os.close(theirs)
-
-    assert (2, b"") == (done.returncode, done.stdout)
-    assert b"the extra `mcp`" in done.stderr
-    assert b"Traceback" not in done.stderr
-
-
-def test_help_needs_no_package(shared: Shop, without_mcp: Path) -> None:
-    """`hybrid mcp --help` tells what there is."""
-    done = subprocess.run(
-        [str(without_mcp), "-I", "-S", entry_script(), "mcp", "--help"],
-        env=environment(shared),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-    assert (0, "") == (done.returncode, done.stderr)
-    assert "--http" in done.stdout
 
 
 # --- the end of a session -----------------------------------------------------------------------------------
@@ -388,9 +256,9 @@ def test_a_client_that_hangs_up_in_the_middle_harms_nobody(shared: Shop) -> None
             client.process.stdin.write(b'{"jsonrpc": "2.0", "id": 2, "meth')
             client.process.stdin.flush()
             kill(client.process.pid)
-        first = worker_pid(shared.home)
+        first = web_pid(shared.home)
         assert {} == other.ask("ping", 3)["result"]
-        assert first == worker_pid(shared.home)
+        assert first == web_pid(shared.home)
 
 
 # --- lines that no library sends ----------------------------------------------------------------------------
@@ -420,11 +288,11 @@ NO_REQUESTS = (
 def test_the_session_goes_on_after_a_line_that_is_none(shared: Shop) -> None:
     """Whatever stands on a line, the next request is answered."""
     with _greeted(shared) as client:
-        first = worker_pid(shared.home)
+        first = web_pid(shared.home)
         for number, line in enumerate(NO_REQUESTS, 77):
             client.say(line)
             assert ({}, line) == (client.ask("ping", number)["result"], line)
-        assert first == worker_pid(shared.home)
+        assert first == web_pid(shared.home)
         code, said = client.close()
 
     assert (0, b"") == (code, said)
@@ -445,14 +313,14 @@ def test_a_request_that_cannot_be_read_is_answered(shared: Shop) -> None:
 def test_a_line_without_end_costs_its_session_only(shared: Shop) -> None:
     """A line beyond 16 MB is answered with an error, the session and others go on."""
     with _greeted(shared) as other, _greeted(shared) as client:
-        first = worker_pid(shared.home)
+        first = web_pid(shared.home)
         client.say(
             {"id": 6, "method": "tools/call", "params": {"name": "search", "arguments": {"query": "x" * 17_000_000}}}
         )
         lost = client.answer(6)
         assert {} == client.ask("ping", 7)["result"]
         assert {} == other.ask("ping", 8)["result"]
-        assert first == worker_pid(shared.home)
+        assert first == web_pid(shared.home)
 
     assert "error" in lost
 
@@ -474,15 +342,15 @@ WORKERS = """
 
     seen = []
 
-    def ask_worker(home, what, hello):
-        # The first worker ends with the first line that it hears; each further one takes half a second to start.
+    def ask_web(home, what, hello, is_started=True):
+        # The first one ends with the first line that it hears; each further one takes half a second to start.
         mine, ours = socket.socketpair()
         seen.append(ours)
         if len(seen) > 1:
             os.write(1, b"{}\\n")
             time.sleep(0.5)
         threading.Thread(target=work, args=(ours, len(seen)), daemon=True).start()
-        return mine
+        return mine, {}
 
     def work(sock, number):
         file = sock.makefile("rwb", buffering=0)
@@ -495,7 +363,7 @@ WORKERS = """
                 file.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"of": number}}).encode() + b"\\n")
         sock.shutdown(2)
 
-    relay.ask_worker = ask_worker
+    relay.ask_web = ask_web
     relay.start_service = lambda *args, **options: None
     sys.exit(relay.relay([]))
 """

@@ -10,7 +10,7 @@ from tests.mcp_server.projects import shop_of_all
 from tests.support.agent import Agent
 from tests.support.builders import neighbour_of
 from tests.support.records import DECISION, HANDOFF
-from tests.support.tool_client import end_workers, tools_of
+from tests.support.tool_client import end_web, tools_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,7 +101,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     """A project with records of every kind."""
     found = shop_of_all(tmp_path_factory.mktemp("records"))
     yield found
-    end_workers(found.home)
+    end_web(found.home)
     Agent(found).stop_service()
 
 

@@ -18,7 +18,7 @@ from hybrid.mcp_server.server import ToolSession
 from tests.support.agent import Agent, until
 from tests.support.hostile import CONTROL, FILE, NAME, PROMPT, TEXT, hostile_shop, marks_in, texts_in
 from tests.support.records import DECISION, HANDOFF
-from tests.support.tool_client import end_workers, tools_of
+from tests.support.tool_client import end_web, tools_of
 from tests.support.tool_texts import file_text, numbered_of
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     """The project; its service and worker end with the tests."""
     found = hostile_shop(tmp_path_factory.mktemp("hostile"))
     yield found
-    end_workers(found.home)
+    end_web(found.home)
     Agent(found).stop_service()
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.agent import Agent
 from tests.support.builders import Shop, git_project, new_shop
-from tests.support.tool_client import end_workers, tools_of
+from tests.support.tool_client import end_web, tools_of
 from tests.support.tool_texts import written
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
     try:
         yield found
     finally:
-        end_workers(found.home)
+        end_web(found.home)
         Agent(found).stop_service()
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.agent import Agent
 from tests.support.builders import Shop, git_project
-from tests.support.tool_client import end_workers, tools_of
+from tests.support.tool_client import end_web, tools_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
     try:
         yield made
     finally:
-        end_workers(made.home)
+        end_web(made.home)
         Agent(made).stop_service()
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.daemon.server import end_service
-from hybrid.ipc.start import daemon_status, start_command, stop
+from hybrid.ipc.start import daemon_status, rest_web, start_command, stop
 from tests.support.builders import command_environment
 
 if TYPE_CHECKING:
@@ -114,6 +114,7 @@ class Agent:
         until(self._is_alone)
 
     def _end_service(self) -> None:
+        rest_web(str(self.shop.home))
         stop(str(self.shop.home), timeout_s=10)
         assert end_service(self.shop.home), "the service does not end"
 

@@ -17,9 +17,8 @@ from anyio.from_thread import start_blocking_portal
 from mcp.client.session import ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from hybrid.ipc.start import start_command
+from hybrid.ipc.start import WEB, start_command
 from hybrid.ipc.wire import read_endpoint
-from hybrid.mcp_server.relay import NAME
 from tests.support.agent import is_alive, kill, until
 from tests.support.builders import command_environment
 from tests.support.tool_texts import file_text, hits_of
@@ -165,6 +164,15 @@ class RawClient:
             end.cancel()
         raise AssertionError(f"no answer to {identity}")
 
+    def answers_until(self, identity: object) -> list[dict[str, Any]]:
+        """What comes, up to the answer with this id."""
+        found: list[dict[str, Any]] = []
+        for answer in self.answers():
+            found.append(answer)
+            if answer.get("id") == identity:
+                break
+        return found
+
     def answers(self) -> Iterator[dict[str, Any]]:
         """What comes."""
         assert self.process.stdout
@@ -206,28 +214,28 @@ class RawClient:
 # --- the worker ---------------------------------------------------------------------------------------------
 
 
-def worker_pid(home: Path) -> int:
+def web_pid(home: Path) -> int:
     """The process that speaks MCP for a home; 0 for none."""
-    return int((read_endpoint(str(home), NAME) or {}).get("pid", "0"))
+    return int((read_endpoint(str(home), WEB) or {}).get("pid", "0"))
 
 
-def worker_pids(home: Path) -> list[int]:
+def web_pids(home: Path) -> list[int]:
     """All processes that do or that begin to; on Linux also those that do not listen yet."""
     setting = b"\0HYBRID_HOME=" + os.fsencode(home) + b"\0"
-    numbers = {worker_pid(home)} - {0}
+    numbers = {web_pid(home)} - {0}
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # It has ended meanwhile.
-            is_worker = b"\0--worker\0" in (folder / "cmdline").read_bytes()
+            is_worker = b"entry.py\0web\0" in (folder / "cmdline").read_bytes()
             if is_worker and setting in b"\0" + (folder / "environ").read_bytes() + b"\0":
                 numbers.add(int(folder.name))
     return sorted(pid for pid in numbers if is_alive(pid))
 
 
-def end_workers(home: Path) -> None:
+def end_web(home: Path) -> None:
     """End them by their numbers, and wait until they are gone."""
 
     def is_alone() -> bool:
-        pids = worker_pids(home)
+        pids = web_pids(home)
         for pid in pids:
             kill(pid, signal.SIGTERM)
         return not pids

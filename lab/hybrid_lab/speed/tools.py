@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from hybrid.base.errors import HybridError
 from hybrid.evaluation.timing import sum_up, time_each, time_ms
-from hybrid.ipc.start import start_command, stop
+from hybrid.ipc.start import WEB, start_command, stop
 from hybrid.ipc.wire import read_endpoint
-from hybrid.mcp_server.relay import NAME
 from hybrid_lab.service_process import ServiceProcess
 
 if TYPE_CHECKING:
@@ -88,26 +87,33 @@ class ToolMeasurement:
     # --- starts -------------------------------------------------------------------------------------------
 
     def _starts(self, n: int, *, is_cold: bool) -> dict[str, Any]:
-        """From the start of the command to the answer to the greeting, and to that of a first tool."""
-        greeted_ms, answered_ms, bare_ms = list[float](), list[float](), list[float]()
+        """From the start of the command to the answer to greeting, list of tools and a first tool, beside an import."""
+        greeted_ms, listed_ms, answered_ms = list[float](), list[float](), list[float]()
+        bare_ms, import_ms = list[float](), list[float]()
         service, ref = ServiceProcess(self._runner), self._file()
         for number in range(n + 1):
             if is_cold:
                 self._end()
-            bare = time_ms(service.bare)
+            bare, imported = time_ms(service.bare), time_ms(_import_package)
             started_s = time.perf_counter()
             with self._session(is_greeted=False) as client:
                 client.greet()
                 greeted_s = time.perf_counter()
+                client.list_tools()
+                listed_s = time.perf_counter()
                 client.call("read", ref=ref)
                 answered_s = time.perf_counter()
             if number:  # The first round fills the caches of the system.
                 bare_ms.append(bare)
+                import_ms.append(imported)
+                listed_ms.append((listed_s - started_s) * 1000)
                 greeted_ms.append((greeted_s - started_s) * 1000)
                 answered_ms.append((answered_s - started_s) * 1000)
         base = sum_up(bare_ms)
         return {
             "bare_client": base.as_json(),
+            "import": sum_up(import_ms).as_json(per_bare_client=base.median_ms),
+            "tool_list": sum_up(listed_ms).as_json(per_bare_client=base.median_ms),
             "greeting": sum_up(greeted_ms).as_json(per_bare_client=base.median_ms),
             "first_tool": sum_up(answered_ms).as_json(per_bare_client=base.median_ms),
         }
@@ -126,7 +132,7 @@ class ToolMeasurement:
     # --- memory -------------------------------------------------------------------------------------------
 
     def _memory(self) -> dict[str, Any]:
-        """Resident bytes of the largest relay and of the worker, by number of sessions that each asked once."""
+        """Resident bytes of the largest relay and of the web process, by number of sessions that each asked once."""
         found: dict[str, Any] = {}
         self._end()
         for n in self._sessions:
@@ -135,9 +141,9 @@ class ToolMeasurement:
                 for client in clients:
                     client.call("search", query=self._queries[0], limit=1)
                 relays = [resident_bytes_of(client.pid) for client in clients]
-                worker = resident_bytes_of(self._worker())
+                web = resident_bytes_of(self._web())
                 known = [size for size in relays if size is not None]
-                found[f"sessions_{n}"] = {"relay_bytes": max(known, default=None), "worker_bytes": worker}
+                found[f"sessions_{n}"] = {"relay_bytes": max(known, default=None), "web_bytes": web}
         return found
 
     # --- calls --------------------------------------------------------------------------------------------
@@ -193,18 +199,18 @@ class ToolMeasurement:
         finally:
             client.end()
 
-    def _worker(self) -> int:
-        return int((read_endpoint(self._home, NAME) or {}).get("pid", "0"))
+    def _web(self) -> int:
+        return int((read_endpoint(self._home, WEB) or {}).get("pid", "0"))
 
     def _end(self) -> None:
-        """End worker and service, and wait until both are gone."""
-        pid = self._worker()
+        """End web process and service, and wait until both are gone."""
+        pid = self._web()
         if pid:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGTERM)
         stop(self._home, timeout_s=_END_S)
         until_s = time.monotonic() + _END_S
-        while self._worker() and time.monotonic() < until_s:
+        while self._web() and time.monotonic() < until_s:
             time.sleep(_LOOK_S)
         # A service may be started again at once.
         Path(self._home, "run", "starting").unlink(missing_ok=True)
@@ -231,6 +237,9 @@ class _Client:
     def greet(self) -> None:
         self._ask("initialize", _GREETING)
         self._say({"method": "notifications/initialized"})
+
+    def list_tools(self) -> None:
+        self._ask("tools/list", {})
 
     def call(self, name: str, **arguments: Any) -> str:
         found = self._ask("tools/call", {"name": name, "arguments": arguments})
@@ -262,6 +271,10 @@ class _Client:
         assert self._process.stdin
         self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
         self._process.stdin.flush()
+
+
+def _import_package() -> None:
+    subprocess.run([sys.executable, "-I", "-c", "import mcp.server.lowlevel"], check=True)
 
 
 def resident_bytes_of(pid: int) -> int | None:

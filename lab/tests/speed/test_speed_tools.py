@@ -11,7 +11,7 @@ from hybrid.evaluation.timing import runner
 from hybrid_lab.speed.tools import ToolMeasurement
 from tests.support.agent import until
 from tests.support.builders import new_shop
-from tests.support.tool_client import worker_pids
+from tests.support.tool_client import web_pids
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,9 +27,9 @@ def test_the_part_measures_starts_memory_and_calls(tmp_path: Path, monkeypatch: 
     ).figures()
 
     for name in ("cold", "warm"):
-        assert {"bare_client", "greeting", "first_tool"} == found[name].keys()
+        assert {"bare_client", "import", "greeting", "tool_list", "first_tool"} == found[name].keys()
         assert found[name]["greeting"]["per_bare_client"] > 0
     assert {"sessions_1"} == found["memory"].keys()
     assert {"read_1", "read_4", "search_1", "search_4"} == found["calls"].keys()
     assert [2, 8] == [found["calls"][f"search_{n}"]["n"] for n in (1, 4)]
-    until(lambda: not worker_pids(shop.home))
+    until(lambda: not web_pids(shop.home))
