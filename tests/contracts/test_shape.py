@@ -20,8 +20,8 @@ from tests.support.builders import CHECKOUT
 
 BOUNDS = {
     "files": 299,
-    "net lines": 53_460,
-    "statements": 44_820,
+    "net lines": 53_500,
+    "statements": 44_870,
     "imports per 1,000 net lines": 90,
     "public class names used twice": 0,
     "settings": 93,
