@@ -147,7 +147,7 @@ def is_same(given: str, secret: str) -> bool:
 
 
 class Site:
-    """What the web process serves on a port as long as the command lives that asked for it.
+    """Something that the web process serves on a port, as long as the command lives that asked for it.
 
     Attributes:
         app: An application of ASGI.

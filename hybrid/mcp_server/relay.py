@@ -245,7 +245,7 @@ class _Session:
 
 
 class _Said:
-    """What the last web process of this version answered to greetings and to the question for tools, in a file for all.
+    """Answers of the last web process of this version to greetings and to the question for tools, in a file for all.
 
     The package `mcp` takes half a second to load, and clients list tools before anybody asks anything.
     """
