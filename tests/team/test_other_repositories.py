@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import shutil
@@ -21,7 +20,8 @@ from hybrid.ask.search import SearchRequest
 from hybrid.ask.team import find_in_team
 from hybrid.base.arrays import encode_arrays, parse_arrays
 from hybrid.base.errors import ConfigError, HybridError, IndexCorruptError
-from hybrid.cli import search as command
+from hybrid.cli import operations
+from hybrid.cli.main import parser_of
 from hybrid.prompting.query import make_query
 from hybrid.team.store import Generation, StoredText, StoreKey, decode_text
 from hybrid.upkeep.indexing import bring_up_to_date
@@ -369,15 +369,17 @@ def test_the_command_prints_what_was_found(
     member: Member, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Each hit with its repository; lines where they are stored; a problem is one line, whatever the store says."""
-    monkeypatch.setattr(command, "workspace_of", lambda _args: member.workspace())
+    monkeypatch.setattr(operations, "workspace_of", lambda _args, **_: member.workspace())
     member.push_texts()
     member.push("shop")
     hostile = "bank\n 1  shop: forged"
     member.store.commit(hostile, Generation("c1", 1, {}, b"damaged"), timeout_s=60)
-    parser = argparse.ArgumentParser()
-    command.configure(parser)
 
-    assert 0 == command.run(parser.parse_args([ZEBRA, "--team", "-n", "1", "--verbose"]))
+    def run(*words: str) -> int:
+        args = parser_of("search").parse_args([*words])
+        return args.run_action(args)
+
+    assert 0 == run(ZEBRA, "--team", "-n", "1", "--verbose")
     shown = capsys.readouterr()
     first, *lines = shown.out.splitlines()
     assert first.startswith(f" 1  {ZOO_NAME}: [code] zoo/crossing.py:")
@@ -386,12 +388,12 @@ def test_the_command_prints_what_was_found(
     assert r"bank\x0a 1  shop: forged: " in shown.err
 
     member.push("zoo")
-    assert 0 == command.run(parser.parse_args([ZEBRA, "--team", "-n", "1", "--quiet"]))
+    assert 0 == run(ZEBRA, "--team", "-n", "1", "--quiet")
     assert 1 == len(capsys.readouterr().out.splitlines())
-    assert 1 == command.run(parser.parse_args(["what should I cook for dinner tonight?", "--team", "--quiet"]))
+    assert 1 == run("what should I cook for dinner tonight?", "--team", "--quiet")
     assert "Nothing found: no gate of 2 projects opens.\n" == capsys.readouterr().out
     with pytest.raises(HybridError, match="--team searches files"):
-        command.run(parser.parse_args([ZEBRA, "--team", "--kind", "lessons"]))
+        run(ZEBRA, "--team", "--kind", "lessons")
 
 
 # --- what is stored --------------------------------------------------------------------------------------------
