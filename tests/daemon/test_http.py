@@ -269,6 +269,14 @@ def test_every_answer_is_as_the_schema_says(asker: Asker, target: str, name: str
     assert [] == _mismatches(asker.get(target, code), schema["$defs"][name], schema)
 
 
+def test_every_route_is_described() -> None:
+    """The schema tells what a route answers; a page of the reference is made from it."""
+    told = json.loads(shipped("index", "schema", "http.json").read_bytes())["$defs"].values()
+    described = {description.split(";")[0].split(":")[0] for one in told if (description := one.get("description"))}
+
+    assert {f"GET {row.route}" for row in rows() if row.route} <= described
+
+
 def test_the_schema_is_served_and_printed(asker: Asker) -> None:
     """The one that ships."""
     schema = json.loads(shipped("index", "schema", "http.json").read_bytes())

@@ -35,8 +35,8 @@ EXACT = {
     "memory export": "`memory import` takes the rows back",
 }
 """Commands whose output is data for a program, and why."""
-FITTING = {"lessons": "L001", "lore": DECISION, "memory": "1", "changes-with": "src/payments/client.py"}
-"""Command → what its arguments may be, so that it finds something; others are given a prompt."""
+FITTING = {"lessons": "L001", "lore": DECISION, "memory": "1"}
+"""Command → what its arguments may be, so that it finds something; others are given a file or a prompt."""
 
 
 OWN_SEQUENCE = re.compile(r"\x1b\[[\d;?]*[A-Za-z]|\x1b\]8;;[^\x1b]*\x1b\\\\")
@@ -63,6 +63,8 @@ def _arguments(parser: argparse.ArgumentParser, text: str) -> list[str]:
     positions: list[str] = []
     for action in parser._actions:
         value = str(next(iter(action.choices))) if action.choices else text
+        if text == PROMPT and action.metavar == "FILE":
+            value = "src/payments/client.py"
         if action.option_strings:
             options += [action.option_strings[-1], *([] if action.nargs == 0 else [value])] if action.required else []
         elif action.nargs not in (0, "..."):
