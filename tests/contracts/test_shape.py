@@ -30,7 +30,7 @@ BOUNDS = {
     "files of a kind": 6,
     "files of a setting": 4,
     "files of a command": 4,
-    "files of a question": 2,
+    "files of a question": 3,
     "files of a prompt": 94,
     "calls of a prompt": 3_870,
     "value types of a prompt": 96,

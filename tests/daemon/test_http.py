@@ -315,7 +315,7 @@ def test_what_a_hook_keeps_is_found_over_http(agent: Agent) -> None:
 
 
 def test_the_interface_ends_with_the_service(agent: Agent) -> None:
-    """Its file goes, nobody listens any more, and a new start has another token."""
+    """Its file goes, and nobody listens any more; a new start has the same token, until its file was deleted."""
     agent.shop.out("daemon", "start", "--quiet")
     first = told(agent)
     agent.stop_service()
@@ -323,6 +323,10 @@ def test_the_interface_ends_with_the_service(agent: Agent) -> None:
     assert not (agent.shop.home / "run" / "http.json").exists()
     with pytest.raises(OSError, match="refused"):
         http.client.HTTPConnection("127.0.0.1", first["port"], timeout=120).connect()
+    agent.shop.out("daemon", "start", "--quiet")
+    assert first["token"] == told(agent)["token"]
+    agent.stop_service()
+    (agent.shop.home / "run" / "token").unlink()
     agent.shop.out("daemon", "start", "--quiet")
     assert first["token"] != told(agent)["token"]
 
