@@ -134,6 +134,7 @@ def test_tools_of_agents_need_their_extra_and_help_needs_none(program: Path, tmp
         cwd=tmp_path,
         env=environ,
     )
+    _run(str(program), "daemon", "stop", cwd=tmp_path, env=environ)  # The relay starts the service.
 
     assert "--http" in shown.stdout
     assert 2 == done.returncode
