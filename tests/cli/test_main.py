@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid import __version__
-from hybrid.cli.main import every_command
+from hybrid.cli.main import every_command, made_commands
+from hybrid.operations.asking import rows
 from tests.support.builders import CHECKOUT, hybrid_command
 from tests.support.cases import Case, cases
 
@@ -23,6 +24,15 @@ def _subcommands() -> list[tuple[str, ...]]:
         "eval": ("retrieval", "init", "run", "gate", "chunks", "speed"),
     }
     return [(name, *rest) for name in every_command() for rest in [(), *((part,) for part in nested.get(name, ()))]]
+
+
+def test_commands_of_the_table_are_known_without_importing_it() -> None:
+    """`hybrid --help` and a press of Tab name them as the rows do, and wait for nothing."""
+    assert {row.name: row.about for row in rows() if row.about and " " not in row.name} == made_commands()
+
+    script = "import sys\nfrom hybrid.cli.main import overview\noverview()\nprint('hybrid.operations' in sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert "False\n" == shown.stdout
 
 
 @pytest.mark.parametrize("command", _subcommands(), ids=" ".join)
