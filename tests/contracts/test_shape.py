@@ -21,7 +21,7 @@ from tests.support.builders import CHECKOUT
 BOUNDS = {
     "files": 299,
     "net lines": 53_500,
-    "statements": 44_870,
+    "statements": 44_871,
     "imports per 1,000 net lines": 90,
     "public class names used twice": 0,
     "settings": 93,
