@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from hybrid.answer.decide import NOTHING_FITS
+from hybrid.answer.select import without_secrets
 from hybrid.answer.session_start import start_name
 from hybrid.base.errors import HybridError
 from hybrid.knowledge.lessons_intake import note_given
@@ -61,11 +62,6 @@ def place_of(hit: Hit) -> dict[str, Any]:
         "end_line": None if is_record else hit.end_line,
         "name": hit.name or None,
     }
-
-
-def without_secrets(hit: Hit) -> Hit:
-    """Return the hit with secrets taken out of its path; its other texts come without secrets from the index."""
-    return replace(hit, path=redact(hit.path))
 
 
 def prompt_part(cleaned: CleanedPrompt, decision: Decision, how: str) -> dict[str, Any]:

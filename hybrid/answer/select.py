@@ -57,7 +57,7 @@ class Withheld(Struct, frozen=True):
     @property
     def key(self) -> str:
         """The key of the hit without secrets, made only when somebody asks: most hits of a search are withheld."""
-        return replace(self.hit, path=redact(self.hit.path)).key
+        return without_secrets(self.hit).key
 
 
 class Selection(Struct):
@@ -366,6 +366,11 @@ def _measure_json(text: str) -> Room:
 def all_withheld(selections: Sequence[Selection]) -> tuple[Withheld, ...]:
     """Return the withheld hits of several selections."""
     return tuple(entry for one in selections for entry in one.withheld)
+
+
+def without_secrets(hit: Hit) -> Hit:
+    """Return the hit with secrets taken out of its path; its other texts come without secrets from the index."""
+    return replace(hit, path=redact(hit.path))
 
 
 def gate_form(said: Verdict) -> dict[str, Any]:
