@@ -37,6 +37,14 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
 
 
 @pytest.fixture
+def fresh(shared: Shop) -> Shop:
+    """The same without a web process, and without memory of one."""
+    end_web(shared.home)
+    (shared.home / "run" / "mcp.said").unlink(missing_ok=True)
+    return shared
+
+
+@pytest.fixture
 def tools(shared: Shop) -> Iterator[Tools]:
     """A session in it, which was given nothing yet."""
     with tools_of(shared) as found:

@@ -20,9 +20,11 @@ from hybrid import __version__
 from tests.support.agent import kill, until
 from tests.support.builders import hear_interrupts, python_process
 from tests.support.tool_client import (
+    READ,
     RawClient,
     end_web,
     environment,
+    greeted,
     server_command,
     tools_of,
     web_pid,
@@ -36,32 +38,10 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and terminals of Unix")
 
-READ = {"name": "read", "arguments": {"ref": "README.md"}}
-
-
-@pytest.fixture
-def fresh(shared: Shop) -> Shop:
-    """The shared project without a web process, and without memory of one."""
-    end_web(shared.home)
-    _said(shared).unlink(missing_ok=True)
-    return shared
-
 
 def _said(shop: Shop) -> Path:
     """The file of what the last worker said."""
     return shop.home / "run" / "mcp.said"
-
-
-def _greeted(shop: Shop) -> RawClient:
-    """A client that was greeted, with a web process that is there."""
-    client = RawClient(shop)
-    try:
-        assert "hybrid" == client.greet()["result"]["serverInfo"]["name"]
-        assert {} == client.ask("ping", "first")["result"]
-    except BaseException:
-        client.__exit__()
-        raise
-    return client
 
 
 def test_the_session_survives_its_worker(shared: Shop) -> None:
@@ -77,7 +57,7 @@ def test_the_session_survives_its_worker(shared: Shop) -> None:
 
 def test_what_was_under_way_is_answered_with_an_error(shared: Shop) -> None:
     """A worker that is killed before it answers: that call fails and may be asked again, the next one is answered."""
-    with _greeted(shared) as client:
+    with greeted(shared) as client:
         for number in range(100, 120):
             pid = web_pid(shared.home)
             kill(pid, signal.SIGSTOP)
@@ -98,7 +78,7 @@ def test_two_relays_share_one_worker(fresh: Shop) -> None:
     found: list[str] = []
 
     def greet() -> None:
-        with _greeted(fresh) as client:
+        with greeted(fresh) as client:
             found.append(client.ask("tools/call", 1, **READ)["result"]["content"][0]["text"][:10])
             barrier.wait(60)
             numbers.append(len(web_pids(fresh.home)))
@@ -142,7 +122,7 @@ def _alone(shop: Shop, *changes: str) -> RawClient:
 
 def test_a_session_is_greeted_before_there_is_a_web_process(fresh: Shop) -> None:
     """Greeting and tools are those that the last one said, for each version of the protocol that was asked for."""
-    with _greeted(fresh) as client:
+    with greeted(fresh) as client:
         said = [client.greet(1)["result"], client.ask("tools/list", 2)["result"]]
     with _alone(fresh) as client:
         again = [client.greet("a")["result"], client.ask("tools/list", "b")["result"]]
@@ -155,10 +135,10 @@ def test_a_session_is_greeted_before_there_is_a_web_process(fresh: Shop) -> None
 def test_what_another_version_said_is_not_repeated(fresh: Shop, damage: str) -> None:
     """Nor is a file that cannot be read: the client waits for a web process, whose answer is kept."""
     path = _said(fresh)
-    with _greeted(fresh):
+    with greeted(fresh):
         pass
     path.write_text(path.read_text().replace(f'"{__version__}"', '"0.0.1"') if damage == "version" else "[]")
-    with _greeted(fresh) as client:
+    with greeted(fresh) as client:
         assert 8 == len(client.ask("tools/list", 2)["result"]["tools"])
 
     assert f'"{__version__}"' in path.read_text()
@@ -216,7 +196,7 @@ def test_the_official_client_is_greeted_from_memory_and_goes_on_with_the_next_pr
 
 def test_what_was_asked_before_the_end_is_answered(shared: Shop) -> None:
     """Standard input that closes is the end, without a word, once the last request has its answer."""
-    with _greeted(shared) as client:
+    with greeted(shared) as client:
         client.say({"id": 5, "method": "tools/call", "params": READ})
         assert client.process.stdin
         client.process.stdin.close()
@@ -249,8 +229,8 @@ def test_an_interrupt_ends_the_relay_without_a_traceback(shared: Shop, number: s
 
 def test_a_client_that_hangs_up_in_the_middle_harms_nobody(shared: Shop) -> None:
     """The worker lives on when a relay is killed with half a line sent and an answer under way."""
-    with _greeted(shared) as other:
-        with _greeted(shared) as client:
+    with greeted(shared) as other:
+        with greeted(shared) as client:
             client.say({"id": 1, "method": "tools/call", "params": READ})
             assert client.process.stdin
             client.process.stdin.write(b'{"jsonrpc": "2.0", "id": 2, "meth')
@@ -287,7 +267,7 @@ NO_REQUESTS = (
 
 def test_the_session_goes_on_after_a_line_that_is_none(shared: Shop) -> None:
     """Whatever stands on a line, the next request is answered."""
-    with _greeted(shared) as client:
+    with greeted(shared) as client:
         first = web_pid(shared.home)
         for number, line in enumerate(NO_REQUESTS, 77):
             client.say(line)
@@ -301,7 +281,7 @@ def test_the_session_goes_on_after_a_line_that_is_none(shared: Shop) -> None:
 def test_a_request_that_cannot_be_read_is_answered(shared: Shop) -> None:
     """Nobody waits for an answer that never comes; half of an emoji is no reason not to answer."""
     half = b'{"jsonrpc": "2.0", "id": 6, "method": "tools/call", "params": {"name": "read", "arguments": {"ref": "\\ud83d"}}}'
-    with _greeted(shared) as client:
+    with greeted(shared) as client:
         client.say(b'{"jsonrpc": "1.0", "id": 5, "method": "ping"}')
         assert "error" in client.answer(5)
         client.say(b'{"jsonrpc": "2.0", "id": "5", "method": "tools/call", "params": []}')
@@ -312,7 +292,7 @@ def test_a_request_that_cannot_be_read_is_answered(shared: Shop) -> None:
 
 def test_a_line_without_end_costs_its_session_only(shared: Shop) -> None:
     """A line beyond 16 MB is answered with an error, the session and others go on."""
-    with _greeted(shared) as other, _greeted(shared) as client:
+    with greeted(shared) as other, greeted(shared) as client:
         first = web_pid(shared.home)
         client.say(
             {"id": 6, "method": "tools/call", "params": {"name": "search", "arguments": {"query": "x" * 17_000_000}}}
@@ -327,7 +307,7 @@ def test_a_line_without_end_costs_its_session_only(shared: Shop) -> None:
 
 def test_a_large_request_is_answered_and_ids_of_any_kind_come_back(shared: Shop) -> None:
     """A prompt of two megabytes is refused by the tool, for its length; the same id may be used again."""
-    with _greeted(shared) as client:
+    with greeted(shared) as client:
         found = client.ask("tools/call", 1, name="context", arguments={"prompt": "x" * 2_000_000})
         for identity in ("a", 7, "7", 0, "ü\n", 2**53, "a"):
             assert {} == client.ask("ping", identity)["result"]

@@ -25,7 +25,7 @@ from hybrid.web import bounded_protocol, port_server
 from tests.support.agent import kill, until
 from tests.support.builders import hear_interrupts, python_process
 from tests.support.pages import Served
-from tests.support.tool_client import RawClient, end_web, environment, server_command, tools_of, web_pid
+from tests.support.tool_client import READ, RawClient, end_web, environment, greeted, tools_of, web_pid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,28 +33,6 @@ if TYPE_CHECKING:
     from tests.support.builders import Shop
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and terminals of Unix")
-
-READ = {"name": "read", "arguments": {"ref": "README.md"}}
-
-
-@pytest.fixture
-def fresh(shared: Shop) -> Shop:
-    """The shared project without a web process, and without memory of one."""
-    end_web(shared.home)
-    (shared.home / "run" / "mcp.said").unlink(missing_ok=True)
-    return shared
-
-
-def _greeted(shop: Shop, *command: str) -> RawClient:
-    """A client that was greeted, with a web process that is there."""
-    client = RawClient(shop, *(command or server_command()))
-    try:
-        assert "hybrid" == client.greet()["result"]["serverInfo"]["name"]
-        assert {} == client.ask("ping", "first")["result"]
-    except BaseException:
-        client.__exit__()
-        raise
-    return client
 
 
 # --- its life ----------------------------------------------------------------------------------------------
@@ -69,7 +47,7 @@ def test_a_process_that_nobody_needs_ends(fresh: Shop) -> None:
     """
     process = python_process(script, **environment(fresh))
     until(lambda: web_pid(fresh.home) == process.pid)
-    with _greeted(fresh) as client:
+    with greeted(fresh) as client:
         assert {} == client.ask("ping", 1)["result"]
     process.communicate(timeout=60)
 
@@ -105,7 +83,7 @@ def test_one_of_an_older_version_is_replaced(fresh: Shop) -> None:
     """
     older = python_process(script, **environment(fresh))
     until(lambda: web_pid(fresh.home) == older.pid)
-    with _greeted(fresh) as client:
+    with greeted(fresh) as client:
         assert "# Shop" in client.ask("tools/call", 1, **READ)["result"]["content"][0]["text"]
         assert __version__ == (read_endpoint(str(fresh.home), WEB) or {})["version"]
     older.communicate(timeout=60)
@@ -115,7 +93,7 @@ def test_one_of_an_older_version_is_replaced(fresh: Shop) -> None:
 
 def test_a_second_one_goes_at_once(shared: Shop) -> None:
     """Of one home there is one."""
-    with _greeted(shared):
+    with greeted(shared):
         first = web_pid(shared.home)
         second = subprocess.run(start_command(WEB), env=environment(shared), check=False, timeout=60)
         assert (0, first) == (second.returncode, web_pid(shared.home))
@@ -132,13 +110,13 @@ def test_an_upgrade_cuts_nothing_off(fresh: Shop) -> None:
     older = subprocess.Popen(_older(fresh, run), env=environment(fresh), stdin=subprocess.DEVNULL)
     until(lambda: web_pid(fresh.home) == older.pid)
     relay = _older(fresh, "import os; from hybrid.mcp_server.relay import relay; os._exit(relay([]))")
-    with _greeted(fresh, *relay) as client, _greeted(fresh, *relay) as idle:
+    with greeted(fresh, *relay) as client, greeted(fresh, *relay) as idle:
         client.ask("tools/call", 1, **READ)
         service = int((read_endpoint(str(fresh.home)) or {})["pid"])
         kill(service, signal.SIGSTOP)
         try:
             client.say({"id": 2, "method": "tools/call", "params": READ})
-            with _greeted(fresh):
+            with greeted(fresh):
                 assert __version__ == (read_endpoint(str(fresh.home), WEB) or {})["version"]
                 assert {} == idle.ask("ping", 3)["result"]
             assert older.poll() is None
@@ -152,7 +130,7 @@ def test_an_upgrade_cuts_nothing_off(fresh: Shop) -> None:
 
 def test_no_answer_of_a_replayed_greeting_reaches_the_client(fresh: Shop) -> None:
     """A client hears the answers to its own requests, and no others."""
-    with _greeted(fresh) as client:
+    with greeted(fresh) as client:
         first = web_pid(fresh.home)
         kill(first)
         until(lambda: web_pid(fresh.home) not in (0, first))
@@ -164,7 +142,7 @@ def test_a_page_outlives_its_process(fresh: Shop) -> None:
     """On the same port and with the same cookie, until its command ends; tools and page have one process."""
     page = Served(fresh)
     browser = page.log_in()
-    with _greeted(fresh) as client:
+    with greeted(fresh) as client:
         first = web_pid(fresh.home)
         _stop(fresh)
         until(lambda: web_pid(fresh.home) not in (0, first))
@@ -232,7 +210,7 @@ def test_each_kind_has_places_of_its_own(fresh: Shop) -> None:
     page = Served(fresh)
     try:
         assert "1 are served already" in fresh.error("dashboard", "--no-open")
-        with _greeted(fresh):
+        with greeted(fresh):
             assert 401 == page.browser.get("/").status
     finally:
         page.end()
@@ -257,7 +235,7 @@ HELLOS = (
 
 def test_a_hello_that_is_none_harms_nobody(shared: Shop) -> None:
     """It is closed or told why, and the sessions go on."""
-    with _greeted(shared) as client:
+    with greeted(shared) as client:
         first = web_pid(shared.home)
         for hello in HELLOS:
             connection, _ = reached(str(shared.home), WEB, 5.0)
@@ -369,7 +347,7 @@ def test_without_the_package_a_person_is_told_too(bare: Shop, extras: tuple[str,
 @pytest.mark.parametrize("extras", ["none"], indirect=True)
 def test_what_was_said_earlier_is_no_promise(bare: Shop, extras: tuple[str, bool, bool]) -> None:
     """A session that is greeted from memory, by an installation that lost the package, hears why with its next request."""
-    with _greeted(bare) as client:
+    with greeted(bare) as client:
         client.close()
     end_web(bare.home)
     with RawClient(bare, extras[0], "-I", "-S", entry_script(), "mcp", "--client", "claude") as client:

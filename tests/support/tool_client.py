@@ -131,6 +131,10 @@ def session_over(transport: Callable[[], Any]) -> Generator[Tools]:
 # --- raw lines ----------------------------------------------------------------------------------------------
 
 
+READ = {"name": "read", "arguments": {"ref": "README.md"}}
+"""A call of a tool that any project answers."""
+
+
 class RawClient:
     """Speaks lines to the real command, also such as no library would send."""
 
@@ -241,3 +245,15 @@ def end_web(home: Path) -> None:
         return not pids
 
     until(is_alone)
+
+
+def greeted(shop: Shop, *command: str) -> RawClient:
+    """A client that was greeted, with a web process that is there."""
+    client = RawClient(shop, *command)
+    try:
+        assert "hybrid" == client.greet()["result"]["serverInfo"]["name"]
+        assert {} == client.ask("ping", "first")["result"]
+    except BaseException:
+        client.__exit__()
+        raise
+    return client
