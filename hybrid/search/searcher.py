@@ -224,8 +224,9 @@ class Searcher:
         found = {hit.row: hit for hit in ranked}
         more: list[int] = []
         if len(found) < top_k:
-            both = dense.ranks, lexical.ranks
-            fused = fuse(both, weights=weights, rrf_k=settings.rrf_k, tie_key=self.backend.tie_key)
+            fused = fuse(
+                (dense.ranks, lexical.ranks), weights=weights, rrf_k=settings.rrf_k, tie_key=self.backend.tie_key
+            )
             more = [row for row in fused if row not in found][: top_k - len(found)]
         if verdict and verdict.rows and only == EVERYTHING:  # What opened the gate is a hit, ranked by a leg or not.
             more = list(dict.fromkeys([*more, *(row for row in verdict.rows if row not in found)]))
