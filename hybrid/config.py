@@ -43,6 +43,8 @@ class HooksConfig(Struct, frozen=True):
     ledger_days: Annotated[int, (1, 3650)]
     skip_read: bool
     check_names: bool
+    at_file: bool
+    tests_of_edited: bool
     session_start: bool
     subagent_reports: bool
     subagent_brief: bool

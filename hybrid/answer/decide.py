@@ -77,6 +77,7 @@ class Decision(Struct, frozen=True):
         notices: Lines for the user about what was learned from the prompt.
         untold: Lines for the user about earlier events of the session, whose hooks could not show them.
         is_unfinished: Something that the prompt asks for could not be written down yet.
+        noted: Digests that the ledger is to know beside those of the items.
     """
 
     reason: ReasonName
@@ -94,6 +95,7 @@ class Decision(Struct, frozen=True):
     notices: tuple[str, ...] = ()
     untold: tuple[str, ...] = ()
     is_unfinished: bool = False
+    noted: tuple[bytes, ...] = ()
 
     @property
     def is_injected(self) -> bool:

@@ -133,6 +133,8 @@ def answer(turn: Turn, *, working: AbstractContextManager[object] = _NOTHING, is
         effects.note_turn()
     if is_on and event.event in _REMEMBERED and not effects.remember():
         effects.fail()
+    if is_on and not is_alone and _is_at_file(turn) and not effects.is_private:
+        return Reply(turn, _at_file(turn, held), held, effects)
     if not _is_asking(turn) or (is_on and event.call is not None and effects.is_private):
         if event.event == "Stop" and is_on and not effects.learn():
             effects.fail()
@@ -203,6 +205,24 @@ def _is_asking(turn: Turn) -> bool:
     if event.event == "SubagentStart":
         return bool(event.agent_id) and hooks.subagent_brief
     return event.event == "SessionStart" or (event.event == "UserPromptSubmit" and not event.prompt.is_blank)
+
+
+def _is_at_file(turn: Turn) -> bool:
+    """Return whether a use of a tool may bring records about the files that it touched."""
+    event, hooks = turn.event, turn.workspace.config.hooks
+    return event.call is not None and event.report.is_blank and (hooks.at_file or hooks.tests_of_edited)
+
+
+def _at_file(turn: Turn, held: ExitStack) -> Decision:
+    """Return what the files of a use of a tool bring; nobody waits for it while another hook of the session answers."""
+    from hybrid.answer.at_file import records_at_file  # A prompt has no need of it.
+
+    decision = records_at_file(turn, turn.workspace.ledgers.read(turn.key))
+    if not decision.text or not held.enter_context(turn.workspace.ledgers.hold(turn.key, 0.0)):
+        return _IGNORED
+    # Mostly there is nothing, and nothing to be held for it. What there is another hook may have given meanwhile.
+    decision = records_at_file(turn, turn.workspace.ledgers.read(turn.key))
+    return decision if decision.text else _IGNORED
 
 
 def _decision(turn: Turn) -> Decision:

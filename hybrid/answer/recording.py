@@ -214,7 +214,7 @@ def record(turn: Turn, decision: Decision, *, latency_ms: float) -> None:
         if decision.is_injected:
             _count(workspace, decision)
     with contextlib.suppress(OSError, HybridError):
-        if decision.is_injected:  # What a session begins with was not chosen for a prompt.
+        if decision.is_injected or decision.reason == "at_file":  # What a session begins with was not chosen for it.
             note_given(workspace, [record_id(item.hit.path) for item in decision.items if item.hit.kind == "lesson"])
 
 
@@ -226,14 +226,17 @@ def _note_in_ledger(turn: Turn, decision: Decision) -> None:
     """
     again = [entry.hit.digest for entry in decision.withheld if entry.reason == "seen"]
     start = start_name(turn.event) if turn.event.event == "SessionStart" and decision.text else ""
-    if not (decision.items or again or start):
+    if not (decision.items or again or start or decision.noted):
         return
     found = [item.found for item in decision.items]
     is_unasked = decision.reason in ("given_back", "briefed")
     forms = [(hit.digest, form) for item in decision.items for hit, form in item.given]
     given = Given(
         # First lines answer no question: a file that is given by them counts as named.
-        [(digest, "pointer" if is_unasked and form == "preview" else form) for digest, form in forms],
+        [
+            *((digest, "pointer" if is_unasked and form == "preview" else form) for digest, form in forms),
+            *((digest, "full") for digest in decision.noted),
+        ],
         decision.topic_id if decision.is_injected else None,
         asked=query_digest(decision.query) if decision.is_injected else "",
         hits=() if decision.reason == "given_back" else found,

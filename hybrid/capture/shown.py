@@ -96,6 +96,35 @@ def shown_lines(
     return {path: shown for path, shown in files.found.items() if shown.numbers}
 
 
+_FEW_FOUND = 3
+"""Files of the results of one search: among more the agent has not chosen yet."""
+
+
+def touched_files(call: ToolCall, roots: PathRoots) -> tuple[list[str], list[str]]:
+    """Return the files of the project that a use read, or found if they are few, and those that it wrote.
+
+    They are relative to the project, each once and at most 20; none of a tool that failed.
+    """
+    arguments = dialects.arguments(call.arguments)
+    kind = dialects.kind_of(call.tool, arguments)
+    if kind not in _PRINTING or (kind != "command" and dialects.is_failure(call.result, call.error, None)):
+        return [], []
+    read, written = _named(arguments, kind), [path for path, _, _ in _edits(arguments, kind)]
+    if kind == "command":
+        written += files_of_command(dialects.command_of(arguments))[1]
+    elif kind == "search":
+        lines = dialects.cleaned(dialects.result_text(call.result))[:_MOST_CHARS].split("\n")
+        matches = (_MATCHED.match(line) or _HEADING.match(line) for line in lines)
+        found = dict.fromkeys(match["path"] for match in matches if match)
+        read = [*found] or read
+        read = read if len(read) <= _FEW_FOUND else []
+    elif kind in ("edit", "write"):
+        read, written = [], written or read
+    names = ([*dict.fromkeys(map(roots.relative, paths))] for paths in (read, written))
+    read, written = ([name for name in some if not name.startswith(("/", "~"))][:_MOST_FILES] for some in names)
+    return [name for name in read if name not in written], written
+
+
 class _Files:
     """The files that a use speaks of, each read once; paths come as the client or a program spells them."""
 

@@ -294,6 +294,10 @@ def _off(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
     return [f"`hybrid config set {key} true` switches it on."] if key.startswith("hooks.") else []
 
 
+def _at_file(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
+    return ["`hooks.at_file` false gives no records beside a file, `hooks.tests_of_edited` false names no tests."]
+
+
 def _error(event: Event, earlier: Sequence[Event], config: Config) -> list[str]:
     error = str(event.get("error"))
     if error.startswith("not done after"):
@@ -332,6 +336,7 @@ _KNOWN: dict[str, Callable[[Event, Sequence[Event], Config], list[str]]] = {
     "budget": _budget,
     "paused": _paused,
     "off": _off,
+    "at_file": _at_file,
     "error": _error,
 }
 

@@ -18,6 +18,7 @@ from hybrid.index.backend import EVERYTHING
 from hybrid.prompting.symbols import FILE_EXTENSIONS, identifiers, paths
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     import numpy as np
@@ -73,11 +74,13 @@ class Standing(Struct, frozen=True):
         files: The files that it names where they are now, and those that alone define a symbol that it names.
         notes: Sentences on what moved or is not there, for whoever reads the record.
         is_gone: All that it names is gone for certain, its title names it, and it does not tell of the past.
+        has_lost_symbols: No symbol that it marks as code is in the code, and it does not tell of the past.
     """
 
     files: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     is_gone: bool = False
+    has_lost_symbols: bool = False
 
 
 NAMES_NOTHING = Standing()
@@ -163,7 +166,17 @@ class ProjectCode:
             and all(place.is_gone for place in places.values())
             and len(missing) == len(names.symbols)
         )
-        return Standing(frozenset(files - {""}), tuple(notes[:_MOST_NOTES]), is_gone)
+        is_lost = not is_past and bool(names.marked) and names.marked <= set(missing)
+        return Standing(frozenset(files - {""}), tuple(notes[:_MOST_NOTES]), is_gone, is_lost)
+
+    def defined_in(self, path: str) -> set[str]:
+        """Return the names of what a file of the index defines, as written."""
+        found = self._backend.names.files_called(path.split("/"))
+        number = next((number for number, called in found if called == path), None)
+        if number is None:
+            return set()
+        outline = self._backend.fields.outline(number)
+        return set(map(outline.name, range(len(outline.kinds))))
 
     def _place(self, path: str) -> _Place:
         """Return where a path is now; a path may be shortened at its beginning, as people write it."""
@@ -239,6 +252,40 @@ class ProjectCode:
             if said.number not in self._backend.fields.of_rows("file", rows).tolist():
                 found.append(f"`{symbol}` is defined in {home}")
         return found
+
+
+class NamingRecords:
+    """Finds the records that name a file or what it defines, without reading all of them for each file.
+
+    Args:
+        by_path: Path in the index → record.
+    """
+
+    def __init__(self, by_path: Mapping[str, Record]) -> None:
+        self.by_path = by_path
+        self._of_file: dict[str, dict[str, bool]] = {}
+        self._of_symbol: dict[str, dict[str, bool]] = {}
+        for path, record in by_path.items():
+            in_title = code_names(record.name)
+            names = code_names(_text_of(record))
+            for file in names.paths:
+                self._of_file.setdefault(file.rpartition("/")[2], {})[path] = file in in_title.paths
+            for symbol in names.symbols:
+                self._of_symbol.setdefault(_last(symbol), {})[path] = symbol in in_title.symbols
+
+    def about(self, path: str, code: ProjectCode) -> list[str]:
+        """Return the paths of the records about a file, those first whose title names it or what it alone defines.
+
+        A record about code that is gone is none.
+        """
+        of_file = self._of_file.get(path.rpartition("/")[2], {})
+        symbols = self._of_symbol.keys() & code.defined_in(path) if self._of_symbol else ()
+        of_symbol = {one: is_title for name in symbols for one, is_title in self._of_symbol[name].items()}
+        found = {one: (not is_title, 0) for one, is_title in of_file.items()}
+        found = {one: (not is_title, 1) for one, is_title in of_symbol.items()} | found
+        standing = {one: code.standing(self.by_path[one]) for one in found}
+        kept = [one for one in found if path in standing[one].files and not standing[one].has_lost_symbols]
+        return sorted(kept, key=found.__getitem__)
 
 
 def _text_of(record: Record) -> str:

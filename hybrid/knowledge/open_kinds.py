@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping
+from operator import is_not
 from typing import TYPE_CHECKING
 
 from hybrid.base.errors import HybridError
-from hybrid.knowledge.collections import NO_SESSION, LessonCollection, RecordCollection
+from hybrid.knowledge.collections import NO_SESSION, LessonCollection, RecordCollection, is_of_project
 from hybrid.knowledge.open_indexes import OpenIndexes
 from hybrid.knowledge.stores import RecordStores
 from hybrid.records.memory.store import MemoryStore
@@ -17,10 +18,11 @@ from hybrid.records.types import OF_RECORDS, OF_TREES, LessonsError
 from hybrid.sources.records import RecordSource, row_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from hybrid.knowledge.collections import AskingSession, RecordsCollection
     from hybrid.knowledge.memory_collection import MemoryCollection
+    from hybrid.knowledge.named_code import NamingRecords
     from hybrid.records.types import Record
     from hybrid.search.searcher import Searcher
     from hybrid.workspace import Workspace
@@ -40,6 +42,7 @@ class OpenKinds:
     def __init__(self, environ: Mapping[str, str] = os.environ, indexes: OpenIndexes | None = None) -> None:
         self.stores = RecordStores(environ)
         self._indexes = indexes or OpenIndexes()
+        self._naming: dict[str, tuple[list[Sequence[Record]], NamingRecords]] = {}
 
     def searcher(self, workspace: Workspace) -> Searcher:
         """Return the searcher of the files; see `OpenIndexes.files`."""
@@ -157,6 +160,26 @@ class OpenKinds:
         for one in self.open(workspace, OF_TREES)[0]:
             if one.searcher.gate and one.searcher.gate.reader:
                 one.searcher.gate.reader.embedder.embed_query("warm up")
+
+    def naming(self, workspace: Workspace) -> NamingRecords:
+        """Return the lessons and the lore of the project by the code that they name; the same while nothing changed.
+
+        Lessons that cannot be read are left out.
+        """
+        records: list[Sequence[Record]] = []
+        for kind in OF_TREES:
+            with contextlib.suppress(LessonsError):
+                if getattr(workspace.config, kind).enabled:
+                    records.append(self.stores.records(workspace, kind))
+        tree = workspace.require_project().tree
+        known = self._naming.get(tree)
+        if known is None or len(known[0]) != len(records) or any(map(is_not, known[0], records)):
+            from hybrid.knowledge.named_code import NamingRecords  # Brings numpy.
+
+            numbered = (RecordSource(some).by_path for some in records)
+            own = {path: one for some in numbered for path, one in some.items() if is_of_project(one)}
+            known = self._naming[tree] = records, NamingRecords(own)
+        return known[1]
 
     def by_path(self, workspace: Workspace) -> Mapping[str, Record]:
         """Return path in the indexes → record that may be given out here, without opening an index.
