@@ -142,8 +142,7 @@ def _calls_us(words: list[str], depth: int) -> bool:
     if _PROGRAM.match(program):
         return True
     if _SHELL.match(program):
-        line = next((rest[at + 1] for at, word in enumerate(rest[:-1]) if re.match(r"-\w*c\Z", word)), "")
-        return is_ours(line, depth + 1)
+        return is_ours(_inner(words), depth + 1)
     if not _PYTHON.match(program):
         return False
     while rest and rest[0].startswith("-") and rest[0] != "-m":
@@ -151,6 +150,11 @@ def _calls_us(words: list[str], depth: int) -> bool:
     if rest[:1] == ["-m"]:
         return len(rest) > 1 and rest[1].partition(".")[0] == "hybrid"
     return bool(rest and _ENTRY.match(rest[0]))
+
+
+def _inner(words: list[str]) -> str:
+    """Return the command line that a shell is given (`sh -c LINE`); empty without one."""
+    return next((words[at + 1] for at, word in enumerate(words[:-1]) if at and re.match(r"-\w*c\Z", word)), "")
 
 
 # --- Files that a line names -------------------------------------------------------------------------------------
@@ -258,6 +262,8 @@ def line_of(command: str) -> CommandLine:
     part = _bare((telling or parts or [command])[-1])
     shown = _before_filters(part)
     words = _line_words(shown)
+    if words and _SHELL.match(words[0]) and (inner := _inner(words)) and len(inner) < len(command):
+        return line_of(inner)
     program = _program(words)
     work, query = _work(program, words)
     return CommandLine(work, " ".join(shown.split()), program, tuple(words), query)

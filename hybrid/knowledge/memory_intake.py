@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.capture.cleaning import cleaned_text, cleaned_value
-from hybrid.capture.extraction.extract import extract
+from hybrid.capture.extraction.extract import observations
 from hybrid.capture.shell import is_ours
 from hybrid.capture.summaries import summarise
 from hybrid.capture.tools import PathRoots, ToolUse, is_skipped, own_home, tool_use
@@ -33,9 +33,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from hybrid.records.memory.store import MemoryStore
+    from hybrid.records.memory.types import Make
     from hybrid.types import HookEvent, ToolCall
     from hybrid.workspace import Workspace
 
+    _Made = Extracted | list[tuple[int, Extracted | None]] | None
+    _Extractor = Callable[[Sequence[ToolUse], str], _Made]
 
 _CHARS_OF_TOKEN = 4
 _DAY_MS = 86_400_000
@@ -166,30 +169,32 @@ def keep_small(workspace: Workspace, store: MemoryStore, now_ms: int) -> int:
     return store.prune(now_ms=now_ms, before_ms=before_ms, max_bytes=int(most * _LEFT) if is_large else None)
 
 
-def maker(workspace: Workspace) -> Callable[[Sequence[PendingEvent], str], Extracted | None]:
+def maker(workspace: Workspace) -> Make:
     """Return the function that makes an observation of a batch: the extractor of the settings, its results cleaned."""
     name = workspace.config.memory.extractor
 
-    def make(events: Sequence[PendingEvent], prompt: str) -> Extracted | None:
+    def make(events: Sequence[PendingEvent], prompt: str) -> _Made:
         extractor = _extractor(name)  # Here, where the store keeps what an extractor failed to tell.
         told = extractor([ToolUse.from_json(event.payload) for event in events], prompt)
+        if isinstance(told, list):
+            return [(n, cleaned_value(one) if one else None) for n, one in told]
         return cleaned_value(told) if isinstance(told, Extracted) else told
 
     return make
 
 
 @cache
-def _extractor(name: str) -> Callable[[Sequence[ToolUse], str], Extracted | None]:
+def _extractor(name: str) -> _Extractor:
     """Return the extractor of a name: `local`, or `package.module:function`, which is imported.
 
     Raises:
         ConfigError: There is no such function.
     """
     if name == "local":
-        return extract
+        return observations
     module, _, attribute = name.partition(":")
     try:
-        return cast("Callable[[Sequence[ToolUse], str], Extracted | None]", getattr(import_module(module), attribute))
+        return cast("_Extractor", getattr(import_module(module), attribute))
     except (ImportError, AttributeError, ValueError) as error:
         raise ConfigError(f"memory.extractor = {name!r}: {error}") from error
 

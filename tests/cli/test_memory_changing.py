@@ -63,7 +63,7 @@ def test_an_observation_is_added_by_hand(new_project: Shop) -> None:
     (second,) = new_project.json("memory", "add", "Keep users in SQLite", *args)["records"]
 
     assert said.startswith("o1 ")
-    assert "discovery Deploys need the VPN (~" in said
+    assert "discovery Deploys need the VPN: the registry is internal (~" in said
     assert ("o2", "manual", "decision", "Fewer parts.") == tuple(
         second[name] for name in ("id", "session_id", "type", "narrative")
     )

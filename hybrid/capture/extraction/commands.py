@@ -256,6 +256,9 @@ def _short_name(name: str) -> str:
 # --- What is told of it --------------------------------------------------------------------------------------------
 
 _COMMAND_ROOM = 30
+_PLAIN_WORD = re.compile(r"(?!-)[\w:.-]{1,20}")
+_SCRIPTS = {"python": "Python", "node": "Node", "ruby": "Ruby", "perl": "Perl", "php": "PHP"}
+"""Program → the language of a script that it runs."""
 _LONG_WORD = 16
 """Characters of a path in a command from which on a title that is too long shows the path's name only."""
 _DIFF_STAT = re.compile(
@@ -267,11 +270,13 @@ _CHANGED = re.compile(r"^([+-](?![+-]{2})\s*\S.*)$", re.MULTILINE)
 _STATUS = re.compile(r"^(?: ?[MADRCU?!]{1,2}|\t(?:modified|new file|deleted|renamed):) +(\S.*)$", re.MULTILINE)
 _COMMIT = re.compile(r"^\[(\S+) (?:\(root-commit\) )?([0-9a-f]{7,})\] (.+)$", re.MULTILINE)
 _QUOTES = re.compile(r"(['\"])([^\s'\"]+)\1")
+_LEAST_CODE = 24
+"""Room in a title for less than which a line of code would say nothing."""
 _COUNTING = re.compile(r"-(?!-)\w*c\w*$|--count\b")
 """Pattern of the options of a search that count matches instead of showing them."""
 _LOGS = (".txt", ".log", ".out", ".output")
-_BIN = re.compile(r"^\S*/s?bin/(?=\S)")
-"""Pattern of the folder in which a program lies, which is of no interest in a title."""
+_BIN = re.compile(r"^(?:\S*/s?bin/)?(?:python[\d.]* -m )?(?=\S)")
+"""Pattern of the folder or the interpreter of a program, which is of no interest in a title."""
 _EXIT_LINE = re.compile(r"\AExit code \d+\n?")
 
 _PROGRESS = re.compile(
@@ -355,8 +360,10 @@ def _of_diff(use: ToolUse, line: CommandLine, output: str, prompt: str) -> texts
         brief = f"of {stat[1]} file{'s' * (stat[1] != '1')}, +{stat[2] or 0} −{stat[3] or 0}: {texts.listed(short, 60)}"
     else:
         changed = [one for one in _CHANGED.findall(output) if len(one.split(None, 1)[-1]) > 3]
-        best = texts.telling(changed, texts.terms_of(prompt), 1, max_chars=50) or changed[:1]
-        brief = f"of {texts.listed(short, 44)}" + (f": {texts.code(best[0].lstrip('+- '), 50)}" if best else "")
+        best = texts.telling(changed, texts.terms_of(prompt), 1) or changed[:1]
+        brief = f"of {texts.listed(short, 44)}" if short else texts.code(line.shown, 50)
+        room = MAX_TITLE_CHARS - len(f"Review diff {brief}: ")
+        brief += f": {texts.code(best[0].lstrip('+- '), room)}" if best and room >= _LEAST_CODE else ""
     key = texts.telling(_CHANGED.findall(output), texts.terms_of(prompt), 6, max_chars=110)
     return texts.ObservationDraft(
         type="discovery",
@@ -402,16 +409,18 @@ def _of_run(
         says = f"Ran {texts.code(use.command, 400)}, which printed nothing: {use.description}."
         return _silent(use, f"{texts.code(line.shown, 50)}: {use.description}", says)
     brief = outcome.brief or _last(outcome, prompt) or _shown(output)
+    is_written = line.program in ("cat", "tee") and use.files_written and outcome.status != "failed"
     return texts.ObservationDraft(
         type="discovery" if outcome.status == "failed" else "change",
-        verb="Run",
-        subject=_subject(line, brief),
+        verb="Write" if is_written else "Run",
+        subject=texts.listed(map(texts.base, use.files_written), 70) if is_written else _subject(line, use, brief),
         parts=[f"Ran {texts.code(use.command, 300)}{_ending(use, outcome, brief)}.", *_details(use, outcome, prompt)],
         subtitle=use.description,
         facts=_facts(use, outcome, brief),
         concepts=("gotcha",) if outcome.status == "failed" else (),
         files_read=use.files_read,
         files_modified=use.files_written,
+        is_failed=outcome.status == "failed",
     )
 
 
@@ -421,37 +430,50 @@ def _silent(use: ToolUse, subject: str, says: str) -> texts.ObservationDraft:
     return texts.ObservationDraft("change", "Run", subject, [says], use.description, facts)
 
 
-def _subject(line: CommandLine, brief: str) -> str:
+def _subject(line: CommandLine, use: ToolUse, brief: str) -> str:
     """Return the title of a command without its verb: the command, and how it ended where that is known."""
-    room = MAX_TITLE_CHARS - len("Run `` → ")
-    shown = _BIN.sub("", line.shown)
-    outcome_room = min(len(brief), max(room - _COMMAND_ROOM, room - len(shown)))
-    ends = f" → {texts.clip(brief, outcome_room)}" if brief else ""
-    return f"`{_abbreviated(shown, room - outcome_room)}`{ends}"
+    room = MAX_TITLE_CHARS - len("Run ")
+    if script := _SCRIPTS.get(line.program.rstrip("0123456789.")) if _is_inline(line, use) else "":
+        says = f": {texts.clip(use.description, 30)}" if use.description else ""
+        run = f"a {script} script{says}"
+    else:
+        run = f"`{_abbreviated(_BIN.sub('', line.shown), max(_COMMAND_ROOM, room - len(brief) - len('`` → ')))}`"
+    return f"{run} → {texts.clip(brief, room - len(run) - len(' → '))}" if brief else run
+
+
+def _is_inline(line: CommandLine, use: ToolUse) -> bool:
+    """Return whether a command holds the text of the script that it runs."""
+    names_none = all(word.startswith("-") for word in line.words[1:])
+    return ("<<" in use.command and names_none) or any(word in ("-c", "-e") for word in line.words[1:2])
 
 
 def _abbreviated(command: str, max_chars: int) -> str:
-    """Return a command line with its program and its last word, the middle left out."""
+    """Return a command line in whole words: program and subcommand, then as many of the last ones as there is room for.
+
+    `…` stands for those that are left out. A path is its name, and of a path of modules the end is shown.
+    """
     command = command.replace("`", "'")
     if len(command) > max_chars:
         command = _QUOTES.sub(r"\2", command)
     if len(command) <= max_chars:
         return command
-    words = [texts.base(word) if "/" in word and len(word) > _LONG_WORD else word for word in command.split()]
+    words = [_short_word(word) if "/" in word and len(word) > _LONG_WORD else word for word in command.split()]
     if len(" ".join(words)) <= max_chars:
         return " ".join(words)
-    head = " ".join(words[:2])
-    tail = words[-1] if len(words) > 2 else ""
-    spare = max_chars - len(head) - 3
-    if not tail or spare < 6:
-        return texts.clip(command, max_chars).replace("`", "")
-    middle = [word for word in words[2:-1] if not word.startswith("--")]
-    if len(tail) <= spare:
-        for word in reversed(middle):
-            if len(tail) + len(word) + 1 > spare:
-                break
-            tail = f"{word} {tail}"
-    return f"{head} … {texts.squeeze(tail, spare)}"
+    n_head = 2 if len(words) > 1 and _PLAIN_WORD.fullmatch(words[1]) else 1
+    kept, room = list[str](), max_chars - len(" ".join(words[:n_head])) - len(" …")
+    for word in reversed([word for word in words[n_head:] if not word.startswith("-")]):
+        name = word if len(word) < room else word.rpartition("::")[2]
+        if len(name) >= room or '"' in name or "'" in name:
+            break
+        kept.insert(0, name)
+        room -= len(name) + 1
+    return " ".join([*words[:n_head], "…", *kept])
+
+
+def _short_word(word: str) -> str:
+    path, colons, test = word.partition("::")
+    return f"{texts.base(path)}{colons}{test}"
 
 
 def _ending(use: ToolUse, outcome: RunOutcome, brief: str) -> str:
@@ -482,11 +504,11 @@ def _key(outcome: RunOutcome, prompt: str) -> list[str]:
 
 
 def _last(outcome: RunOutcome, prompt: str) -> str:
-    """Return the last telling line for a title, or the number of lines and the most telling one; or empty."""
+    """Return the last telling line for a title, or the most telling one and the number of lines; or empty."""
     lines = [line.strip() for line in outcome.lines if len(line.strip()) > 2]
     if 1 < len(lines) <= 12:
         best = texts.telling(lines, texts.terms_of(prompt), 1, max_chars=60)
-        return f"{len(lines)} lines, {best[0] if best else texts.clip(lines[-1], 60)}"
+        return f"{best[0] if best else texts.clip(lines[-1], 60)} ({len(lines)} lines)"
     return texts.clip(lines[-1], 60) if lines else ""
 
 

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 NARRATIVE_CHARS = 1_200
 _ORDER: tuple[ObservationType, ...] = ("decision", "bugfix", "feature", "refactor", "change", "discovery")
 _MAX_FACTS = 16
+_MOST_TOLD = 3
+"""Things that one observation tells at most: as many as a title can name."""
+_MOST_EDITS = 6
+"""Edits of one file that one observation tells at most; each has 200 characters of its narrative."""
 _NOT_DONE = re.compile(
     r"(?i)sibling tool call errored|tool use was rejected|interrupted by user|doesn't want to proceed"
 )
@@ -35,8 +39,50 @@ _PURPOSE_CHARS = 110
 _REASON = re.compile(r" For: [^\n]*\Z")
 
 
+def observations(uses: Sequence[ToolUse], prompt: str) -> list[tuple[int, Extracted | None]]:
+    """Cut a batch into runs of uses that belong together, and make one observation of each.
+
+    A failed command is alone, since others would bury it. A search that found nothing joins what came after it, whose
+    title is then that of the run. Else a run has at most three things to tell, all of which its title names, or the
+    edits of one file.
+
+    Args:
+        uses: Uses of one tool, in order.
+        prompt: What the user asked for; empty when unknown.
+
+    Returns:
+        For each run the number of its uses, and its observation; None for uses that tell nothing.
+    """
+    runs: list[tuple[int, list[texts.ObservationDraft]]] = []
+    for use in uses:
+        drafts = _tell(use, prompt)
+        if runs and _goes_on(runs[-1][1], drafts):
+            n, told = runs[-1]
+            runs[-1] = n + 1, told + drafts
+        else:
+            runs.append((1, drafts))
+    return [(n, _observation(drafts)) for n, drafts in runs]
+
+
+def _goes_on(run: list[texts.ObservationDraft], drafts: list[texts.ObservationDraft]) -> bool:
+    """Return whether the drafts of the next use belong to a run."""
+    said = {(draft.verb, draft.subject) for draft in run}
+    new = {(draft.verb, draft.subject) for draft in drafts} - said
+    if not run or not new:
+        return True
+    if any(draft.is_failed for draft in (*run, *drafts)):
+        return False
+    if all(draft.is_vain for draft in run):
+        return True
+    if any(draft.is_vain for draft in drafts):
+        return False
+    places = {draft.place for draft in (*run, *drafts)}
+    most = _MOST_EDITS if len(places) == 1 and "" not in places else _MOST_TOLD
+    return sum(not draft.is_vain for draft in run) + len(new) <= most
+
+
 def extract(uses: Sequence[ToolUse], prompt: str) -> Extracted | None:
-    """Make one observation of the uses of a batch; None when they tell nothing.
+    """Make one observation of some uses; None when they tell nothing.
 
     A use that was refused or interrupted, a plan and a listing that a tool of its own makes tell nothing.
 
@@ -44,18 +90,23 @@ def extract(uses: Sequence[ToolUse], prompt: str) -> Extracted | None:
         uses: Uses of one tool, in order.
         prompt: What the user asked for; empty when unknown.
     """
-    drafts = [draft for use in uses for draft in _tell(use, prompt)]
+    return _observation([draft for use in uses for draft in _tell(use, prompt)])
+
+
+def _observation(drafts: list[texts.ObservationDraft]) -> Extracted | None:
     if not drafts:
         return None
+    told = [draft for draft in drafts if not draft.is_vain] or drafts
+    vain = [fact for draft in drafts if draft.is_vain for fact in draft.facts]
     # Uses that say the same are one; edits of one file are told together, even where their titles are equal.
-    is_repeat = len({(draft.verb, draft.subject) for draft in drafts}) == 1 and not drafts[0].place
-    draft = drafts[0] if is_repeat or len(drafts) == 1 else _batch(drafts)
+    is_repeat = len({(draft.verb, draft.subject) for draft in told}) == 1 and not told[0].place
+    draft = told[0] if is_repeat or len(told) == 1 else _batch(told)
     return Extracted(
         type=draft.type,
         title=texts.clip(f"{draft.verb} {draft.subject}", MAX_TITLE_CHARS),
         subtitle=texts.clip(draft.subtitle, 200),
         narrative=_joined(draft.parts),
-        facts=draft.facts[:_MAX_FACTS],
+        facts=texts.once([*draft.facts[:_MAX_FACTS], *vain]),
         concepts=draft.concepts,
         files_read=tuple(path for path in draft.files_read if path not in draft.files_modified),
         files_modified=draft.files_modified,

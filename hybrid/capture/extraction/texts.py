@@ -16,7 +16,7 @@ from msgspec import Struct
 from hybrid.base.text import one_line
 from hybrid.base.tokens import FUNCTION_WORDS, part_terms
 from hybrid.capture.definitions import DefinitionLine, definitions, is_prose
-from hybrid.records.memory.types import MAX_TITLE_CHARS
+from hybrid.records.memory.types import MAX_TITLE_CHARS, NOTHING_FOUND
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 
 _MAX_LINES = 800
+_LEAST_TELLING = 10
+"""Letters and digits of the shortest line of code that says something in a title."""
 
 _SENTENCE_END = re.compile(r"(?<=[^\s.][.!?])\s+(?=[A-Z`\"'(*_\[0-9-])|\n\s*\n")
 _PLAIN_FILES = frozenset(
@@ -66,6 +68,8 @@ class ObservationDraft(Struct, frozen=True):
         files_read: Files that the use read, as of an observation.
         files_modified: Files that the use changed, as of an observation.
         place: File of an edit, to join batches of edits of one file; empty for other uses.
+        is_failed: A command that failed.
+        is_vain: A search that found nothing.
     """
 
     type: ObservationType
@@ -78,6 +82,8 @@ class ObservationDraft(Struct, frozen=True):
     files_read: tuple[str, ...] = ()
     files_modified: tuple[str, ...] = ()
     place: str = ""
+    is_failed: bool = False
+    is_vain: bool = False
 
 
 def clip(text: str, max_chars: int) -> str:
@@ -93,6 +99,9 @@ def clip(text: str, max_chars: int) -> str:
     head = text[: max_chars - 1]
     border = max(head.rfind(mark) for mark in " ,;:/.(")
     head = head[:border] if border > max_chars * 0.6 else head
+    opened = head.rfind("(")
+    if ")" not in head[opened:] and opened > max_chars * 0.6 and "`" not in head[opened:]:
+        head = head[:opened]  # A remark that has just begun.
     head = head.rstrip(" ,;:.(-—→`")
     return head + ("`" if head.count("`") % 2 and len(head) + 2 <= max_chars else "") + "…"
 
@@ -332,7 +341,7 @@ def _subject(shown: FileText, outline: _Outline) -> str:
         return f"{name}: {clip(says, room)}"
     lines = [line for line in text.split("\n") if len(line.strip()) > 3 and not line.startswith(_HEADS)]
     best = telling(lines, outline.wanted, 1, max_chars=room - 2) or [clip(line, room - 2) for line in lines[:1]]
-    best = [line.lstrip("/#* ") or line for line in best]
+    best = [line.lstrip("/#* ") or line for line in best if sum(map(str.isalnum, line)) >= _LEAST_TELLING]
     return f"{name}{span}: {code(best[0], room - 2)}" if best and room > 20 else f"{name}{span}"
 
 
@@ -496,7 +505,7 @@ def draft_of_search(search: SearchRun, prompt: str) -> ObservationDraft:
     matches = [] if search.error or is_nothing else matches_of(output, file)
     files = once(match.path for match in matches)
     result = _Result(matches, files, [] if matches else [line for line in output.split("\n") if line.strip()])
-    ended = clip(search.error, 60) if search.error else "nothing found" if is_nothing else ""
+    ended = clip(search.error, 60) if search.error else NOTHING_FOUND if is_nothing else ""
     brief = ended or _brief(result, bool(file))
     verb = "Find" if search.tool.lower() in ("glob", "find", "fd", "file_search") else "Search"
     place = f" in {scope}" if scope and scope not in query else ""
@@ -513,6 +522,7 @@ def draft_of_search(search: SearchRun, prompt: str) -> ObservationDraft:
         facts=once([f"{clip(query, 80)}: {brief}", *(f"{m.path}:{m.line} {clip(m.text, 100)}" for m in shown)]),
         concepts=("gotcha",) if search.error else ("how-it-works",) if matches else (),
         files_read=once([file, *files]) if len(files) <= _MAX_HIT_FILES else once([file]),
+        is_vain=is_nothing and not search.error,
     )
 
 

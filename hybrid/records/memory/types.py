@@ -36,6 +36,8 @@ MEMORY_KINDS: tuple[MemoryKind, ...] = get_args(MemoryKind)
 MAX_TITLE_CHARS = 80
 LEAST_ANSWER_CHARS = 60
 """Characters of the shortest answer that says something where nothing was done: a sentence. Chosen by hand."""
+NOTHING_FOUND = "nothing found"
+"""End of the title, and of a fact, of a search that found nothing."""
 MAX_INT = 2**63 - 1
 """The largest number that the database holds."""
 
@@ -214,10 +216,11 @@ Row = Observation | SessionSummary
 """A row of the memory that is searched and given out."""
 
 
-Make = Callable[[Sequence[PendingEvent], str], Extracted | None]
+Make = Callable[[Sequence[PendingEvent], str], Extracted | list[tuple[int, Extracted | None]] | None]
 """Function from a batch of tool uses and the text of its prompt (empty before the first) to an observation, or None.
 
-An error of the function is reported, and the batch is stored all the same, under the name of its tool.
+It may cut the batch into runs instead: the number of uses of each, in order, and its observation or None. An error of
+the function is reported, and the batch is stored all the same, under the name of its tool.
 """
 
 
@@ -482,6 +485,8 @@ _MOST_BODY_CHARS = 280
 """The most characters of a narrative in an injection, whose budget has room for three rows or four."""
 _MOST_PART_CHARS = 180
 """The most characters of one part of a summary in an injection, which has three parts."""
+_MOST_NOTED_CHARS = 120
+"""The most characters of the facts of a note in the line of a list."""
 _MOST_FILES = 5
 _MOST_FACTS = 3
 """The most facts that are shown of a row that somebody wrote down."""
@@ -556,12 +561,15 @@ def body_lines(row: Row) -> tuple[str, ...]:
     if isinstance(row, SessionSummary):
         parts = _labelled_parts(row.told, _SHOWN_PARTS)
         return tuple(f"{label}: {_shortened(text, _MOST_PART_CHARS)}" for label, text in parts)
-    # The facts of a note written by hand add to it; the facts of an observed use repeat its narrative.
-    facts = () if row.discovery_tokens else row.told.facts
-    lines = [_shortened(row.told.narrative or row.told.subtitle), *map(_shortened, facts[:_MOST_FACTS])]
+    lines = [_shortened(row.told.narrative or row.told.subtitle), *map(_shortened, _noted(row))]
     if row.told.files_modified:
         lines.append(f"Changed: {', '.join(row.told.files_modified[:_MOST_FILES])}")
     return tuple(line for line in lines if line)
+
+
+def _noted(row: Row) -> tuple[str, ...]:
+    """Return the first facts of a note written by hand; the facts of an observed use repeat its narrative."""
+    return row.told.facts[:_MOST_FACTS] if isinstance(row, Observation) and not row.discovery_tokens else ()
 
 
 def _shortened(text: str, most: int = _MOST_BODY_CHARS) -> str:
@@ -590,6 +598,8 @@ def index_line(row: Row, *, here: str | None = None) -> str:
     foreign = f" [{label}: {row.owner.project}]" if here is not None and row.owner.key != here else ""
     size = amount(max(sum(map(len, full_lines(row))) // _CHARS_OF_TOKEN, 1), "token")
     title = title_of(row) or "(no title)"
+    if (facts := _noted(row)) and not (isinstance(row, Observation) and row.told.narrative):
+        title = cut_at_word(one_line(f"{title}: {'; '.join(facts)}"), _MOST_TITLE_CHARS + _MOST_NOTED_CHARS)
     return f"{name_of(row)} {moment_text(row.created_ms)} {type_of(row)} {title}{foreign} (~{size})"
 
 

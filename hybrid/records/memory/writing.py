@@ -26,6 +26,7 @@ from hybrid import __version__
 from hybrid.records.memory.database import MAX_TRIES, N_TRIES, TOLD_COLUMNS, told_of_observation
 from hybrid.records.memory.types import (
     MAX_INT,
+    NOTHING_FOUND,
     Extracted,
     Flushed,
     Observation,
@@ -42,6 +43,7 @@ from hybrid.records.memory.types import (
     content_digest,
     digest_of,
     digest_of_events,
+    from_json,
     iso,
     marks,
     short_key,
@@ -502,12 +504,11 @@ class Batcher:
             return Flushed(0, (clean_line(f"{events[0].tool} (use {first.id}): {said}"),))
         failure = ""
         try:
-            told = self._make(events, prompt)
-            told = None if told is None else clean_told(told)
+            runs = _runs(batch, self._make(events, prompt))
         except Exception as error:  # noqa: BLE001 - the extractor may be anybody's; what was observed is kept whatever it does
             failure = clean_line(f"{events[0].tool}: {type(error).__name__}: {error}")
-            told = _bare(events, failure)
-        if not self._database.write(lambda db: _store(db, batch, told, is_bare=bool(failure))):
+            runs = [(batch, _bare(events, failure))]
+        if not self._database.write(lambda db: _store(db, batch, runs, is_bare=bool(failure))):
             return Flushed(0)
         return Flushed(1, (failure,) if failure else ())
 
@@ -569,8 +570,26 @@ def _count_try(db: sqlite3.Connection, batch: Sequence[Waiting]) -> None:
     )
 
 
-def _store(db: sqlite3.Connection, batch: Sequence[Waiting], told: Extracted | None, *, is_bare: bool) -> bool:
-    """Put an observation, or nothing for None, in the place of a batch; return True.
+def _runs(
+    batch: Sequence[Waiting], made: Extracted | list[tuple[int, Extracted | None]] | None
+) -> list[tuple[Sequence[Waiting], Extracted | None]]:
+    """Return the runs that a batch was cut into, with their clean observations; uses left out tell nothing."""
+    runs: list[tuple[Sequence[Waiting], Extracted | None]] = []
+    at = 0
+    for n, told in made if isinstance(made, list) else [(len(batch), made)]:
+        runs.append((batch[at : at + n], None if told is None else clean_told(told)))
+        at += n
+    return [run for run in [*runs, (batch[at:], None)] if run[0]]
+
+
+def _store(
+    db: sqlite3.Connection,
+    batch: Sequence[Waiting],
+    runs: Sequence[tuple[Sequence[Waiting], Extracted | None]],
+    *,
+    is_bare: bool,
+) -> bool:
+    """Put the observations of its runs in the place of a batch; return True.
 
     Return False and change nothing when a use of the batch waits no more.
     """
@@ -579,36 +598,60 @@ def _store(db: sqlite3.Connection, batch: Sequence[Waiting], told: Extracted | N
     # The digests too: another file may have been put in the place of the one that was read.
     if rows != [(one.id, one.event.digest) for one in batch]:
         return False
-    identity = None if told is None else _observe(db, batch, told, is_bare=is_bare)
-    db.executemany(
-        "INSERT INTO seen_events(event, observation_id, seen_at_epoch) VALUES (?, ?, ?) ON CONFLICT(event) DO UPDATE "
-        "SET observation_id = excluded.observation_id, seen_at_epoch = excluded.seen_at_epoch "
-        f"WHERE observation_id IS NOT {FORGOTTEN}",
-        [(short_key(one.event.digest), identity, one.event.created_ms) for one in batch],
-    )
+    for run, told in runs:
+        identity = None if told is None else _observe(db, run, told, is_bare=is_bare)
+        db.executemany(
+            "INSERT INTO seen_events(event, observation_id, seen_at_epoch) VALUES (?, ?, ?) ON CONFLICT(event) DO "
+            "UPDATE SET observation_id = excluded.observation_id, seen_at_epoch = excluded.seen_at_epoch "
+            f"WHERE observation_id IS NOT {FORGOTTEN}",
+            [(short_key(one.event.digest), identity, one.event.created_ms) for one in run],
+        )
     db.executemany("DELETE FROM pending_events WHERE id = ?", [(one.id,) for one in batch])
     return True
 
 
-def _observe(db: sqlite3.Connection, batch: Sequence[Waiting], told: Extracted, *, is_bare: bool) -> int | None:
-    first, last = batch[0], batch[-1]
-    digest = digest_of_events(one.event.digest for one in batch)
+def _observe(db: sqlite3.Connection, run: Sequence[Waiting], told: Extracted, *, is_bare: bool) -> int | None:
+    first, last = run[0], run[-1]
+    digest = digest_of_events(one.event.digest for one in run)
     if is_forgotten(db, digest):
         return None
-    if is_known(db, digest) and _were_seen(db, batch):
+    if is_known(db, digest) and _were_seen(db, run):
         # All of it was told here long ago, and is told once more.
         digest = digest_of_events([digest, str(first.event.created_ms)])
     if is_known(db, digest) or is_forgotten(db, digest):
         # It came by an import while its uses waited here.
         return None
-    tokens = sum(one.event.discovery_tokens for one in batch)
+    tokens = sum(one.event.discovery_tokens for one in run)
     new = Observation(0, first.owner, told, first.prompt_number, tokens, 0, last.event.created_ms, digest)
-    # A bare title says too little to call two the same.
-    return insert_observation(db, first.session, new) if is_bare else keep(db, first.session, new)[0]
+    if is_bare:  # Its title says too little to call two the same.
+        return insert_observation(db, first.session, new)
+    vain = _vain_before(db, first)
+    if vain is not None:
+        new = replace(new, told=replace(told, facts=tuple(dict.fromkeys((*told.facts, *vain[1])))))
+    identity, is_new = keep(db, first.session, new)
+    if vain is not None and is_new:
+        db.execute("UPDATE seen_events SET observation_id = ? WHERE observation_id = ?", (identity, vain[0]))
+        db.execute("DELETE FROM observations WHERE id = ?", vain[:1])
+    return identity
 
 
-def _were_seen(db: sqlite3.Connection, batch: Sequence[Waiting]) -> bool:
-    keys = [short_key(one.event.digest) for one in batch]
+def _vain_before(db: sqlite3.Connection, one: Waiting) -> tuple[int, tuple[str, ...]] | None:
+    """Return the id and the facts of the search before a use, in its turn, that found nothing; None without one.
+
+    The step that followed says what it led to; beside it a row of its own is noise.
+    """
+    row = db.execute(
+        "SELECT id, title, facts, repeat_count, prompt_number, project_key FROM observations WHERE session_id = ? "
+        "ORDER BY id DESC LIMIT 1",
+        (one.session,),
+    ).fetchone()
+    if row is None or not row[1].endswith(NOTHING_FOUND) or row[3:] != (0, one.prompt_number, one.owner.key):
+        return None
+    return row[0], from_json(row[2])
+
+
+def _were_seen(db: sqlite3.Connection, run: Sequence[Waiting]) -> bool:
+    keys = [short_key(one.event.digest) for one in run]
     (n,) = db.execute(f"SELECT count(*) FROM seen_events WHERE event IN ({marks(keys)})", keys).fetchone()
     return n == len(keys)
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -8,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hybrid.records.memory import writing
-from hybrid.records.memory.types import Owner, PendingEvent, short_key
+from hybrid.records.memory.types import Extracted, Owner, PendingEvent, short_key
 from hybrid.records.memory.writing import MAX_BATCH_EVENTS, Waiting, batches
 from hybrid.records.memory.writing import REPEAT_WINDOW_MS as HOUR_MS
 from tests.support.memories import DAY_MS, HERE, NOW_MS, THERE, WINDOW_MS, event, fails, make, titles
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hybrid.records.memory.store import MemoryStore
-    from hybrid.records.memory.types import Extracted, Flushed
+    from hybrid.records.memory.types import Flushed
 
 
 def _add(store: MemoryStore, name: str, tool: str = "Edit", after_ms: int = 0, owner: Owner = HERE) -> bool:
@@ -252,3 +253,64 @@ def test_batches_are_the_given_order_cut(steps: list[tuple[str, int, int]]) -> N
     assert waiting == [one for batch in found for one in batch]
     assert all(goes_on(last, one) for batch in found for last, one in pairwise(batch))
     assert not any(goes_on(batch[-1], following[0]) for batch, following in pairwise(found))
+
+
+def _cut(events: Sequence[PendingEvent], prompt: str) -> list[tuple[int, Extracted | None]]:
+    """A row of each use; an upper-case name is that of a search that found nothing, `-` tells nothing."""
+    return [(1, None if name == "-" else _told(name)) for name in (json.loads(one.payload)["name"] for one in events)]
+
+
+def _told(name: str) -> Extracted:
+    title = f"Search `{name}`: nothing found" if name.isupper() else f"Do {name}"
+    return Extracted("discovery", title, facts=(f"{name}: said",))
+
+
+def _cut_all(store: MemoryStore, *names: str, tool: str = "Bash", after_ms: int = 0) -> None:
+    for name in names:
+        store.add_event(HERE, event(name, tool, NOW_MS + after_ms), window_ms=WINDOW_MS, make=_cut)
+    store.flush(make=_cut, now_ms=NOW_MS + after_ms, window_ms=WINDOW_MS, session_id="s1")
+
+
+def test_a_batch_may_become_several_rows(store: MemoryStore) -> None:
+    """Each with the digest of its own uses; each use counts once, whatever row it became."""
+    _cut_all(store, "one", "-", "two")
+
+    assert ["Do one", "Do two"] == titles(store)
+    assert 2 == len({row.digest for row in store.all_rows("observation")})
+    assert not any(
+        store.add_event(HERE, event(name, "Bash", NOW_MS), window_ms=WINDOW_MS, make=_cut)
+        for name in ("one", "-", "two")
+    )
+
+
+def test_uses_that_an_extractor_leaves_out_tell_nothing(store: MemoryStore) -> None:
+    """They do not wait for ever."""
+    for name in ("one", "two"):
+        _add(store, name)
+    store.flush(
+        make=lambda events, prompt: _cut(events, prompt)[:1], now_ms=NOW_MS, window_ms=WINDOW_MS, session_id="s1"
+    )
+
+    assert (["Do one"], 0) == (titles(store), store.n_waiting())
+
+
+def test_a_search_in_vain_goes_into_the_row_of_the_step_after_it(store: MemoryStore) -> None:
+    """Also from an earlier batch; its uses belong to that row, and its facts are found there."""
+    store.add_prompt(HERE, "first", NOW_MS - 1)
+    _cut_all(store, "OLD", tool="Grep")
+    _cut_all(store, "NEW", tool="Grep", after_ms=9_000)
+    _cut_all(store, "hit", tool="Read", after_ms=18_000)
+    (row,) = store.all_rows("observation")
+
+    assert ("Do hit", ("hit: said", "NEW: said", "OLD: said")) == (row.told.title, row.told.facts)
+    seen = store.database.read(lambda db: db.execute("SELECT DISTINCT observation_id FROM seen_events").fetchall(), [])
+    assert [(row.id,)] == seen
+
+
+def test_a_search_in_vain_stays_without_a_step_after_it(store: MemoryStore) -> None:
+    """Another turn is no step after it."""
+    _cut_all(store, "OLD", tool="Grep")
+    store.add_prompt(HERE, "next", NOW_MS + 1)
+    _cut_all(store, "hit", tool="Read", after_ms=9_000)
+
+    assert ["Search `OLD`: nothing found", "Do hit"] == titles(store)
