@@ -20,8 +20,8 @@ from tests.support.builders import CHECKOUT
 
 BOUNDS = {
     "files": 301,
-    "net lines": 53_725,
-    "statements": 45_089,
+    "net lines": 53_821,
+    "statements": 45_167,
     "imports per 1,000 net lines": 90,
     "public class names used twice": 0,
     "settings": 95,
