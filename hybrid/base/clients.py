@@ -171,6 +171,20 @@ class TranscriptForm(_Table, frozen=True, kw_only=True):
     skip_values: Mapping[str, str] = {}
 
 
+class AtTool(_Table, frozen=True, kw_only=True):
+    """A client's hooks at the use of a tool, as it was seen to use them.
+
+    Attributes:
+        takes: Its words for the events whose answer stands in the next request of the agent that used the tool.
+        failed: Its word for the event that tells of a command that failed; empty when none says so.
+        names_agent: The use of a tool by a subagent says whose it is.
+    """
+
+    takes: tuple[str, ...]
+    failed: str
+    names_agent: bool = True
+
+
 class Package(_Table, frozen=True, kw_only=True):
     """The package of the version that the tests run.
 
@@ -219,6 +233,7 @@ class Client(_Table, frozen=True, kw_only=True):
         other_events: The same of those that are read when it calls us for them, and not registered by default.
         fields: Our word for a field → its words, first the one that counts; with dots, a field of an object.
         tools: Kind of a tool → the names of its tools, in lower case.
+        at_tool: Its hooks at the use of a tool; None for a client that was not run with any.
         prompts: What it puts around prompts.
         transcript: The forms of what it writes of a session.
         answer: Where it reads a text: in a nested object, there and at the top level, or alone.
@@ -245,6 +260,7 @@ class Client(_Table, frozen=True, kw_only=True):
     other_events: Mapping[str, Event] = {}
     fields: Mapping[Field, tuple[str, ...]] = {}
     tools: Mapping[ToolKind, tuple[str, ...]] = {}
+    at_tool: AtTool | None = None
     prompts: Prompts = Prompts()
     transcript: tuple[TranscriptForm, ...] = ()
     answer: Literal["nested", "both", "text"] = "nested"

@@ -56,6 +56,11 @@ _EXIT = re.compile(
     r"^(?:Exit Code: |Process exited with code |<shellId: \S+ completed with exit code )(-?\d{1,6})>?[ \t]*$",
     re.MULTILINE,
 )
+_REPORT_FRAME = re.compile(
+    r"\A(?:<tools-used-before-summary>.*</tools-used-before-summary>\n+|<task id=.*>\n<task_result>\n|"
+    r"Subagent '.*' finished\.\nTermination Reason: .*\nResult:\n)|\n</task_result>\n</task>\Z"
+)
+"""What Claude Code, OpenCode and Gemini CLI put around the last text of a subagent."""
 _SHELL_FRAME = re.compile(
     r"^(?:</?untrusted_context>|Process Group PGID: .*|Background PIDs: .*|Signal: \(none\)|Error: \(none\)|"
     r"Exit Code: -?\d+|Directory: .*|<shellId: .*>|Wall time: .*|Total output lines: \d+|Chunk ID: \w+|"
@@ -190,6 +195,13 @@ def _unframed(text: str) -> str:
     return (
         text.removeprefix("Exit code: 0\n").removeprefix("Output: ").removeprefix("Output:\n").removesuffix("\nOutput:")
     )
+
+
+def report_of(text: str) -> str:
+    """Return the last text of a subagent without what its client puts around it."""
+    text = _REPORT_FRAME.sub("", text)
+    # Gemini CLI gives the arguments of the tool that ends a subagent.
+    return first_text(arguments(text), ("response",)) if text.startswith('{\n  "response": ') else text
 
 
 def exit_code(value: object, text: str, error: str) -> int | None:

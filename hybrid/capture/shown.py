@@ -83,7 +83,8 @@ def shown_lines(
     if kind not in _PRINTING:
         return {}
     files = _Files(roots, lines_of)
-    edits = _edits(arguments, kind)
+    # The text of an edit that its client refused stands in no file.
+    edits = [] if dialects.is_failure(call.result, call.error, None) else _edits(arguments, kind)
     named = [shown for path in _named(arguments, kind) if (shown := files.get(path))]
     for path, old, new in edits:
         if new and (shown := files.get(path)):
@@ -110,16 +111,17 @@ def touched_files(call: ToolCall, roots: PathRoots) -> tuple[list[str], list[str
     if kind not in _PRINTING or (kind != "command" and dialects.is_failure(call.result, call.error, None)):
         return [], []
     read, written = _named(arguments, kind), [path for path, _, _ in _edits(arguments, kind)]
-    if kind == "command":
-        written += files_of_command(dialects.command_of(arguments))[1]
-    elif kind == "search":
-        lines = dialects.cleaned(dialects.result_text(call.result))[:_MOST_CHARS].split("\n")
-        matches = (_MATCHED.match(line) or _HEADING.match(line) for line in lines)
-        found = dict.fromkeys(match["path"] for match in matches if match)
-        read = [*found] or read
-        read = read if len(read) <= _FEW_FOUND else []
-    elif kind in ("edit", "write"):
+    command = dialects.command_of(arguments) if kind == "command" else ""
+    if kind in ("edit", "write"):
         read, written = [], written or read
+    elif command:
+        written += files_of_command(command)[1]
+    # Claude Code and Codex search by a shell.
+    if kind == "search" or (command and line_of(command).work == "search"):
+        lines = dialects.cleaned(dialects.result_text(call.result))[:_MOST_CHARS].split("\n")
+        found = [match["path"] for line in lines if (match := _MATCHED.match(line) or _heading(line))]
+        read = [*dict.fromkeys(found)] or read
+        read = read if len(read) <= _FEW_FOUND else []
     names = ([*dict.fromkeys(map(roots.relative, paths))] for paths in (read, written))
     read, written = ([name for name in some if not name.startswith(("/", "~"))][:_MOST_FILES] for some in names)
     return [name for name in read if name not in written], written
@@ -212,9 +214,14 @@ def _with_path(line: str, paths: Mapping[str, ShownFile]) -> tuple[ShownFile, in
 
 def _headed(line: str, files: _Files) -> ShownFile | None:
     """Return the file whose path is the whole line, as searches print above their lines; None when it is none."""
+    match = _heading(line)
+    return files.get(match["path"]) if match else None
+
+
+def _heading(line: str) -> re.Match[str] | None:
+    """Return the match of a line that is a path and no more; None for one without a dot or a slash."""
     match = _HEADING.match(line)
-    is_path = match is not None and ("." in match["path"] or "/" in match["path"])
-    return files.get(match["path"]) if match and is_path else None
+    return match if match and not {".", "/"}.isdisjoint(match["path"]) else None
 
 
 def _take_numbered(files: Iterable[ShownFile], number: int, text: str) -> bool:

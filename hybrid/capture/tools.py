@@ -251,7 +251,7 @@ def tool_use(call: ToolCall, roots: PathRoots) -> ToolUse:
     kind = dialects.kind_of(call.tool, arguments)
     raw = dialects.result_text(call.result)
     code = dialects.exit_code(call.result, raw, call.error) if kind == "command" else None
-    text, error = dialects.cleaned(raw), dialects.cleaned(call.error)
+    text, error = dialects.cleaned(dialects.report_of(raw) if kind == "subagent" else raw), dialects.cleaned(call.error)
     command = dialects.command_of(arguments) if kind == "command" else ""
     use = ToolUse(
         tool=call.tool,

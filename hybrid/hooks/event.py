@@ -233,11 +233,6 @@ class _Fields:
         return _path(self._found(field))
 
 
-@cache
-def _subagent_tools() -> frozenset[str]:
-    return frozenset(name for client in clients().values() for name in client.tools.get("subagent", ()))
-
-
 def _object(data: bytes) -> dict[str, Any]:
     if len(data) > MAX_BYTES:
         raise EventError(f"hook input of {len(data)} bytes or more is not read")
@@ -255,14 +250,16 @@ def _object(data: bytes) -> dict[str, Any]:
 
 def _report(tool: str, response: object, client: str) -> str:
     """Return the final text of a subagent; empty for other tools, and for one that was only launched."""
-    if tool.lower() not in _subagent_tools():
+    from hybrid.capture.dialects import kind_of, report_of
+
+    if kind_of(tool, {}) != "subagent":
         return ""
     answer = _dict(response)
     if answer.get("status") == "async_launched" or answer.get("isAsync"):
         return ""
     if answer:
         response = _Fields(answer, client).value("report")
-    return response if isinstance(response, str) else _texts(response)
+    return report_of(response if isinstance(response, str) else _texts(response))
 
 
 def _texts(parts: object) -> str:

@@ -16,9 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Codex:
-    """Codex; hooks run without the person's trust only because a flag says so."""
+    """Codex; hooks run without the person's trust only because a flag says so.
+
+    A model that it knows is offered its tool for patches; one that it does not know has a shell alone.
+    """
 
     program: tuple[str, ...]
+    model: str = "mock"
     name: str = "codex"
     prefix: str = ""
     namespace: str = "mcp__hybrid"
@@ -28,7 +32,7 @@ class Codex:
         path = desk.home / ".codex" / "config.toml"
         path.parent.mkdir(parents=True)
         path.write_text(
-            f'model = "mock"\nmodel_provider = "mock"\n\n[model_providers.mock]\nname = "mock"\n'
+            f'model = "{self.model}"\nmodel_provider = "mock"\n\n[model_providers.mock]\nname = "mock"\n'
             f'base_url = "{desk.api.url}/v1"\nenv_key = "MOCK_API_KEY"\nwire_api = "responses"\n'
             "supports_websockets = false\nrequest_max_retries = 0\nstream_max_retries = 0\n\n"
             f'[analytics]\nenabled = false\n\n[projects."{desk.project}"]\ntrust_level = "trusted"\n',
@@ -41,7 +45,8 @@ class Codex:
 
     def talk(self, desk: Desk, *prompts: str, **environ: str) -> Talk:
         """See `Agent`."""
-        flags = ["--json", "--skip-git-repo-check", "--dangerously-bypass-hook-trust"]
+        trust = ["--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox"]
+        flags = ["--json", "--skip-git-repo-check", *trust]
         first = [*self.program, "exec", *flags, prompts[0]]
         later = [[*self.program, "exec", "resume", "--last", *flags, prompt] for prompt in prompts[1:]]
         return one_by_one(desk, [first, *later], self.environ(desk) | environ)
@@ -77,7 +82,7 @@ class Gemini:
 
     def talk(self, desk: Desk, *prompts: str, **environ: str) -> Talk:
         """See `Agent`."""
-        flags = ["--output-format", "stream-json", "-m", "gemini-2.5-pro"]
+        flags = ["--yolo", "--output-format", "stream-json", "-m", "gemini-2.5-pro"]
         first = [*self.program, *flags, "-p", prompts[0]]
         later = [[*self.program, *flags, "--resume", "latest", "-p", prompt] for prompt in prompts[1:]]
         return one_by_one(desk, [first, *later], self.environ(desk) | environ)
@@ -108,7 +113,7 @@ class Qwen:
 
     def talk(self, desk: Desk, *prompts: str, **environ: str) -> Talk:
         """See `Agent`."""
-        flags = ["--output-format", "stream-json"]
+        flags = ["--yolo", "--output-format", "stream-json"]
         first = [*self.program, *flags, "-p", prompts[0]]
         later = [[*self.program, *flags, "--continue", "-p", prompt] for prompt in prompts[1:]]
         return one_by_one(desk, [first, *later], self.environ(desk) | environ)

@@ -59,7 +59,7 @@ class Claude:
         ]
         model = ["--model", self.model] if self.model else []
         with subprocess.Popen(
-            self.command(*args, *model, "--allowedTools", "Agent,Task,Write,Read,mcp__hybrid"),
+            self.command(*args, *model, "--allowedTools", "Agent,Task,Bash,Edit,Write,Read,Grep,mcp__hybrid"),
             cwd=desk.project,
             env=desk.environ | self.environ(desk) | environ,
             stdin=subprocess.PIPE,

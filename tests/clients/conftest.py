@@ -64,7 +64,7 @@ def open_seat(tmp_path: Path, clients_folder: Path, missing_clients: dict[str, s
             except MissingError as error:
                 pytest.skip(f"{name}: {error}")
             desk = open_desk(tmp_path / f"desk{len(seats)}", api, node)
-            agent = Claude(program, model) if name == "claude" else _AGENTS[name](program)
+            agent = (Claude if name == "claude" else _AGENTS[name])(program, **({"model": model} if model else {}))
             agent.prepare(desk)
             seats.append(Seat(desk, agent))
             return seats[-1]

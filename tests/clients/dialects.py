@@ -26,7 +26,7 @@ class Called:
 
     Attributes:
         tool: The tool, as the client offers it.
-        arguments: What it is called with.
+        arguments: What it is called with; of a tool of the Responses API that takes plain text the `input`.
         namespace: The group of tools that it is offered in; only the Responses API has such groups.
     """
 
@@ -157,12 +157,16 @@ class Responses:
                 "content": [text],
             }
         else:
+            is_free = ("custom", answer.tool) in {(each["type"], each.get("name")) for each in body.get("tools", [])}
+            given = (
+                {"input": answer.arguments["input"]} if is_free else {"arguments": json.dumps(dict(answer.arguments))}
+            )
             item = {
-                "type": "function_call",
+                "type": "custom_tool_call" if is_free else "function_call",
                 "id": "item_mock",
                 "call_id": f"call_{len(body['input'])}",
                 "name": answer.tool,
-                "arguments": json.dumps(dict(answer.arguments)),
+                **given,
                 **({"namespace": answer.namespace} if answer.namespace else {}),
             }
         usage = {

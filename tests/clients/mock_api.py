@@ -29,7 +29,7 @@ from tests.clients.dialects import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 FRAME = re.compile(r"--- hybrid context .*?--- end hybrid context ---", re.DOTALL)
 
@@ -50,13 +50,13 @@ class Rule:
     Attributes:
         holds: The text.
         answer: The answer to the message.
-        then: Answers to the results of tools that follow it, in order.
+        then: Answers to the results of tools that follow it, in order; a function gives one for the request.
         needs_tools: Whether it is for requests alone that offer tools, as all agents' but Aider's do.
     """
 
     holds: str
     answer: Answer
-    then: tuple[Answer, ...] = ()
+    then: tuple[Answer | Callable[[Request], Answer], ...] = ()
     needs_tools: bool = True
 
 
@@ -129,7 +129,8 @@ class MockApi:
             answers = (rule.answer, *rule.then)
             is_newest = n_results > 0 or request.newest is spoken[asked[-1]]
             if is_newest and n_results < len(answers):
-                return answers[n_results]
+                answer = answers[n_results]
+                return answer if isinstance(answer, Answer) else answer(request)
         return Said("Understood.")
 
     def asked(self, text: str) -> list[Request]:

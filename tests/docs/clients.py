@@ -24,6 +24,9 @@ def clients_page() -> str:
         gets=table(("client", "`--client`", "hooks", "MCP", "rules"), [_gets(name) for name in clients()]),
         files=table(("client", "part", "user", "project"), list(_files())),
         folders=table(("client", "folder", "macOS", "Windows", "variable"), list(_folders())),
+        tools=table(
+            ("client", "event that takes a text", "a failed command comes in", "subagents are named"), list(_tools())
+        ),
         known=table(("client", "version or date", "here"), known),
     )
     return f"{MADE.format('the installer')}\n\n{text}"
@@ -63,6 +66,15 @@ def _folders() -> Iterator[tuple[str, ...]]:
             if folder.variable or {mac, windows} != {home}:
                 variable = f"`{folder.variable}`" if folder.variable else ""
                 yield client.label, f"`{home}`", f"`{mac}`", f"`{windows}`", variable
+
+
+def _tools() -> Iterator[tuple[str, ...]]:
+    """Yield the rows of the hooks at the use of a tool."""
+    for client in clients().values():
+        if at_tool := client.at_tool:
+            takes = ", ".join(f"`{name}`" for name in at_tool.takes)
+            failed = f"`{at_tool.failed}`" if at_tool.failed else "–"
+            yield client.label, takes, failed, "yes" if at_tool.names_agent else "no"
 
 
 def _place(part: Part, scope: Scope) -> str:

@@ -1,0 +1,76 @@
+"""What a hook answers at the use of a tool reaches the very next request of the real client's model.
+
+The hooks are those that our installer writes; a stand-in for `hybrid` answers each with the same text, and keeps what it
+was told. `HYBRID_WRITE_FIXTURES=1` writes that to `tests/fixtures/hooks`, an event for each use of a tool.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from hybrid.base.clients import clients
+from tests.clients.acting import ACT, DELEGATE, TASK, StandIn, rules, steps, tell_failures
+from tests.clients.dialects import strings_in
+from tests.support.recorded import FOLDER
+
+if TYPE_CHECKING:
+    from tests.clients.conftest import OpenSeat
+    from tests.clients.seat import Seat
+
+pytestmark = [pytest.mark.clients, pytest.mark.slow]
+
+CLIENTS = [name for name, each in clients().items() if each.events and each.package]
+MODELS = {"codex": "gpt-5.5"}
+"""A model that Codex knows: it is offered a tool for patches. With another one patches come without an event."""
+
+TELLING_REFUSED_EDITS = ["qwen"]
+"""Of an edit that does not fit its file the others tell nothing, or drop the answer, or have an event of their own."""
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+@pytest.mark.parametrize("is_subagent", [False, True], ids=["main", "subagent"])
+def test_the_answer_reaches_the_next_request(open_seat: OpenSeat, name: str, *, is_subagent: bool) -> None:
+    """After a read, a search, an edit, a new file and a command that failed; in the main agent and in a subagent."""
+    seat = open_seat(name, model=MODELS.get(name, ""))
+    seat.install(scope="project")
+    if name == "claude":
+        tell_failures(seat)
+    stand_in = StandIn(seat)
+    seat.api.rules = rules(seat)
+
+    seat.talk(DELEGATE if is_subagent else ACT, PATH=stand_in.path)
+
+    done = [step.name for step in steps(seat)]
+    shown = [len(request.frames) for request in seat.api.asked(TASK if is_subagent else ACT)][: len(done) + 1]
+    told = [name for name, before, after in zip(done, shown, shown[1:], strict=False) if after == before + 1]
+    if os.environ.get("HYBRID_WRITE_FIXTURES"):
+        _write(seat, stand_in, is_subagent=is_subagent)
+    assert [step for step in done if step != "refused-edit" or name in TELLING_REFUSED_EDITS] == told
+
+
+def _write(seat: Seat, stand_in: StandIn, *, is_subagent: bool) -> None:
+    """Write an event for each step that has a name, of subagents for few, and that of the tool which starts one."""
+    name, package = seat.agent.name, clients()[seat.agent.name].package
+    assert package
+    folder = FOLDER / f"{name}-{package.version}{'-pascal' if name == 'copilot' else ''}"
+    places = {str(seat.desk.project): "$PROJECT", str(seat.desk.home): "$HOME"}
+    places |= {re.sub(r"[^A-Za-z0-9]", "-", place): f"-{mark[1:]}" for place, mark in places.items()}
+    left = steps(seat)
+    for event, told in stand_in.heard():
+        given = list(strings_in(told.get("tool_input")))
+        step = next((step for step in left if given and set(strings_in(step.call.arguments)) <= set(given)), None)
+        if step:
+            left.remove(step)
+        kind = step.name if step else "report" if TASK in given else ""
+        if not kind or (is_subagent and kind not in ("read-file", "edit-file", "report")):
+            continue
+        text = json.dumps(told, indent=1, ensure_ascii=False)
+        for place, mark in places.items():
+            text = text.replace(place, mark)
+        end = ".in_subagent" if is_subagent and step else ""
+        (folder / f"{event}.{kind}{end}.json").write_text(text, encoding="utf-8")
