@@ -20,8 +20,8 @@ from tests.support.builders import CHECKOUT
 
 BOUNDS = {
     "files": 301,
-    "net lines": 53_821,
-    "statements": 45_167,
+    "net lines": 53_833,
+    "statements": 45_177,
     "imports per 1,000 net lines": 90,
     "public class names used twice": 0,
     "settings": 95,
