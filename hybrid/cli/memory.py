@@ -15,7 +15,6 @@ from typing import IO, TYPE_CHECKING, Any, AnyStr
 
 from msgspec.structs import replace
 
-from hybrid.ask.memory_lookup import since_ms
 from hybrid.base.atomic import open_private, replace_file
 from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import HybridError
@@ -33,7 +32,7 @@ from hybrid.cli.common import (
     warn,
 )
 from hybrid.cli.operations import actions_of, asking_here, perform_here, print_outcome
-from hybrid.operations.memory import ALL, HERE, flushed, opened
+from hybrid.operations.memory_look import ALL, HERE, MemoryFilters, look_at, opened, since_ms
 from hybrid.project.registry import load_registry
 from hybrid.records.memory.transfer import MAX_LINE_CHARS
 from hybrid.render.marks import neutralise_line
@@ -43,7 +42,7 @@ from hybrid.render.visible import json_escaped
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
 
-    from hybrid.ask.memory_lookup import OpenMemory
+    from hybrid.operations.memory_look import Look
     from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import MemoryImport
     from hybrid.workspace import Workspace
@@ -113,7 +112,7 @@ def prune(args: argparse.Namespace) -> int:
 
     memory = opened(asking_here(args))
     before_ms, max_bytes = _limits(args, memory)
-    n = memory.store.prune(now_ms=memory.now_ms, before_ms=before_ms, max_bytes=max_bytes)
+    n = memory.store.prune(now_ms=memory.present.now_ms, before_ms=before_ms, max_bytes=max_bytes)
     with build_progress(is_quiet=args.quiet) as progress:
         problems = purge_index(memory.workspace, memory.store, progress=progress)
     size_bytes = memory.store.stats().size_bytes
@@ -124,13 +123,13 @@ def prune(args: argparse.Namespace) -> int:
     return 0 if n else 1
 
 
-def _limits(args: argparse.Namespace, memory: OpenMemory) -> tuple[int | None, int | None]:
+def _limits(args: argparse.Namespace, memory: Look) -> tuple[int | None, int | None]:
     """Return the time before which rows go, and the bytes of the database: of the options, else of the settings."""
     if args.older_than or args.max_mb is not None:
-        before_ms = since_ms(args.older_than, memory.now_ms) if args.older_than else None
+        before_ms = since_ms(args.older_than, memory.present.now_ms) if args.older_than else None
         return before_ms, int(args.max_mb * _MB) if args.max_mb is not None else None
     settings = memory.workspace.config.memory
-    before_ms = memory.now_ms - settings.retention_days * _DAY_MS if settings.retention_days else None
+    before_ms = memory.present.now_ms - settings.retention_days * _DAY_MS if settings.retention_days else None
     return before_ms, settings.max_mb * _MB
 
 
@@ -144,10 +143,10 @@ def export(args: argparse.Namespace) -> int:
     Raises:
         HybridError: The file is there, and `--force` is not given; or its folder is not there.
     """
-    memory = flushed(opened(asking_here(args), _project(args) or ALL))
+    memory = look_at(asking_here(args), MemoryFilters(project=_project(args) or ALL, since=args.since))
     if memory.warning and not args.quiet:
         warn(memory.warning)
-    lines = memory.store.export(memory.scope.wanted(memory.now_ms, args.since))
+    lines = memory.store.export(memory.only)
     if not args.file:
         return 0 if _write_out(lines) > _HEADERS else 1
     path = Path(expanded(args.file))
@@ -200,12 +199,12 @@ def import_records(args: argparse.Namespace) -> int:
         from hybrid.records.memory.transfer import import_database
 
         path = _claude_mem_file(args.claude_mem)
-        resolve = _key_resolver(memory.workspace, memory.store)
-        imported = import_database(path, memory.store.database, resolve, now_ms=memory.now_ms, is_dry=args.dry_run)
+        resolve, now_ms = _key_resolver(memory.workspace, memory.store), memory.present.now_ms
+        imported = import_database(path, memory.store.database, resolve, now_ms=now_ms, is_dry=args.dry_run)
         return _print_import(args, imported)
     with _lines_of(args.file) as lines:
         name = "standard input" if args.file == "-" else args.file
-        imported = memory.store.import_lines(lines, memory.now_ms, name=name, is_dry=args.dry_run)
+        imported = memory.store.import_lines(lines, memory.present.now_ms, name=name, is_dry=args.dry_run)
     return _print_import(args, imported)
 
 

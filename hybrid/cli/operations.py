@@ -23,7 +23,7 @@ from hybrid.cli.common import (
     whole_in,
     workspace_of,
 )
-from hybrid.operations.asking import Asking, Outcome, operation_named, perform, rows
+from hybrid.operations.asking import BY_HAND, Asking, Outcome, operation_named, perform, rows
 from hybrid.operations.types import described
 from hybrid.render.marks import harmless
 
@@ -96,7 +96,7 @@ def asking_here(args: argparse.Namespace, *, is_strict: bool = True) -> Asking:
     if "asking" not in args:
         now_ms = time.time_ns() // 1_000_000
         args.asking = Asking(
-            workspace_of(args, is_strict=is_strict), OpenKinds(os.environ), os.environ, "manual", "", now_ms
+            workspace_of(args, is_strict=is_strict), OpenKinds(os.environ), os.environ, BY_HAND, "", now_ms
         )
     return args.asking
 

@@ -21,7 +21,6 @@ import msgspec
 from msgspec import Struct, inspect
 from msgspec.structs import replace
 
-from hybrid.ask.memory_lookup import project_named
 from hybrid.base.clients import session_in
 from hybrid.base.errors import BusyError, HybridError, IndexMissingError, IndexUnavailableError, ProjectError
 from hybrid.base.resources import shipped
@@ -29,8 +28,17 @@ from hybrid.capture.cleaning import cleaned_call
 from hybrid.daemon.http import RouteError
 from hybrid.index.build_progress import is_held, read_holder
 from hybrid.log.events import newest_events
-from hybrid.operations.asking import CONNECTION, Asking, OperationError, Outcome, operation_named, perform, rows
-from hybrid.operations.memory import SearchMemory
+from hybrid.operations.asking import (
+    BY_HAND,
+    CONNECTION,
+    Asking,
+    OperationError,
+    Outcome,
+    operation_named,
+    perform,
+    rows,
+)
+from hybrid.operations.memory_look import project_named
 from hybrid.operations.types import Nothing, described
 from hybrid.project.registry import load_registry
 from hybrid.records.types import MemoryBusyError
@@ -49,8 +57,6 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 
-_PERSON = "manual"
-"""The client of a question from the page: who asks for an agent names another."""
 _PLACES = 2
 """Operations at a time."""
 _PLACE_S = 20.0
@@ -70,7 +76,7 @@ class Question(Struct, frozen=True):
     """
 
     cwd: str
-    client: str = "manual"
+    client: str = BY_HAND
     connection: str = ""
     environ: dict[str, str] = {}
     arguments: dict[str, Any] = {}
@@ -117,7 +123,7 @@ class Performer:
             question = msgspec.json.decode(data, type=Question)
             environ = self._environ_of(question.environ)
             workspace, environ = self._freshness.workspace_of(question.cwd, environ)
-            is_agent = question.client != _PERSON
+            is_agent = question.client != BY_HAND
             row = operation_named(name, is_for_agent=is_agent)
             if is_agent and row.is_writing:
                 if not workspace.config.mcp.write:
@@ -295,15 +301,19 @@ class Routes:
             if root is None:
                 raise ProjectError(f"the folder of {name or key} is gone")
             workspace = open_workspace(Path(root), environ=self._environ)
-        asking = Asking(workspace, self._kinds(), self._environ, "manual", "", time.time_ns() // 1_000_000)
-        is_search = isinstance(wanted, SearchMemory)
-        if is_search and not _SEARCHING.acquire(timeout=_SEARCH_WAIT_S):
-            raise BusyError("other searches are not done yet")
-        try:
+        asking = Asking(workspace, self._kinds(), self._environ, BY_HAND, "", time.time_ns() // 1_000_000)
+        with _alone() if row.is_one_at_a_time else contextlib.nullcontext():
             return perform(row, asking, wanted)
-        finally:
-            if is_search:
-                _SEARCHING.release()
+
+
+@contextlib.contextmanager
+def _alone() -> Generator[None]:
+    if not _SEARCHING.acquire(timeout=_SEARCH_WAIT_S):
+        raise BusyError("other searches are not done yet")
+    try:
+        yield
+    finally:
+        _SEARCHING.release()
 
 
 def _arguments(kind: type[Struct], values: Mapping[str, list[str]], of_path: Mapping[str, list[str]]) -> Struct:

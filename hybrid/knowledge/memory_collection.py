@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from hybrid.base.digest import chunk_digest
 from hybrid.base.tokens import query_tokens, tokens
-from hybrid.index.backend import EVERYTHING
+from hybrid.index.backend import EVERYTHING, Filter
 from hybrid.knowledge.collections import NAMES_GONE, RecordsCollection, record_hit, why_of
 from hybrid.knowledge.small_talk import talk_among
 from hybrid.prompting.content import content_words
@@ -22,8 +22,8 @@ from hybrid.records.memory.types import Observation, SessionSummary, name_of, re
 from hybrid.search.gate.pieces import terms_of
 from hybrid.search.gate.record_evidence import word_match
 from hybrid.search.gate.threshold import Verdict
-from hybrid.search.ranking.memory import Parts, Present, asked_concepts, parts_of, spread
-from hybrid.sources.records import path_of, project_glob, record_text, rows_at
+from hybrid.search.ranking.memory import Parts, Present, RankedRow, asked_concepts, parts_of, spread
+from hybrid.sources.records import path_at, path_of, project_glob, record_text, rows_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from hybrid.knowledge.collections import AskingSession
     from hybrid.prompting.query import Query
     from hybrid.records.memory.store import MemoryStore
-    from hybrid.records.memory.types import Row
+    from hybrid.records.memory.types import Row, RowFilter
     from hybrid.records.types import Record
-    from hybrid.search.searcher import Searched, Searcher
+    from hybrid.search.searcher import Mode, Searched, Searcher
     from hybrid.types import Hit
     from hybrid.workspace import Workspace
 
@@ -62,6 +62,9 @@ _NEARNESS_IN_PROMPTS, _SHARE_IN_PROMPTS = 0.5, 0.5
 """The same for a prompt that asks for earlier work, where silence is better than noise. Chosen by hand."""
 _UNKNOWN = 0.5
 """The number of rows that a word counts as being in when it is in none."""
+
+_CANDIDATES = 100
+"""Hits, at least, that are ranked: what is merely recent must not bring in what fits worst."""
 
 _ENOUGH = 5
 """Hits of the present project, among those of all projects, from which on no more of them are searched for."""
@@ -183,6 +186,40 @@ class MemoryCollection(RecordsCollection):
         found = [hit for hit, _ in self.ranked(told, present, query)]
         self._gone = {hit.row for hit in found[:_CHECKED] if self.names_gone(hit, query)}
         return [hit for hit in found if hit.row not in self._gone]
+
+    def found(
+        self, query: Query, wanted: RowFilter, present: Present, limit: int, mode: Mode = "hybrid"
+    ) -> list[RankedRow]:
+        """Return the rows that fit the query of somebody who looks something up, best first; empty when none is near.
+
+        Within a project the summaries of others are left out; so are small talk and a row that repeats a better one.
+
+        Args:
+            query: As typed.
+            wanted: Restricts the rows.
+            present: The time and the project from which they are ranked.
+            limit: Rows at most.
+            mode: Legs that take part.
+        """
+        only = Filter(wanted.kinds, project_glob(wanted.key) if wanted.key else "", self._documents(wanted))
+        whose, most = "" if wanted.key else present.key, max(limit, _CANDIDATES)
+        searched = fair_search(self.searcher, whose, query, top_k=most, mode=mode, only=only)
+        own, fitting = wanted.key or present.key, self.near(searched)
+        rows = {hit.row: row for hit in searched.hits if hit.row in fitting and (row := self.rows.of(hit)) is not None}
+        talk = talk_among(rows.values(), self.store)
+        told = {
+            number
+            for number, row in rows.items()
+            if is_told_here(row, own) and not (isinstance(row, SessionSummary) and row.id in talk)
+        }
+        hits = [hit for hit in searched.hits if hit.relevance > 0 and hit.row in told]
+        return [RankedRow(rows[hit.row], parts) for hit, parts in self.ranked(hits, present, query)[:limit]]
+
+    def _documents(self, wanted: RowFilter) -> frozenset[str] | None:
+        """Return the index paths of the rows that pass filters unknown to the index; None without such a filter."""
+        if not (wanted.types or wanted.files or wanted.session_id or wanted.not_session or wanted.since_ms is not None):
+            return None
+        return frozenset(path_at(kind, number, key) for kind, number, key in self.store.places(wanted))
 
     def why(self, hit: Hit) -> str:
         """As `Collection.why`."""

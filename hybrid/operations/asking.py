@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 
+BY_HAND = "manual"
+"""The client of what a person asks."""
 CONNECTION = "tool:"
 """Begins the id of a session that is known by its connection alone."""
 
@@ -66,6 +68,16 @@ class Asking(Struct, frozen=True):
     def today(self) -> date:
         """The day of that time, here."""
         return datetime.fromtimestamp(self.now_ms / 1000).date()
+
+
+def require_enabled(asking: Asking, kind: str) -> None:
+    """Refuse an agent what it would not get back.
+
+    Raises:
+        OperationError: The kind of knowledge is switched off.
+    """
+    if not getattr(asking.workspace.config, kind).enabled:
+        raise OperationError(f"{kind}: switched off here (`{kind}.enabled`)")
 
 
 class Shown(Struct, frozen=True):
@@ -135,6 +147,7 @@ class Operation(Struct, frozen=True):
         is_writing: It changes lessons, lore, memory, marks or settings.
         is_of_files: It asks the index of the files, which is brought up to date before.
         is_tolerant: It answers where settings hold a mistake too.
+        is_one_at_a_time: Over HTTP one is answered at a time: prompts come first.
     """
 
     name: str
@@ -146,6 +159,7 @@ class Operation(Struct, frozen=True):
     is_writing: bool = False
     is_of_files: bool = False
     is_tolerant: bool = False
+    is_one_at_a_time: bool = False
 
     @property
     def arguments(self) -> type[Struct]:

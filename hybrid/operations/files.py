@@ -8,31 +8,36 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
+from posixpath import normpath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta
 
-from hybrid.ask.memory_lookup import RankedRow, id_of, list_text, rows_of
 from hybrid.base.errors import HybridError, IndexMissingError
 from hybrid.base.tokens import part_terms
+from hybrid.capture.tools import PathRoots
 from hybrid.knowledge.stores import names_of
 from hybrid.operations.asking import ForAgents, OperationError, Outcome, Shown, operation
 from hybrid.operations.lessons import AROUND_ID, lessons_called, outcome_of
+from hybrid.operations.memory import list_text
+from hybrid.operations.memory_look import rows_of
 from hybrid.operations.types import Arguments, Limit, Nothing, option, word
 from hybrid.prompting.clean import prompt_event
 from hybrid.prompting.query import make_query
 from hybrid.records.lore.types import called, full_text, listed
-from hybrid.records.memory.types import record_of
+from hybrid.records.memory.types import parse_name, record_of
 from hybrid.records.types import Record
 from hybrid.redact import redact
 from hybrid.render.marks import harmless, harmless_line
 from hybrid.render.numbers import amount, evidence_line
+from hybrid.search.ranking.memory import RankedRow
 from hybrid.sources.records import record_id
 from hybrid.workspace import open_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from hybrid.answer.decide import Decision
     from hybrid.answer.select import Selection
@@ -41,6 +46,7 @@ if TYPE_CHECKING:
     from hybrid.search.gate.threshold import Verdict
     from hybrid.search.searcher import Searcher
     from hybrid.types import Hit
+    from hybrid.workspace import Workspace
 
 _MOST_LINES = 400
 """Lines of one answer of `read`, at most."""
@@ -130,7 +136,7 @@ def _altered(lines: Sequence[int]) -> str:
 
 def _place(asking: Asking, backend: SearchBackend, ref: str) -> tuple[str, int, int]:
     """Return path, first and last line that a text names; last is 0 for a whole file."""
-    path = _relative(asking, ref)
+    path = _relative(asking.workspace, ref)
     match = _PLACE.match(path)
     if match is None or _file(backend, path) is not None:
         return _spelled(backend, path), 1, 0
@@ -143,21 +149,13 @@ def _spelled(backend: SearchBackend, path: str) -> str:
     if _file(backend, path) is not None or (path.isascii() and not _ESCAPED.search(path)):
         return path
     paths = map(backend.fields.path, range(backend.fields.n_files))
-    return next((one for one in paths if _plain(harmless_line(one)) == path), path)
+    return next((one for one in paths if normpath(harmless_line(one).replace("\\", "/")) == path), path)
 
 
-def _relative(asking: Asking, path: str) -> str:
-    """Return a path as the index spells it: relative to the project, with forward slashes."""
-    root = asking.workspace.require_project().root
-    plain = _plain(path)
-    for base in (root.as_posix(), root.resolve().as_posix()):
-        if plain.startswith(f"{base}/"):
-            return plain[len(base) + 1 :]
-    return plain
-
-
-def _plain(path: str) -> str:
-    return path.replace("\\", "/").removeprefix("./")
+def _relative(workspace: Workspace, path: str, cwd: Path | None = None) -> str:
+    """Return a typed path as index and history spell it, relative to the project; an absolute one lies outside."""
+    root = workspace.require_project().root
+    return PathRoots(str(root), str(cwd or root)).relative(path)
 
 
 def _chunks(backend: SearchBackend, path: str) -> list[Hit]:
@@ -207,7 +205,7 @@ def _memory_row(asking: Asking, name: str) -> list[tuple[str, Record]]:
     """Return a row of the memory by its id, or its path in the index; none of a project that is kept apart."""
     workspace = asking.workspace
     store = asking.kinds.stores.memory(workspace)
-    identity = id_of(record_id(name)) if re.fullmatch(r"[os]?[1-9]\d{0,7}", record_id(name)) else None
+    identity = parse_name(record_id(name)) if re.fullmatch(r"[os]?[1-9]\d{0,7}", record_id(name)) else None
     if identity is None or not store.exists or not workspace.config.memory.enabled:
         return []
     own = workspace.require_project().key
@@ -392,7 +390,7 @@ def related(asking: Asking, wanted: RelatedArguments) -> Outcome:
     from hybrid.index.history import open_history
 
     backend = asking.kinds.searcher(asking.workspace)
-    path = _spelled(backend.backend, _relative(asking, wanted.path.strip()))
+    path = _spelled(backend.backend, _relative(asking.workspace, wanted.path.strip()))
     history = open_history(asking.workspace.place.folder)
     n_commits = history.n_commits_of(path) if history else 0
     chunks = _chunks(backend.backend, path)
@@ -472,7 +470,9 @@ def changes_with(asking: Asking, wanted: ChangesWith) -> Outcome:
     from hybrid.index.history_build import update_history
 
     root = asking.workspace.require_project().root
-    path = _path_in(root, (asking.workspace.cwd or root) / wanted.file)
+    path = _relative(asking.workspace, wanted.file, asking.workspace.cwd)
+    if os.path.isabs(path):  # noqa: PTH117 - a text
+        raise HybridError(f"{wanted.file} lies outside of the project {root}")
     history = update_history(asking.workspace.place.folder, str(root))
     if history is None:
         raise HybridError(f"{root} has no commits that git can read: what changed together is not known")
@@ -486,18 +486,6 @@ def changes_with(asking: Asking, wanted: ChangesWith) -> Outcome:
     of = f"{amount(n_commits, 'commit')} of the {history.n_commits:,} read"
     nothing = f"Nothing changed together with {harmless_line(path)}: it is in {of}."
     return Outcome("\n".join(lines) or nothing, data=data, is_found=bool(lines))
-
-
-def _path_in(root: Path, file: Path) -> str:
-    """Return the path of a file relative to the project; the file itself may be a link, or gone.
-
-    Raises:
-        HybridError: It lies outside.
-    """
-    path = Path(os.path.realpath(file.parent)) / file.name
-    if not path.is_relative_to(root):
-        raise HybridError(f"{file} lies outside of the project {root}")
-    return path.relative_to(root).as_posix()
 
 
 # --- what is indexed --------------------------------------------------------------------------------------

@@ -22,10 +22,11 @@ from hybrid.base.errors import HybridError
 from hybrid.base.text import one_line
 from hybrid.chunking.languages import kind_of, language_of
 from hybrid.knowledge.stores import open_stores
-from hybrid.operations.asking import ForAgents, OperationError, Outcome, Shown, changing, operation
+from hybrid.operations.asking import BY_HAND, ForAgents, OperationError, Outcome, Shown, changing, operation
 from hybrid.operations.types import Arguments, Limit, Nothing, option, word
 from hybrid.records.lessons.reranking import COMMAND_S, reranker
 from hybrid.records.lessons.types import (
+    AI,
     CATEGORIES,
     TYPES,
     Draft,
@@ -254,7 +255,9 @@ def add(asking: Asking, wanted: AddLesson) -> Outcome:
     stores = open_stores(asking.workspace)
     store = stores.system if wanted.system else stores.of_project()
     _require_content(wanted.content)
-    draft = Draft(wanted.title, wanted.content, wanted.category, type=wanted.type, triggers=_triggers(wanted.trigger))
+    is_agent = asking.client != BY_HAND
+    source, triggers = AI if is_agent else "", _triggers(wanted.trigger)
+    draft = Draft(wanted.title, wanted.content, wanted.category, wanted.type, source, triggers)
     added = store.add(draft, today=asking.today, is_forced=wanted.force)
     lesson, twin = added.lesson, added.duplicate_of
     data = {
@@ -264,7 +267,8 @@ def add(asking: Asking, wanted: AddLesson) -> Outcome:
     }
     if lesson:
         return Outcome(f"added {index_line(lesson)} to {store.file}", data=data)
-    return _found([], data, f"not added: it resembles {index_line(twin)}; --force adds it all the same" if twin else "")
+    how = "" if is_agent else "; --force adds it all the same"
+    return _found([], data, f"not added: it resembles {index_line(twin)}{how}" if twin else "")
 
 
 class EditLesson(Arguments, frozen=True):

@@ -1,60 +1,82 @@
-"""Operations on the memory: what happened in earlier sessions, for people and for programs that ask over HTTP.
+"""Operations on the memory: what happened in earlier sessions, for people, agents, and programs that ask over HTTP.
 
-What waits to be looked at is told of first. Filters restrict before limits count; what is forgotten goes for good.
+What waits to be looked at is told of first. Filters restrict before limits count, and every row has the named parts of
+its rank. What is forgotten goes for good.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from msgspec import Meta
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
-from hybrid.ask import memory_lookup
-from hybrid.ask.memory_lookup import (
-    OpenMemory,
-    RankedRow,
-    list_text,
-    newest_first,
+from hybrid.base.digest import chunk_digest
+from hybrid.knowledge.stores import figures_form, rows_in_words
+from hybrid.operations.asking import (
+    BY_HAND,
+    CONNECTION,
+    ForAgents,
+    OperationError,
+    Outcome,
+    Shown,
+    changing,
+    operation,
+    require_enabled,
+)
+from hybrid.operations.memory_look import (
+    HERE,
+    Look,
+    MemoryFilters,
+    flushed,
+    found_by,
+    look_at,
+    newest,
+    of_files,
+    opened,
+    paths_of,
+    project_named,
     project_paths,
     require_ids,
-    row_json,
     rows_of,
+    since_ms,
 )
-from hybrid.base.digest import chunk_digest
-from hybrid.base.errors import HybridError
-from hybrid.knowledge.memory_intake import flush
-from hybrid.knowledge.stores import figures_form, open_stores, rows_in_words
-from hybrid.operations.asking import CONNECTION, ForAgents, OperationError, Outcome, Shown, changing, operation
-from hybrid.operations.search import GIVEN, more_after, offset_of
+from hybrid.operations.search import GIVEN, MODES, more_after, offset_of
 from hybrid.operations.types import Arguments, Cursor, Limit, Nothing, Paths, option, word
-from hybrid.records.lessons.types import AI, Draft
 from hybrid.records.memory.types import (
+    MAX_TITLE_CHARS,
     MEMORY_KINDS,
     OBSERVATION_TYPES,
-    ROW_TYPES,
+    Extracted,
     ForgetReport,
     Observation,
+    ObservationType,
     Owner,
+    SessionSummary,
     body_lines,
     full_lines,
     index_line,
+    iso,
     kind_of,
+    moment_text,
     name_of,
     parse_name,
     record_of,
     row_name,
+    title_of,
+    type_of,
 )
-from hybrid.records.types import MemoryFormatError
 from hybrid.redact import redact
-from hybrid.render.marks import neutralise_line
+from hybrid.render.marks import neutralise, neutralise_line, without_private
 from hybrid.render.numbers import amount, local_time
+from hybrid.search.ranking.memory import Parts, RankedRow
 from hybrid.sources.records import path_of, record_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
-    from hybrid.ask.memory_lookup import RowRequest
     from hybrid.operations.asking import Asking
     from hybrid.records.memory.store import MemoryStore, RowCounts
     from hybrid.records.memory.types import MemoryKind, Row
@@ -62,39 +84,13 @@ if TYPE_CHECKING:
     from hybrid.types import HookEvent
     from hybrid.workspace import Workspace
 
-_Value = TypeVar("_Value")
-
-ALL, HERE = "*", "."
-"""Projects that stand for all of them, and for the present one."""
-
 _NOTHING = "Nothing found."
-_BY_HAND = "manual"
-"""The session of observations that somebody wrote down by hand."""
 _SHOWN = 10
 _MOST_TOLD = 100
 _MOST_FILES = 12
 _READ = "Another process is reading the database: the bytes go when it is done, or with the next forgetting."
-
-
 _FORMS = ("index", "full")
 _IDS = "o42, of a summary s7"
-
-
-class MemoryFilters(Arguments, frozen=True, kw_only=True):
-    """Filters of rows.
-
-    `project` is a name, a key or a path, `.` for the present one or `*` for all; without it the settings decide.
-    """
-
-    project: Annotated[str, Meta(description="only of this project, by name or key")] = ""
-    limit: Annotated[int, option("records to show, 1 to 100 (default: 10)", "N", ge=1, le=100)] = 10
-    since: Annotated[str, option("today, yesterday, 7d, 2w, an ISO date or time, or an epoch", "TIME")] = ""
-    type: Annotated[
-        list[str], option(f"only this type, may be repeated: {', '.join(ROW_TYPES)}", "TYPE", choices=ROW_TYPES)
-    ] = []
-    file: Annotated[
-        list[str], option("only what touched this file or folder of the project; may be repeated", "PATH")
-    ] = []
 
 
 class MemoryList(MemoryFilters, frozen=True, kw_only=True):
@@ -109,12 +105,12 @@ class MemoryList(MemoryFilters, frozen=True, kw_only=True):
 @operation("memory recent", "the last work done", "--since 7d --type bugfix --explain")
 def recent(asking: Asking, wanted: MemoryList) -> Outcome:
     """Return rows chosen by rank, shown by day."""
-    memory, request = _look(asking, wanted)
-    found = memory_lookup.recent(memory.store, request)
+    look = look_at(asking, wanted)
+    found = newest(look)
     is_filtered = wanted.since or wanted.type or wanted.file
-    nothing = _NOTHING if found or is_filtered else _nothing_known(memory)
-    listed = replace(_listed(memory, wanted, newest_first(found), nothing, by_day=True), data=_data(memory, found))
-    return listed if wanted.quiet else replace(listed, text=f"{neutralise_line(memory.scope.heading)}\n{listed.text}")
+    nothing = _NOTHING if found or is_filtered else _nothing_known(look)
+    listed = _listed(look, wanted, found, nothing, by_day=True)
+    return listed if wanted.quiet else replace(listed, text=f"{neutralise_line(look.heading)}\n{listed.text}")
 
 
 class MemoryContext(MemoryFilters, frozen=True, kw_only=True):
@@ -128,12 +124,12 @@ class MemoryContext(MemoryFilters, frozen=True, kw_only=True):
 def context(asking: Asking, wanted: MemoryContext) -> Outcome:
     """Return a project's last summary and the newest rows by day, as a session is told at its start."""
     usual = min(max(asking.workspace.config.memory.session_start, 1), _MOST_TOLD)
-    memory, request = _look(asking, replace(wanted, limit=wanted.limit or usual))
-    found, scope = memory_lookup.recent(memory.store, request), memory.scope
-    last = [RankedRow(row) for row in memory.store.last_summaries(scope.key, 1)] if scope.key else []
-    listed = list_text(newest_first(found), "index", here=scope.present, by_day=True) or _nothing_known(memory)
-    text = "\n".join([scope.heading, *(list_text([one], "full") for one in last), listed])
-    data = _data(memory, found, summary=row_json(last[0]) if last else None) | {"text": text}
+    look = look_at(asking, replace(wanted, limit=wanted.limit or usual))
+    found, key = newest(look), look.only.key
+    last = [RankedRow(row) for row in look.store.last_summaries(key, 1)] if key else []
+    listed = list_text(found, here=look.present.key, by_day=True) or _nothing_known(look)
+    text = "\n".join([look.heading, *(list_text([one], "full") for one in last), listed])
+    data = _data(look, found, summary=row_json(last[0]) if last else None) | {"text": text}
     return Outcome(text, data=data, is_found=bool(found))
 
 
@@ -158,25 +154,25 @@ def browse(asking: Asking, wanted: BrowseMemory) -> Outcome:
     """
     # Summaries have no type and stand alone.
     sorts = [[name for name in wanted.type if name != "summary"], [name for name in wanted.type if name == "summary"]]
-    looks = [_look(asking, replace(wanted, type=one), is_own=True) for one in filter(None, sorts)]
-    looks = looks or [_look(asking, wanted, is_own=True)]
-    memory = looks[0][0]
-    requests = [replace(one, wanted=replace(one.wanted, session_id=wanted.session)) for _, one in looks]
+    looks = [look_at(asking, replace(wanted, type=one), is_own=True) for one in filter(None, sorts)]
+    looks = looks or [look_at(asking, wanted, is_own=True)]
+    looks = [replace(one, only=replace(one.only, session_id=wanted.session)) for one in looks]
+    look = looks[0]
     if wanted.query.strip():
-        ranked = [row for one in requests for row in found_by(asking, memory, one, wanted.query)]
+        ranked = [row for one in looks for row in found_by(asking, one, wanted.query)]
         ranked.sort(key=lambda one: -(one.parts.score if one.parts else 0.0))
         found, more = ranked[: wanted.limit], ""
     else:
-        rows = [row for one in requests for row in _older(memory.store, one, wanted.before)]
+        rows = [row for one in looks for row in _older(one, wanted.before)]
         rows.sort(key=lambda row: (row.created_ms, MEMORY_KINDS.index(kind_of(row)), row.id), reverse=True)
         found = [RankedRow(row) for row in rows[: wanted.limit]]
         last = found[-1].row if len(rows) > wanted.limit else None
         more = f"{last.created_ms}.{name_of(last)}" if last else ""
-    counted = _counted(memory.store)
-    by_type = counted.of(memory.scope.key)
+    counted = _counted(look.store)
+    by_type = counted.of(look.only.key)
     named = [(key, name, sum(counted.of(key).values())) for key, name in counted.names.items()]
     is_counted = not (wanted.file or wanted.since.strip() or wanted.session or wanted.query.strip())
-    data = _data(memory, found) | {
+    data = _data(look, found) | {
         "records": [_shown(one, body_lines(one.row)) for one in found],
         "next_before": more,
         "projects": sorted(named, key=lambda one: (-one[2], one[1], one[0])),
@@ -198,43 +194,46 @@ def _counted(store: MemoryStore) -> RowCounts:
     return _COUNTED[path]
 
 
-def _older(store: MemoryStore, request: RowRequest, before: str) -> list[Row]:
+def _older(look: Look, before: str) -> list[Row]:
     """Return one row more than the limit says before a place, newest first; from the newest on without a place.
 
     Raises:
         OperationError: It is no place.
     """
-    limit, only = request.limit + 1, request.wanted
+    limit = look.limit + 1
     if not before:
-        return store.newest(only, limit)
+        return look.store.newest(look.only, limit)
     ms, _, name = before.partition(".")
     identity = parse_name(name)
     if identity is None or not (ms.isascii() and ms.isdigit() and len(ms) < 16):
         raise OperationError(f"{before[:40]!r} is no place in the memory")
-    found = store.timeline(*identity, limit, 0, only)
+    found = look.store.timeline(*identity, limit, 0, look.only)
     # The row may have been forgotten meanwhile: then its time tells the place.
-    return found[:-1] if found else store.timeline_at(int(ms), limit, 0, only)
+    return found[:-1] if found else look.store.timeline_at(int(ms), limit, 0, look.only)
 
 
 def _shown(one: RankedRow, lines: Sequence[str]) -> dict[str, Any]:
     """Return a row as the page shows it: its JSON with lines and files, secrets masked."""
     row, form = one.row, row_json(one)
-    files = [redact(path) for path in row.told.files[:_MOST_FILES]] if isinstance(row, Observation) else []
-    return form | {
-        "title": redact(form["title"] or "") or None,
-        "lines": [redact(line) for line in lines],
-        "files": files,
-    }
+    files = row.told.files[:_MOST_FILES] if isinstance(row, Observation) else ()
+    title = redact(form["title"] or "") or None
+    return form | {"title": title, "lines": list(map(redact, lines)), "files": list(map(redact, files))}
 
 
 class SearchMemory(MemoryList, frozen=True, kw_only=True):
     """A query, and the rows that it may find."""
 
     query: Annotated[str, word("words, a question", "QUERY", is_sentence=True)]
-    mode: Annotated[str, option("legs that take part", choices=("hybrid", "dense", "lexical"))] = "hybrid"
+    mode: Annotated[str, option("legs that take part", choices=MODES)] = "hybrid"
 
 
-@operation("memory search", "what fits a question, the best first", '"which test failed first" --here', route="/search")
+@operation(
+    "memory search",
+    "what fits a question, the best first",
+    '"which test failed first" --here',
+    route="/search",
+    is_one_at_a_time=True,
+)
 def search(asking: Asking, wanted: SearchMemory) -> Outcome:
     """Return the rows that fit a query, best first.
 
@@ -244,11 +243,11 @@ def search(asking: Asking, wanted: SearchMemory) -> Outcome:
     """
     if not wanted.query.strip():
         raise OperationError("say what to search")
-    memory, request = _look(asking, wanted)
-    found = found_by(asking, memory, request, wanted.query, cast("Mode", wanted.mode))
+    look = look_at(asking, wanted)
+    found = found_by(asking, look, wanted.query, cast("Mode", wanted.mode))
     is_off = not asking.workspace.config.memory.enabled
     off = "the memory is switched off, so it is not searched: `memory.enabled`" if is_off else ""
-    listed = _listed(memory, wanted, found, query=wanted.query)
+    listed = _listed(look, wanted, found, query=wanted.query)
     return replace(listed, warning="; ".join(filter(None, (listed.warning, off))))
 
 
@@ -271,12 +270,11 @@ def files(asking: Asking, wanted: MemoryOfFiles) -> Outcome:
     Raises:
         OperationError: No file is named.
     """
-    memory, request = _look(asking, wanted, is_own=True)
-    paths = _paths(memory, wanted.path)
+    look = look_at(asking, wanted, is_own=True)
+    paths = paths_of(look, wanted.path)
     if not paths:
         raise OperationError("say which file or folder, relative to its project")
-    found = memory_lookup.of_files(memory.store, paths, request)
-    return _listed(memory, wanted, found, by_day=True, files=list(paths))
+    return _listed(look, wanted, of_files(look, paths), by_day=True, files=list(paths))
 
 
 class ShowRows(Arguments, frozen=True):
@@ -294,25 +292,23 @@ def show(asking: Asking, wanted: ShowRows) -> Outcome:
     Raises:
         OperationError: A text is no id.
     """
-    ids = _as_asked(lambda: require_ids(wanted.id))
-    memory = flushed(opened(asking))
-    rows = rows_of(memory.store, ids)
+    ids = require_ids(wanted.id)
+    look = flushed(opened(asking))
+    rows = rows_of(look.store, ids)
     there = {name_of(row) for row in rows}
     missing = ", ".join(name for one in ids if (name := row_name(*one)) not in there)
     nothing = f"No record {', '.join(wanted.id)}; `hybrid memory recent` shows ids."
     wanted = replace(wanted, form=wanted.form or "full")
-    listed = _listed(memory, wanted, [RankedRow(row) for row in rows], nothing)
+    listed = _listed(look, wanted, list(map(RankedRow, rows)), nothing)
     if wanted.verbose:
-        listed.data["records"] = [_whole(row, memory) for row in rows]
+        listed.data["records"] = [
+            _shown(RankedRow(row), full_lines(row))
+            | {"prompt": redact(_asked(row, look)), "session_rows": len(look.store.session_rows(row.owner.session_id))}
+            for row in rows
+        ]
     if not rows:
         return replace(listed, missing=", ".join(wanted.id))
     return replace(listed, warning=f"no record {missing}") if missing else listed
-
-
-def _whole(row: Row, memory: OpenMemory) -> dict[str, Any]:
-    n_rows = len(memory.store.session_rows(row.owner.session_id))
-    one = RankedRow(row)
-    return _shown(one, full_lines(row)) | {"prompt": redact(_asked(one, memory)), "session_rows": n_rows}
 
 
 def _beside(side: str) -> Meta:
@@ -340,31 +336,35 @@ def timeline(asking: Asking, wanted: Timeline) -> Outcome:
     Raises:
         OperationError: It is neither.
     """
-    memory, request = _look(asking, wanted, is_own=True)
-    before, after = memory_lookup.around(wanted.limit, wanted.before, wanted.after)
-    identity, store, only = memory_lookup.id_of(wanted.at), memory.store, request.wanted
+    look = look_at(asking, wanted, is_own=True)
+    sides = around(wanted.limit, wanted.before, wanted.after)
+    identity, only = parse_name(wanted.at), look.only
     if identity is None:
-        rows = store.timeline_at(
-            _as_asked(lambda: memory_lookup.since_ms(wanted.at, asking.now_ms)), before, after, only
-        )
+        rows = look.store.timeline_at(since_ms(wanted.at, asking.now_ms), *sides, only)
     else:
-        rows = rows_of(store, [identity])
+        rows = rows_of(look.store, [identity])
         if rows:
             # What came before and after it was done in its own project, wherever one asks.
             only = replace(only, key=rows[0].owner.key) if wanted.project in ("", HERE) else only
-            rows = store.timeline(*identity, before, after, only)
+            rows = look.store.timeline(*identity, *sides, only)
     missing = wanted.at if identity and not rows else ""
     nothing = f"No record {missing}." if missing else _NOTHING
-    listed = _listed(memory, wanted, [RankedRow(row) for row in rows], nothing, by_day=True, at=wanted.at)
+    listed = _listed(look, wanted, list(map(RankedRow, rows)), nothing, by_day=True, at=wanted.at)
     return replace(listed, missing=missing)
+
+
+def around(limit: int, before: int | None = None, after: int | None = None) -> tuple[int, int]:
+    """Return how many rows to show before and after a row: a given number stays, else all make `limit` with the row."""
+    before = (limit - 1) // 2 if before is None else before
+    return before, max(limit - 1 - before, 0) if after is None else after
 
 
 @operation("memory stats", "how much is known, and of what", "--json")
 def stats(asking: Asking, wanted: Nothing) -> Outcome:
     """Count what the memory holds."""
-    memory = opened(asking)
-    counted = memory.store.stats()
-    data = figures_form(memory.workspace, memory.store, counted)
+    look = opened(asking)
+    counted = look.store.stats()
+    data = figures_form(look.workspace, look.store, counted)
     is_any = bool(counted.n_sessions or counted.n_observations or counted.n_summaries)
     return Outcome("\n".join(_stats_lines(data)), data=data, is_found=is_any)
 
@@ -393,7 +393,7 @@ class AddRow(Arguments, frozen=True):
 
     title: Annotated[str, word("what was done or found, in one line", "TITLE", is_sentence=True)]
     narrative: Annotated[str, option("what, why, and how it ended", "TEXT")] = ""
-    type: Annotated[str, option("default: discovery", choices=OBSERVATION_TYPES)] = "discovery"
+    type: Annotated[ObservationType, option("default: discovery", choices=OBSERVATION_TYPES)] = "discovery"
     fact: Annotated[list[str], option("may be repeated", "TEXT")] = []
     concept: Annotated[list[str], option("gotcha, pattern, …; may be repeated", "WORD")] = []
     file: Annotated[list[str], option("that it is about; may be repeated", "PATH")] = []
@@ -411,15 +411,37 @@ def add(asking: Asking, wanted: AddRow) -> Outcome:
         HybridError: There is no project here, the title says nothing, or the memory cannot be written.
     """
     project = asking.workspace.require_project()
-    sort = cast("ObservationType", wanted.type)
-    note = memory_lookup.Note(sort, wanted.title, "", wanted.narrative, wanted.fact, wanted.concept, wanted.file)
-    owner, store = Owner(_BY_HAND, project.key, project.name), asking.kinds.stores.memory(asking.workspace)
-    row = store.add_observation(owner, memory_lookup.told(note, project.root), asking.now_ms)
+    by_agent = "" if asking.client == BY_HAND else asking.client
+    owner = Owner(asking.session_id or (f"{CONNECTION}{by_agent}" if by_agent else BY_HAND), project.key, project.name)
+    told = replace(_told(wanted, project.root), subtitle=f"noted by {by_agent}" if by_agent else "")
+    row = asking.kinds.stores.memory(asking.workspace).add_observation(owner, told, asking.now_ms)
     if row is None:
         said = "Not stored: the same was stored within the last hour; it was counted there."
         return Outcome(said, data={"records": [], "repeated": True})
     data = {"records": [row_json(RankedRow(row))], "repeated": False}
     return Outcome(neutralise_line(index_line(row)), data=data)
+
+
+def _told(wanted: AddRow, root: Path) -> Extracted:
+    """Return an observation as the memory stores it: the title on one line, the whole of a long one before the rest.
+
+    Raises:
+        OperationError: The title is empty.
+    """
+    title, narrative = " ".join(_clean(wanted.title).split()), _clean(wanted.narrative).strip()
+    if not title:
+        raise OperationError("the TITLE is empty; an observation must say something")
+    if len(title) > MAX_TITLE_CHARS:
+        narrative = f"{title}\n{narrative}".strip()
+        end = title.rfind(" ", 0, MAX_TITLE_CHARS)
+        title = f"{title[: end if end > 0 else MAX_TITLE_CHARS - 1]}…"
+    facts, concepts = tuple(map(_clean, wanted.fact)), tuple(map(_clean, wanted.concept))
+    paths = project_paths(wanted.file, None, root)
+    return Extracted(wanted.type, title, narrative=narrative, facts=facts, concepts=concepts, files_read=paths)
+
+
+def _clean(text: str) -> str:
+    return redact(without_private(text))
 
 
 class ForgetRows(Arguments, frozen=True):
@@ -446,12 +468,12 @@ def forget(asking: Asking, wanted: ForgetRows) -> Outcome:
     from hybrid.index.plan import silent
     from hybrid.upkeep.purging import purge_index  # Brings numpy.
 
-    memory, ids = opened(asking), _as_asked(lambda: require_ids(wanted.id))
+    look, ids = opened(asking), require_ids(wanted.id)
     if sum(map(bool, (ids, wanted.session, wanted.project_data, wanted.everything))) != 1:
         raise OperationError("name rows, or one session")
-    named = wanted.project_data
-    key, name = memory_lookup.project_named(named, asking.workspace.home, memory.store) if named else ("", "")
-    what = _named(memory, wanted, ids, name)
+    named, store = wanted.project_data, look.store
+    key, name = project_named(named, asking.workspace.home, store) if named else ("", "")
+    what = _named(look, wanted, ids, name)
     if not wanted.yes:
         return Outcome(what, is_found=bool(what))
 
@@ -460,7 +482,7 @@ def forget(asking: Asking, wanted: ForgetRows) -> Outcome:
             return workspace.project is not None and workspace.project.key == key
         return wanted.everything or bool(wanted.session and event.session_id == wanted.session)
 
-    store, n_waiting = memory.store, 0 if ids else forget_waiting(asking.workspace.home, asking.environ, is_meant)
+    n_waiting = 0 if ids else forget_waiting(asking.workspace.home, asking.environ, is_meant)
     done = ForgetReport(0, is_wiped=True)
     if what and wanted.everything:
         done = store.forget_everything()
@@ -481,9 +503,9 @@ def forget(asking: Asking, wanted: ForgetRows) -> Outcome:
     return Outcome("\n".join(said) if n else "Nothing to forget.", data=data, is_found=bool(n))
 
 
-def _named(memory: OpenMemory, wanted: ForgetRows, ids: Sequence[tuple[MemoryKind, int]], project: str) -> str:
+def _named(look: Look, wanted: ForgetRows, ids: Sequence[tuple[MemoryKind, int]], project: str) -> str:
     """Return a text for a person that says what would be forgotten; empty when there is nothing."""
-    store = memory.store
+    store = look.store
     if wanted.everything:
         counted = store.stats()
         n = counted.n_observations + counted.n_summaries + counted.n_prompts + counted.n_sessions + counted.n_pending
@@ -494,14 +516,13 @@ def _named(memory: OpenMemory, wanted: ForgetRows, ids: Sequence[tuple[MemoryKin
         session = store.session(wanted.session)
         return f"Session {wanted.session} of {session.owner.project}, with its prompts" if session else ""
     rows = rows_of(store, ids)
-    shown = list_text([RankedRow(row) for row in rows[:_SHOWN]], "index", here=memory.scope.present)
+    shown = list_text([RankedRow(row) for row in rows[:_SHOWN]], here=look.present.key)
     return f"{shown}\n… {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else shown
 
 
 # --- for agents -------------------------------------------------------------------------------------------
 
 
-ObservationType = Literal["decision", "bugfix", "feature", "refactor", "discovery", "change"]
 _MOST_ROWS = 100
 """Rows that may be paged through."""
 
@@ -513,12 +534,13 @@ class RecallArguments(Arguments, frozen=True):
     around: Annotated[str, Meta(description="An id (`o42`, `s7`): what came before and after it.")] = ""
     files: Paths = []
     types: Annotated[list[ObservationType], Meta(description="Only these sorts of work.")] = []
-    since: Annotated[str, Meta(description="`7d`, `12h` or a date such as 2026-01-31.")] = ""
+    since: Annotated[str, Meta(description="`7d`, `2w` or a date such as 2026-01-31.")] = ""
     limit: Limit = 10
     detail: Annotated[Literal["lines", "full"], Meta(description="lines: one line each. full: all of it.")] = "lines"
     cursor: Cursor = ""
 
 
+# One tool where people have four commands: a tool costs each agent some 500 characters, and a page ends with a cursor.
 @operation(
     "recall",
     for_agents=ForAgents(
@@ -531,21 +553,19 @@ def recall(asking: Asking, wanted: RecallArguments) -> Outcome:
     """Return rows of the memory: by a query, around a row, of files, or the newest.
 
     Raises:
-        OperationError: The memory is off, or `around` names no row.
-        HybridError: A filter has no such form, or the memory cannot be searched.
+        OperationError: The memory is off, or `around` names no row, or a filter has no such form.
+        HybridError: The memory cannot be searched.
     """
     from hybrid.knowledge.collections import record_hit
 
-    if not asking.workspace.config.memory.enabled:
-        raise OperationError("the memory is switched off here (`memory.enabled`)")
-    project, skip = asking.workspace.require_project(), offset_of(wanted.cursor)
-    memory = flushed(opened(asking))
-    files = project_paths(wanted.files, None, project.root)
-    only = memory.scope.wanted(asking.now_ms, wanted.since, wanted.types, files)
-    request = memory.request(only, min(skip + wanted.limit + 1, _MOST_ROWS))
-    rows = _recalled(asking, memory, wanted, request)
+    require_enabled(asking, "memory")
+    asking.workspace.require_project()
+    skip = offset_of(wanted.cursor)
+    limit = min(skip + wanted.limit + 1, _MOST_ROWS)
+    look = look_at(asking, MemoryFilters(since=wanted.since, type=[*wanted.types], file=wanted.files, limit=limit))
+    rows = _recalled(asking, look, wanted)
     page = rows[skip : skip + wanted.limit]
-    own, form = memory.scope.present, "full" if wanted.detail == "full" else "index"
+    own, form = look.present.key, wanted.detail
     told: list[str] = []
     shown_rows: list[Shown] = []
     for one in page:
@@ -558,20 +578,17 @@ def recall(asking: Asking, wanted: RecallArguments) -> Outcome:
     return Outcome("\n".join([listed, *more_after(skip, page, rows)]), tuple(shown_rows))
 
 
-def _recalled(asking: Asking, memory: OpenMemory, wanted: RecallArguments, request: RowRequest) -> list[RankedRow]:
+def _recalled(asking: Asking, look: Look, wanted: RecallArguments) -> list[RankedRow]:
     if wanted.around:
-        identity = memory_lookup.id_of(wanted.around)
-        middle = rows_of(memory.store, [identity]) if identity else []
+        identity = parse_name(wanted.around)
+        middle = rows_of(look.store, [identity]) if identity else []
         # The store gives the row that is named, whosever it is.
-        if identity is None or not middle or memory.scope.key not in ("", middle[0].owner.key):
+        if identity is None or not middle or look.only.key not in ("", middle[0].owner.key):
             raise OperationError(f"the memory has no row {wanted.around[:40]!r}")
-        before, after = memory_lookup.around(wanted.limit, None, None)
-        return [RankedRow(row) for row in memory.store.timeline(*identity, before, after, request.wanted)]
+        return list(map(RankedRow, look.store.timeline(*identity, *around(wanted.limit), look.only)))
     if wanted.query.strip():
-        return found_by(asking, memory, request, wanted.query)
-    if request.wanted.files:
-        return memory_lookup.of_files(memory.store, request.wanted.files, request)
-    return memory_lookup.recent(memory.store, request)
+        return found_by(asking, look, wanted.query)
+    return of_files(look, look.only.files) if look.only.files else newest(look)
 
 
 class RememberArguments(Arguments, frozen=True):
@@ -591,6 +608,7 @@ class RememberArguments(Arguments, frozen=True):
     ] = []
 
 
+# One tool for `memory add` and `lessons add`: two would tell every agent the same twice.
 @changing(
     "remember",
     for_agents=ForAgents(
@@ -605,135 +623,61 @@ def remember(asking: Asking, wanted: RememberArguments) -> Outcome:
     Raises:
         HybridError: The memory or the lessons are off, in use or cannot be written.
     """
-    return _learn(asking, wanted) if wanted.kind == "lesson" else _note(asking, wanted)
+    if wanted.kind == "lesson":
+        from hybrid.operations.lessons import AddLesson
+        from hybrid.operations.lessons import add as add_lesson
+
+        require_enabled(asking, "lessons")
+        return add_lesson(asking, AddLesson(wanted.title, wanted.text or wanted.title, trigger=wanted.triggers))
+    require_enabled(asking, "memory")
+    return add(asking, AddRow(wanted.title, wanted.text, wanted.type, wanted.facts, file=wanted.files))
 
 
-def _learn(asking: Asking, wanted: RememberArguments) -> Outcome:
-    if not asking.workspace.config.lessons.enabled:
-        raise OperationError("lessons are switched off here (`lessons.enabled`)")
-    store = open_stores(asking.workspace).of_project()
-    draft = Draft(wanted.title, wanted.text or wanted.title, source=AI, triggers=tuple(wanted.triggers))
-    added = store.add(draft, today=asking.today)
-    if added.lesson is not None:
-        return Outcome(f"Wrote down lesson {added.lesson.id}.")
-    twin = added.duplicate_of.id if added.duplicate_of else "another lesson"
-    return Outcome(f"Not written: {twin} says nearly the same.")
+# --- rows as JSON and as text -------------------------------------------------------------------------------
 
 
-def _note(asking: Asking, wanted: RememberArguments) -> Outcome:
-    workspace = asking.workspace
-    if not workspace.config.memory.enabled:
-        raise OperationError("the memory is switched off here (`memory.enabled`)")
-    project = workspace.require_project()
-    note = memory_lookup.Note(
-        wanted.type, wanted.title, f"noted by {asking.client}", wanted.text, wanted.facts, (), wanted.files
-    )
-    owner = Owner(asking.session_id or f"{CONNECTION}{asking.client}", project.key, project.name)
-    row = asking.kinds.stores.memory(workspace).add_observation(
-        owner, memory_lookup.told(note, project.root), asking.now_ms
-    )
-    if row is not None:
-        return Outcome(f"Wrote down observation {name_of(row)}.")
-    return Outcome("Not written again: the same was stored within the last hour, and counted there.")
-
-
-# --- parts --------------------------------------------------------------------------------------------------
-
-
-def opened(asking: Asking, project: str = "", *, is_own: bool = False) -> OpenMemory:
-    """Return the memory with the projects whose rows are looked at.
-
-    Args:
-        asking: Who asks, and where.
-        project: As of `MemoryFilters`.
-        is_own: Without a project only the present one's rows, also where the settings want those of all.
-
-    Raises:
-        ProjectError: The project is not known, or there is none here.
-    """
-    workspace, store = asking.workspace, asking.kinds.stores.memory(asking.workspace)
-    if project == HERE:
-        workspace.require_project()
-    own = workspace.project
-    key, name = (own.key, own.name) if own else ("", "")
-    if project not in ("", ALL, HERE, key):
-        named, name = memory_lookup.project_named(project, workspace.home, store)
-        return OpenMemory(workspace, store, memory_lookup.MemoryScope(named, name, key or named), asking.now_ms)
-    is_apart = is_own or project != "" or not workspace.config.memory.cross_project
-    only = "" if project == ALL or not is_apart else key
-    return OpenMemory(workspace, store, memory_lookup.MemoryScope(only, name, key), asking.now_ms)
-
-
-def flushed(memory: OpenMemory) -> OpenMemory:
-    """Make observations of what has waited long enough, and return the memory, with a warning where that failed."""
-    if not memory.store.exists:
-        return memory
-    try:
-        return replace(memory, warning="; ".join(flush(memory.workspace, memory.store, memory.now_ms)))
-    except MemoryFormatError:
-        raise
-    except HybridError as error:  # A database that cannot be written may still be read.
-        return replace(memory, warning=str(error))
-
-
-def found_by(
-    asking: Asking, memory: OpenMemory, request: RowRequest, query: str, mode: Mode = "hybrid"
-) -> list[RankedRow]:
-    """Return the rows that fit a query, best first.
-
-    Raises:
-        HybridError: The index of the memory cannot be used.
-    """
-    own = memory.workspace.project
-    # Where projects are kept apart, each has an index of its own rows; who names another one wants that of all.
-    is_of_others = own is None or memory.scope.key != own.key
-    workspace = memory_lookup.across(memory.workspace) if is_of_others else memory.workspace
-    return memory_lookup.search(workspace, asking.kinds, query, request, mode=mode)
-
-
-def _look(asking: Asking, wanted: MemoryFilters, *, is_own: bool = False) -> tuple[OpenMemory, RowRequest]:
-    # A path means a file of this project; another one may have one of the same name.
-    memory = flushed(opened(asking, wanted.project, is_own=is_own or bool(wanted.file)))
-    paths = _paths(memory, wanted.file)
-    only = _as_asked(lambda: memory.scope.wanted(asking.now_ms, wanted.since, wanted.type, paths))
-    return memory, memory.request(only, wanted.limit)
-
-
-def _paths(memory: OpenMemory, texts: Sequence[str]) -> tuple[str, ...]:
-    """Return typed paths as the memory has them; relative ones count from here (in this project) and from its root."""
-    own = memory.workspace.project
-    is_here = own is not None and memory.scope.key in ("", own.key)
-    return project_paths(texts, memory.workspace.cwd if is_here else None, own.root if own else None)
-
-
-def _as_asked(read: Callable[[], _Value]) -> _Value:
-    """Return what an argument means.
-
-    Raises:
-        OperationError: It has no such form.
-    """
-    try:
-        return read()
-    except HybridError as error:
-        raise OperationError(str(error)) from error
-
-
-def _nothing_known(memory: OpenMemory) -> str:
-    return memory_lookup.nothing_known(memory.store, memory.scope, memory.workspace.config.memory.batch_window_ms)
-
-
-def _data(memory: OpenMemory, found: Sequence[RankedRow], **echoed: object) -> dict[str, Any]:
-    """Return rows as JSON, after what was asked (`echoed`) and the project; `query` is None without a query."""
+def row_json(found: RankedRow) -> dict[str, Any]:
+    """Return one row as it stands in `--json`; absent values are None, absent lists are empty."""
+    row, parts = found.row, found.parts
+    is_observation = isinstance(row, Observation)
+    told = asdict(row.told)
     return {
-        "query": None,
-        **echoed,
-        "project": memory.scope.name or None,
-        "records": [row_json(one) for one in found],
+        "id": name_of(row),
+        "kind": kind_of(row),
+        "session_id": row.owner.session_id,
+        "project": row.owner.project,
+        "project_key": row.owner.key,
+        "type": type_of(row),
+        "title": title_of(row) or None,
+        "subtitle": told.get("subtitle") or None,
+        "narrative": told.get("narrative") or None,
+        **{name: list(told.get(name, ())) for name in ("facts", "concepts", "files_read", "files_modified")},
+        "summary": None if is_observation else {name: text or None for name, text in told.items()},
+        "created_at": iso(row.created_ms),
+        "created_at_epoch": row.created_ms,
+        "prompt_number": row.prompt_number,
+        "repeat_count": row.repeat_count if is_observation else None,
+        "score": round(parts.score, 4) if parts else None,
+        "parts": parts.as_json() if parts else None,
     }
 
 
+def _data(look: Look, found: Sequence[RankedRow], **echoed: object) -> dict[str, Any]:
+    """Return rows as JSON, after what was asked (`echoed`) and the project; `query` is None without a query."""
+    return {"query": None, **echoed, "project": look.name or None, "records": list(map(row_json, found))}
+
+
+def _nothing_known(look: Look) -> str:
+    """Return a sentence in place of an empty list: that uses of tools still wait, or that there are no sessions yet."""
+    if n := look.store.n_waiting():
+        window_ms = look.workspace.config.memory.batch_window_ms
+        said = f"{amount(n, 'use')} of tools {'waits' if n == 1 else 'wait'} for what follows"
+        return f"Nothing is told of yet: {said}; ask again in {max(window_ms / 1000, 1):.0f} s."
+    return f"No previous sessions found {'for this' if look.name else 'in any'} project yet."
+
+
 def _listed(
-    memory: OpenMemory,
+    look: Look,
     wanted: MemoryList | ShowRows,
     found: Sequence[RankedRow],
     nothing: str = _NOTHING,
@@ -742,28 +686,79 @@ def _listed(
     **echoed: object,
 ) -> Outcome:
     """Return rows as text and as data, after the echoed arguments."""
-    scope, data = memory.scope, _data(memory, found, **echoed)
+    data = _data(look, found, **echoed)
     if not found:
-        return Outcome(nothing, data=data, is_found=False, warning=memory.warning)
-    here, is_explained = scope.present or scope.key, getattr(wanted, "explain", False)
+        return Outcome(nothing, data=data, is_found=False, warning=look.warning)
+    here, is_explained = look.present.key or look.only.key, getattr(wanted, "explain", False)
     if wanted.verbose:
         each = (
-            f"{list_text([one], wanted.form, here=here, is_explained=is_explained)}\n      {_origin(one, memory)}"
+            f"{list_text([one], wanted.form, here=here, is_explained=is_explained)}\n{_INDENT}{_origin(one.row, look)}"
             for one in found
         )
-        return Outcome(("\n\n" if wanted.form == "full" else "\n").join(each), data=data, warning=memory.warning)
+        return Outcome(("\n\n" if wanted.form == "full" else "\n").join(each), data=data, warning=look.warning)
     is_by_day = by_day and not getattr(wanted, "quiet", False)
     text = list_text(found, wanted.form, here=here, by_day=is_by_day, is_explained=is_explained)
-    return Outcome(text, data=data, warning=memory.warning)
+    return Outcome(text, data=data, warning=look.warning)
 
 
-def _origin(one: RankedRow, memory: OpenMemory) -> str:
+def _origin(row: Row, look: Look) -> str:
     """Return a line with the session of a row, and the prompt it comes of, if known."""
-    row, asked = one.row, _asked(one, memory)
-    said = f": {asked}" if asked else ""
+    said = f": {asked}" if (asked := _asked(row, look)) else ""
     return neutralise_line(f"session {row.owner.session_id}, {row.owner.project}, prompt {row.prompt_number}{said}")
 
 
-def _asked(one: RankedRow, memory: OpenMemory) -> str:
-    prompts = memory.store.prompts(one.row.owner.session_id)
-    return next((prompt.text for prompt in prompts if prompt.prompt_number == one.row.prompt_number), "")
+def _asked(row: Row, look: Look) -> str:
+    prompts = look.store.prompts(row.owner.session_id)
+    return next((prompt.text for prompt in prompts if prompt.prompt_number == row.prompt_number), "")
+
+
+_INDENT = "      "
+
+
+def list_text(
+    found: Sequence[RankedRow],
+    form: str = "",
+    *,
+    here: str | None = None,
+    by_day: bool = False,
+    is_explained: bool = False,
+) -> str:
+    """Return rows as text without a line end behind the last one.
+
+    Args:
+        found: In the order in which they are shown.
+        form: `full`, or else a line each.
+        here: Key of the present project, as `index_line` takes it.
+        by_day: Say the day above the first row of each; for rows in the order of time.
+        is_explained: Say the parts of each rank below it.
+    """
+    is_full, lines = form == "full", list[str]()
+    for day, rows in groupby(found, lambda one: moment_text(one.row.created_ms)[:10]):
+        lines += [f"## {day}"] if by_day and not is_full else []
+        for one in rows:
+            lines += [""] if is_full and lines else []
+            lines.append(neutralise_line(index_line(one.row, here=here)))
+            lines += [f"{_INDENT}{parts_line(one.parts)}"] if is_explained and one.parts else []
+            body = [part for line in _body(one.row) for part in neutralise(line).split("\n")] if is_full else ()
+            lines += [f"{_INDENT}{line}".rstrip() for line in body]
+    return "\n".join(lines)
+
+
+def parts_line(parts: Parts) -> str:
+    """Return the parts of a rank on one line: `0.830 = recency 0.120 + type 0.070 + similarity 0.600 + …`."""
+    signed = [
+        f"{'-' if value < 0 else '+'} {name} {abs(value):.3f}"
+        for name, value in parts.as_json().items()
+        if value or name != "repetition"
+    ]
+    return f"{parts.score:.3f} = {' '.join(signed).removeprefix('+ ')}"
+
+
+def _body(row: Row) -> list[str]:
+    """Return the lines of a row below its title."""
+    lines = full_lines(row)
+    first = title_of(row)
+    lines = lines[1:] if lines and " ".join(lines[0].split()) == first else lines
+    if isinstance(row, SessionSummary) and row.told.request and " ".join(row.told.request.split()) != first:
+        return [f"Request: {row.told.request}", *lines]
+    return lines

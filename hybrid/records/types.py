@@ -16,8 +16,7 @@ HybridError
 │   ├── MemoryBusyError        another process holds it for too long
 │   ├── MemoryFormatError      a newer version wrote it
 │   └── NoFullTextError        this SQLite was built without FTS5
-├── MemoryImportError          a file cannot be imported
-└── SinceError                 a time is none of the forms that are understood
+└── MemoryImportError          a file cannot be imported
 """
 
 from __future__ import annotations
@@ -224,7 +223,3 @@ class NoFullTextError(MemoryDatabaseError):
 
 class MemoryImportError(HybridError):
     """A file cannot be imported: not readable, or of an unknown form."""
-
-
-class SinceError(HybridError):
-    """The text of a time has none of the forms that are understood."""

@@ -168,8 +168,9 @@ def test_a_summary_and_a_lesson_of_one_number_are_told_apart(small: Shop) -> Non
 
 
 def test_read_takes_absolute_paths_of_the_project(tools: Tools, shared: Shop) -> None:
-    """An agent names files by their full path too."""
-    assert tools.text("read", ref="README.md") == tools.text("read", ref=str(shared.root / "README.md"))
+    """An agent names files by their full path too, and by way of a folder."""
+    for ref in (str(shared.root / "README.md"), "./README.md", "src/../README.md"):
+        assert tools.text("read", ref="README.md") == tools.text("read", ref=ref)
 
 
 def test_context_gives_what_a_prompt_gets_or_why_it_gets_nothing(shared: Shop) -> None:

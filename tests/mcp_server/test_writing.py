@@ -49,7 +49,8 @@ def test_a_lesson_has_the_mark_of_agents(shared: Shop) -> None:
         again = tools.text("remember", kind="lesson", title=title, text=rule)
 
     assert f"{ref} {title} {AI_MARK} (" in shown
-    assert f"Not written: {ref} says nearly the same." == again
+    assert again.startswith(f"not added: it resembles {ref} {title}")
+    assert "--force" not in again
     assert f"{title} {AI_MARK}" in shared.out("lessons", "show", ref)
     assert f"{title} {AI_MARK}" in shared.hook("how do tests of the ledger freeze the clock?")
 
@@ -74,7 +75,7 @@ def test_an_observation_says_who_noted_it(shared: Shop) -> None:
     assert "src/settings.py" in shown
     assert SECRET not in shown + found
     assert written(said) == rows_of(found)[0]
-    assert "Not written again: the same was stored within the last hour, and counted there." == again
+    assert "Not stored: the same was stored within the last hour; it was counted there." == again
 
 
 @contextlib.contextmanager

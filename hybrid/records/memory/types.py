@@ -507,12 +507,16 @@ def name_of(row: Row) -> str:
     return row_name(kind_of(row), row.id)
 
 
+_MOST_DIGITS = 8
+"""Digits that the number of a row may have: longer numbers are times."""
+
+
 def parse_name(name: str) -> tuple[MemoryKind, int] | None:
-    """Return the kind and the number of `o42`, `s7`, `42` or `#42`; None when it is no such name."""
+    """Return the kind and the number of `o42`, `s7`, `42` or `#42`; None for another text, such as a time."""
     text = name.strip().removeprefix("#").lower()
     kind = _KINDS.get(text[:1], "observation")
     digits = text[1:] if text[:1] in _KINDS else text
-    return (kind, int(digits)) if digits.isascii() and digits.isdecimal() and len(digits) < 18 else None
+    return (kind, int(digits)) if digits.isascii() and digits.isdecimal() and len(digits) <= _MOST_DIGITS else None
 
 
 def title_of(row: Row) -> str:

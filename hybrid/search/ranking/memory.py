@@ -125,6 +125,13 @@ def concept_overlap(theirs: Collection[str], asked: Collection[str]) -> float:
     return len(set(asked).intersection(theirs)) / len(set(asked)) if asked else 0.0
 
 
+class RankedRow(Struct, frozen=True):
+    """A row of the memory with the parts of its rank, which are None where nothing was ranked (a timeline)."""
+
+    row: Row
+    parts: Parts | None = None
+
+
 class Present(Struct, frozen=True):
     """The point from which the memory is looked at: time, project and files.
 

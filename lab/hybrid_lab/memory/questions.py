@@ -11,10 +11,10 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from hybrid.answer.decide import Turn, decide
-from hybrid.ask import memory_lookup
 from hybrid.evaluation.measures import QrelsError
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.prompting.clean import prompt_event
+from hybrid.prompting.query import make_query
 from hybrid.records.memory.types import RowFilter, name_of, title_of
 from hybrid.search.ranking.memory import Present
 from hybrid_lab.memory.replay import rows_by_name
@@ -121,8 +121,8 @@ class _Engine:
         workspace = self._replayed.workspaces[question.project]
         key = workspace.require_project().key
         present = Present(self._replayed.ended_ms, key, (), workspace.config.memory.half_life_days)
-        request = memory_lookup.RowRequest(RowFilter(key=key), present, DEPTH)
-        found = memory_lookup.search(workspace, self._kinds, question.text, request)
+        memory = self._kinds.memory(workspace, waits=True)
+        found = memory.found(make_query(question.text), RowFilter(key=key), present, DEPTH) if memory else []
         newest = self._store.newest(RowFilter(key=key), DEPTH)
         gold = self._gold(question.gold)
         ranks = {

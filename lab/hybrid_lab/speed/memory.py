@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.answer.decide import Turn, decide
-from hybrid.ask import memory_lookup
 from hybrid.capture.cleaning import cleaned_call
 from hybrid.evaluation.timing import sum_up, time_each, time_ms, timed
 from hybrid.knowledge.memory_collection import present_of
@@ -20,6 +19,7 @@ from hybrid.knowledge.memory_intake import flush, maker, remember
 from hybrid.knowledge.open_indexes import LoadedModels, OpenIndexes
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.prompting.clean import prompt_event
+from hybrid.prompting.query import make_query
 from hybrid.records.memory.types import CONCEPTS, OBSERVATION_TYPES, Extracted, Owner, PendingEvent, RowFilter
 from hybrid.types import HookEvent, ToolCall
 from hybrid.workspace import open_workspace
@@ -185,9 +185,9 @@ class _Measurement:
     def _search(self, query: str) -> None:
         store = self._kinds.stores.memory(self._workspace)
         present = present_of(self._workspace, store)
-        memory_lookup.search(
-            self._workspace, self._kinds, query, memory_lookup.RowRequest(RowFilter(), present, _TOP_K)
-        )
+        memory = self._kinds.memory(self._workspace, waits=True)
+        assert memory is not None
+        memory.found(make_query(query), RowFilter(), present, _TOP_K)
 
     def _decide(self, prompt: str, *, workspace: Workspace | None = None) -> str:
         return decided_text(workspace or self._workspace, self._kinds, prompt, self._runner.environ)

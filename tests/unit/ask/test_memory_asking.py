@@ -1,18 +1,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from hybrid.ask.memory_lookup import MemoryScope, around, id_of, project_named, project_paths
-from hybrid.base.errors import HybridError, ProjectError
+from hybrid.base.errors import ProjectError
+from hybrid.operations.asking import Asking, OperationError
+from hybrid.operations.memory import around
+from hybrid.operations.memory_look import MemoryFilters, look_at, project_named, project_paths
 from hybrid.project.registry import Marks, remember
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import Extracted, Owner, RowFilter
-from tests.support.cases import Case, cases
+from tests.support.records import new_talk
 
 NOW_MS = 1_770_000_000_000
-ALL = MemoryScope("", "", "")
 
 
 def _known(home: Path) -> MemoryStore:
@@ -56,7 +58,7 @@ def test_a_project_that_is_not_known_or_not_clear_is_an_error(tmp_path: Path) ->
     [
         ("store.py", ("src/store.py", "store.py")),
         ("./store.py", ("src/store.py", "store.py")),
-        ("../docs", ("docs", "../docs")),
+        ("../docs", ("docs", "{root.parent}/docs")),
         ("{root}/a/b.py", ("a/b.py",)),
         ("{root}", (".",)),
         ("/etc/hosts", ("/etc/hosts",)),
@@ -64,7 +66,11 @@ def test_a_project_that_is_not_known_or_not_clear_is_an_error(tmp_path: Path) ->
 )
 def test_paths_are_those_of_the_project(tmp_path: Path, text: str, expected: tuple[str, ...]) -> None:
     """A relative one may be meant from here or from the root."""
-    assert expected == project_paths([text.format(root=tmp_path)], tmp_path / "src", tmp_path)
+    root = tmp_path / "shop"
+
+    assert tuple(one.format(root=root) for one in expected) == project_paths(
+        [text.format(root=root)], root / "src", root
+    )
 
 
 def test_paths_outside_of_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,12 +78,6 @@ def test_paths_outside_of_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("HOME", str(tmp_path))
 
     assert ("src/a.py", "~/notes.md") == project_paths(["src/a.py", "./src/a.py", "~/notes.md"], None, None)
-
-
-@cases("memory/ids.txt")
-def test_an_id_is_short_and_a_time_is_long(case: Case) -> None:
-    """A number of nine digits or more is an epoch."""
-    assert case.expected == "{} {}".format(*(id_of(case.text) or ("", ""))).strip()
 
 
 @pytest.mark.parametrize(
@@ -97,12 +97,18 @@ def test_a_limit_is_shared_by_both_sides(
     assert expected == around(limit, before, after)
 
 
-def test_filters_become_what_the_store_understands() -> None:
+def test_filters_become_what_the_store_understands(tmp_path: Path) -> None:
     """Summaries are a kind, not a type; a time is read; nothing restricts nothing."""
-    assert RowFilter() == ALL.wanted(NOW_MS)
-    assert RowFilter(kinds=("summary",)) == ALL.wanted(NOW_MS, types=("summary",))
-    wanted = MemoryScope("k" * 16, "shop", "").wanted(NOW_MS, "2d", ("bugfix",), ("src",))
-    assert RowFilter("k" * 16, NOW_MS - 2 * 86_400_000, ("bugfix",), ("src",)) == wanted
-    for types in (("summary", "bugfix"), ("secret",)):
-        with pytest.raises(HybridError):
-            ALL.wanted(NOW_MS, types=types)
+    talk = new_talk(tmp_path, {})
+    asking = Asking(talk.workspace(), talk.kinds, {}, "manual", "", NOW_MS)
+
+    def only(**filters: Any) -> RowFilter:
+        return look_at(asking, MemoryFilters(project="*", **filters)).only
+
+    assert RowFilter() == only()
+    assert RowFilter(kinds=("summary",)) == only(type=["summary"])
+    assert RowFilter("", NOW_MS - 2 * 86_400_000, ("bugfix",), ("src",)) == only(
+        since="2d", type=["bugfix"], file=["src"]
+    )
+    with pytest.raises(OperationError):
+        only(type=["summary", "bugfix"])

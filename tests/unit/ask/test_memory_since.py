@@ -5,8 +5,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from hybrid.ask.memory_lookup import since_ms
-from hybrid.records.types import SinceError
+from hybrid.operations.asking import OperationError
+from hybrid.operations.memory_look import since_ms
 from tests.support.memories import DAY_MS, NOW_MS
 
 _EAST = timezone(timedelta(hours=9))
@@ -45,7 +45,7 @@ def test_every_form(text: str, expected: int) -> None:
 )
 def test_anything_else_says_what_is_possible(text: str) -> None:
     """The error names the value and all forms."""
-    with pytest.raises(SinceError, match="today, yesterday, 1d to 365d, 1w to 52w, an ISO date") as caught:
+    with pytest.raises(OperationError, match="today, yesterday, 1d to 365d, 1w to 52w, an ISO date") as caught:
         since_ms(text, NOW_MS, timezone.utc)
 
     assert repr(text) in str(caught.value)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.ask import memory_lookup
 from hybrid.base.errors import BusyError, ModelError
 from hybrid.base.resources import shipped
 from hybrid.knowledge.memory_collection import present_of
 from hybrid.knowledge.open_indexes import OpenIndexes
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.knowledge.record_indexes import MemoryIndex
+from hybrid.prompting.query import make_query
 from hybrid.records.memory.types import Extracted, Owner, RowFilter
 from tests.support.agent import until
 from tests.support.records import Talk, new_talk
@@ -48,8 +48,8 @@ def found(talk: Talk, kinds: OpenKinds, query: str, **wanted: object) -> list[st
     """Titles of what a search finds, best first."""
     workspace = talk.workspace()
     present = present_of(workspace, store_of(talk, kinds))
-    request = memory_lookup.RowRequest(RowFilter(**wanted), present, 5)  # type: ignore[arg-type]
-    rows = memory_lookup.search(workspace, kinds, query, request)
+    memory = kinds.memory(workspace, waits=True)
+    rows = memory.found(make_query(query), RowFilter(**wanted), present, 5) if memory else []  # type: ignore[arg-type]
     return [one.row.told.title for one in rows if hasattr(one.row.told, "title")]
 
 
