@@ -137,7 +137,7 @@ class Performer:
             session = key.session_id if key else ""
             asking = Asking(workspace, self._kinds_of(environ), environ, question.client, session, now_ms, ledger)
             with self._place():
-                found = _with_problem(perform(row, asking, question.arguments, is_strict=is_agent), problem)
+                found = _with_problem(perform(row, asking, question.arguments, is_for_agent=is_agent), problem)
             if not is_agent:  # The page escapes the texts that it prints, and writes some of them back.
                 return msgspec.json.encode({"data": found.data, "text": found.text, "is_found": found.is_found})
             if key is not None and found.shown:

@@ -20,7 +20,7 @@ from hybrid.render.marks import harmless
 from hybrid.session.ledger import Ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import date
 
     from hybrid.index.plan import Progress
@@ -127,11 +127,15 @@ class ForAgents(Struct, frozen=True):
         title: For people.
         about: When to use it, and what comes back.
         address: Address of a resource (`hybrid://…`), or the name of a prompt; empty for a tool.
+        tool: Name of the tool where it is not that of the row.
+        takes: The arguments that agents may give, where others are for people; empty for all that are described.
     """
 
     title: str
     about: str
     address: str = ""
+    tool: str = ""
+    takes: tuple[str, ...] = ()
 
 
 class Operation(Struct, frozen=True):
@@ -165,6 +169,11 @@ class Operation(Struct, frozen=True):
     def arguments(self) -> type[Struct]:
         """The type of its arguments: that of the function's second parameter."""
         return vars(import_module(self.function.__module__))[self.function.__annotations__["wanted"]]
+
+    @property
+    def agents_name(self) -> str:
+        """Its name for agents."""
+        return (self.for_agents and self.for_agents.tool) or self.name
 
     @property
     def is_for_people(self) -> bool:
@@ -212,14 +221,15 @@ def operation_named(name: str, *, is_for_agent: bool = False) -> Operation:
     for place in places:
         every = place() if callable(place) else place
         offered = [row for row in every if (row.for_agents is not None if is_for_agent else row.is_for_people)]
-        names = sorted(row.name for row in offered)
-        if found := next((row for row in offered if row.name == name), None):
-            return found
+        named = {row.agents_name if is_for_agent else row.name: row for row in offered}
+        names = sorted(named)
+        if name in named:
+            return named[name]
     raise OperationError(f"there is no operation {name!r}; there are {', '.join(names)}")
 
 
 def perform(
-    row: Operation, asking: Asking, arguments: Mapping[str, object] | Struct, *, is_strict: bool = False
+    row: Operation, asking: Asking, arguments: Mapping[str, object] | Struct, *, is_for_agent: bool = False
 ) -> Outcome:
     """Do an operation, and return its result.
 
@@ -227,18 +237,24 @@ def perform(
         row: The operation.
         asking: Who asks, and where.
         arguments: The arguments as JSON has them, or a value of their type.
-        is_strict: A number is no text; a form of the page and the parameters of HTTP send numbers as texts.
+        is_for_agent: Only what agents may give is taken, and a number is no text; forms and HTTP send them as texts.
 
     Raises:
         OperationError: An argument is wrong.
         HybridError: It cannot be done; the message says why.
     """
     kind = row.arguments
+    takes = (is_for_agent and row.for_agents and row.for_agents.takes) or kind.__struct_fields__
     try:
-        is_ready = isinstance(arguments, Struct)
-        wanted = arguments if is_ready else msgspec.convert(dict(arguments), kind, strict=is_strict)
+        if isinstance(arguments, Struct):
+            wanted = arguments
+        elif unknown := next((name for name in arguments if name not in takes), ""):
+            raise msgspec.ValidationError(f"Object contains unknown field `{unknown}`")
+        else:
+            wanted = msgspec.convert(dict(arguments), kind, strict=is_for_agent)
     except msgspec.ValidationError as error:
-        raise OperationError(f"{row.name}: {_in_words(str(error), kind)}") from error
+        name = row.agents_name if is_for_agent else row.name
+        raise OperationError(f"{name}: {_in_words(str(error), takes)}") from error
     return row.function(asking, wanted)
 
 
@@ -246,9 +262,9 @@ _MISSING = re.compile(r"Object missing required field `([^`]*)`")
 _UNKNOWN = re.compile(r"Object contains unknown field `([^`]*)`")
 
 
-def _in_words(message: str, arguments: type[Struct]) -> str:
+def _in_words(message: str, takes: Sequence[str]) -> str:
     """Return what is wrong with arguments as an agent understands it, with the names that there are."""
-    names = ", ".join(field.encode_name for field in msgspec.structs.fields(arguments))
+    names = ", ".join(takes)
     message = _MISSING.sub(r"`\1` is missing", message)
     return _UNKNOWN.sub(rf"there is no argument `\1`; there are {names or 'none'}", message).replace(
         " - at `$.", " at `"

@@ -226,41 +226,14 @@ def _lore(asking: Asking, beginning: str) -> list[tuple[str, Record]]:
 # --- context ----------------------------------------------------------------------------------------------
 
 
-class ContextArguments(Arguments, frozen=True):
-    """The prompt."""
-
-    prompt: Annotated[
-        str, Meta(min_length=1, max_length=20000, description="The task in full sentences, as a person would type it.")
-    ]
-
-
-@operation(
-    "context",
-    for_agents=ForAgents(
-        "Context for a task",
-        "What hybrid would add to a prompt by itself: the few records that matter for a task, or nothing when nothing "
-        "is close. Use it for a subtask in your own words.",
-    ),
-    is_of_files=True,
-)
-def context_for_agent(asking: Asking, wanted: ContextArguments) -> Outcome:
-    """Return what the hook would add to a prompt of this session; nothing is recorded as an injection."""
-    from hybrid.answer.decide import Turn, decide
-
-    event = prompt_event(asking.client, asking.session_id, str(asking.workspace.cwd or ""), wanted.prompt)
-    decision = decide(Turn(asking.workspace, event, asking.kinds, asking.environ))
-    if not decision.is_injected:
-        return Outcome(f"Nothing is close enough ({decision.reason}). `search` looks all the same.")
-    shown = tuple(Shown(hit, form) for item in decision.items for hit, form in item.given)
-    return Outcome(decision.text, shown, frame=decision.text)
-
-
 class Context(Arguments, frozen=True):
     """A prompt, and whose it is."""
 
-    prompt: Annotated[str, word("as one would type it to an agent", "PROMPT", is_sentence=True)]
+    prompt: Annotated[
+        str, word("the task in full sentences, as one would type it", "PROMPT", is_sentence=True, max_length=100_000)
+    ]
     gate_threshold: Annotated[float, option("compare the raw top cosine with this", ge=-1, le=1)] | None = None
-    client: Annotated[str, option("whose session (default: manual)")] = "manual"
+    client: Annotated[str, option("whose session (default: manual)")] = ""
     session: Annotated[str, option("leave out what this session already got", "ID")] = ""
     explain: Annotated[bool, option("show legs, fusion, gate, floor and what was held back")] = False
 
@@ -269,20 +242,24 @@ class Context(Arguments, frozen=True):
     "context",
     "what an agent would get for a prompt, without recording it",
     '"how does the payment client retry?" --explain',
+    for_agents=ForAgents(
+        "Context for a task",
+        "What hybrid would add to a prompt by itself: the few records that matter for a task, or nothing when nothing "
+        "is close. Use it for a subtask in your own words.",
+        takes=("prompt",),
+    ),
     is_of_files=True,
 )
 def context(asking: Asking, wanted: Context) -> Outcome:
-    """Return exactly what would be injected for a prompt."""
+    """Return exactly what would be injected for a prompt; nothing is recorded as an injection."""
     from hybrid.answer.decide import Turn, decide
     from hybrid.ask.json_output import context_json
 
-    flags = {
-        "hooks.gate_threshold": wanted.gate_threshold,
-        # Without a session there is nothing that was given before.
-        "hooks.dedup_enabled": None if wanted.session else False,
-    }
+    client, session = wanted.client or asking.client, wanted.session or asking.session_id
+    # Without a session there is nothing that was given before.
+    flags = {"hooks.gate_threshold": wanted.gate_threshold, "hooks.dedup_enabled": None if session else False}
     workspace = open_workspace(asking.workspace.cwd or Path("/"), environ=asking.environ, flags=flags)
-    event = prompt_event(wanted.client, wanted.session, str(workspace.cwd or ""), wanted.prompt)
+    event = prompt_event(client, session, str(workspace.cwd or ""), wanted.prompt)
     decision = decide(Turn(workspace, event, asking.kinds, asking.environ))
     name = workspace.project.name if workspace.project else None
     has_records = any(item.hit.is_record for item in decision.items)
@@ -290,7 +267,8 @@ def context(asking: Asking, wanted: Context) -> Outcome:
     data = context_json(decision, project=name, is_explained=wanted.explain, records=records)
     lines = [decision.text or decision.debug_line, *(_explanation(decision) if wanted.explain else ())]
     is_given, data = decision.is_injected, data | _gate_form(decision.verdict)
-    return Outcome("\n".join(lines), frame=decision.text, data=data, is_found=is_given)
+    shown = tuple(Shown(hit, form) for item in decision.items for hit, form in item.given)
+    return Outcome("\n".join(lines), shown, decision.text, data, is_given)
 
 
 _HEADS = {"files": "chunk"}
@@ -449,6 +427,7 @@ def _named_alike(backend: SearchBackend, path: str) -> list[str]:
     return [test for test in found if test != path and _is_test(test) and _file(backend, test) is not None]
 
 
+# Two rows: `related` answers from the index, with tests too; this one reads the newest commits, and needs no index.
 class ChangesWith(Arguments, frozen=True):
     """A file."""
 

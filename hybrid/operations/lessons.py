@@ -22,7 +22,7 @@ from hybrid.base.errors import HybridError
 from hybrid.base.text import one_line
 from hybrid.chunking.languages import kind_of, language_of
 from hybrid.knowledge.stores import open_stores
-from hybrid.operations.asking import BY_HAND, ForAgents, OperationError, Outcome, Shown, changing, operation
+from hybrid.operations.asking import BY_HAND, ForAgents, Outcome, Shown, changing, operation
 from hybrid.operations.types import Arguments, Limit, Nothing, option, word
 from hybrid.records.lessons.reranking import COMMAND_S, reranker
 from hybrid.records.lessons.types import (
@@ -418,35 +418,29 @@ AROUND_ID = " []`#"
 
 
 class LessonsArguments(Arguments, frozen=True):
-    """A choice of lessons: one by its id, those that fit a query, or the most used."""
+    """A choice of lessons: those that fit a query, or the most used."""
 
     query: Annotated[str, Meta(max_length=5000, description="What they should be about; empty: the most used.")] = ""
-    id: Annotated[str, Meta(description="One lesson, such as L001.")] = ""
     limit: Limit = 8
 
 
+# Two rows: scripts read two lines for each lesson of `lessons score`; an agent needs the lines of a rule as they are.
 @operation(
     "lessons",
     for_agents=ForAgents(
         "Lessons of the project",
-        "Rules that this project learned the hard way. With a query those that fit, with an id that one, with neither "
-        "the most used. Cite one that you apply as [L001].",
+        "Rules that this project learned the hard way: with a query those that fit, without one the most used. Cite "
+        "one that you apply as [L001].",
     ),
 )
 def lessons_for_agent(asking: Asking, wanted: LessonsArguments) -> Outcome:
-    """Return one lesson, those that fit a query, or the most used.
+    """Return the lessons that fit a query, or the most used.
 
     Raises:
-        OperationError: There is no such lesson.
         LessonsError: The files cannot be read.
     """
     from hybrid.knowledge.collections import record_hit
 
-    if wanted.id:
-        one = outcome_of(asking, lessons_called(asking, wanted.id.strip(AROUND_ID).upper()))
-        if one is None:
-            raise OperationError(f"there is no active lesson {wanted.id[:40]!r}")
-        return one
     found = asking.kinds.stores.lessons(asking.workspace)
     relevance: dict[str, int] = {}
     if wanted.query.strip():

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from msgspec import Meta
 from msgspec.structs import replace
 
 from hybrid.base.errors import HybridError, ProjectError
 from hybrid.base.text import cut, one_line
 from hybrid.knowledge.stores import NO_PROJECT, names_of
-from hybrid.operations.asking import ForAgents, OperationError, Outcome, changing, operation
+from hybrid.operations.asking import BY_HAND, ForAgents, Outcome, changing, operation, require_enabled
 from hybrid.operations.types import Arguments, Nothing, option, word
 from hybrid.records.lore import patterns
 from hybrid.records.lore.json_records import DecisionDraft, GitState, HandoffDraft
@@ -207,10 +206,10 @@ def anti_pattern(asking: Asking, wanted: AddAntiPattern) -> Outcome:
 class AddDecision(Arguments, frozen=True):
     """A new decision."""
 
-    text: Annotated[str, word("what was decided", "TEXT", is_sentence=True)]
-    why: Annotated[str, option("the reason", "REASON", is_long=True)]
-    alternative: ManyTexts = []
-    tag: Annotated[list[str], option("may be repeated", "WORD")] = []
+    text: Annotated[str, word("what was decided, in one sentence", "TEXT", is_sentence=True, max_length=4000)]
+    why: Annotated[str, option("the reason", "REASON", is_long=True, max_length=8000)]
+    alternative: Annotated[list[str], option("what was rejected; may be repeated", "TEXT", max_length=20)] = []
+    tag: Annotated[list[str], option("word to find it by; may be repeated", "WORD", max_length=20)] = []
     system: ForAll = False
     force: Forced = False
 
@@ -219,15 +218,18 @@ class AddDecision(Arguments, frozen=True):
     "lore decide",
     "write down a decision",
     '"Use JSONL for storage" --why "append-only, grep-friendly" --alternative SQLite',
+    for_agents=ForAgents(
+        "Write a decision down",
+        "Write down a choice that others may ask about, with its reason and what was rejected.",
+        tool="decide",
+        takes=("text", "why", "alternative", "tag"),
+    ),
 )
-def decide(asking: Asking, wanted: AddDecision, author: str = "") -> Outcome:
-    """Write a decision down; raises as `_added`.
-
-    Args:
-        asking: Who asks, and where.
-        wanted: The decision.
-        author: The agent that wrote it; empty for a person.
-    """
+def decide(asking: Asking, wanted: AddDecision) -> Outcome:
+    """Write a decision down, with the agent that asks as its author; raises as `_added`, or as lore is off for it."""
+    author = "" if asking.client == BY_HAND else asking.client
+    if author:
+        require_enabled(asking, "lore")
     _require(wanted, "text", "why")
     asking = _placed(asking, wanted)
     project = asking.workspace.project
@@ -301,37 +303,6 @@ def handoff(asking: Asking, wanted: LeaveHandoff) -> Outcome:
     git = git_state(project.root) if project else GitState()
     lists = tuple(wanted.next), tuple(wanted.blocker), tuple(wanted.question)
     return _added(asking, wanted, HandoffDraft(wanted.message, *lists, git))
-
-
-class DecideArguments(Arguments, frozen=True):
-    """The decision."""
-
-    decision: Annotated[str, Meta(min_length=1, max_length=2000, description="What was decided, in one sentence.")]
-    why: Annotated[str, Meta(min_length=1, max_length=4000, description="The reason.")]
-    alternatives: Annotated[list[str], Meta(max_length=10, description="What was considered and rejected.")] = []
-    tags: Annotated[list[str], Meta(max_length=10, description="Words to find it by.")] = []
-
-
-@changing(
-    "decide",
-    for_agents=ForAgents(
-        "Write a decision down",
-        "Write down a choice that others may ask about, with its reason and what was rejected.",
-    ),
-)
-def decide_for_agent(asking: Asking, wanted: DecideArguments) -> Outcome:
-    """Write a decision down, with the client as its author.
-
-    Raises:
-        OperationError: Lore is off.
-        LoreError: A recent decision says nearly the same, or the file cannot be written.
-    """
-    workspace = asking.workspace
-    if not workspace.config.lore.enabled:
-        raise OperationError("lore is switched off here (`lore.enabled`)")
-    workspace.require_project()
-    decision = AddDecision(text=wanted.decision, why=wanted.why, alternative=wanted.alternatives, tag=wanted.tags)
-    return Outcome(f"Wrote down decision {decide(asking, decision, asking.client).data['id']}.")
 
 
 # --- parts --------------------------------------------------------------------------------------------------

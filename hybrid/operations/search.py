@@ -62,6 +62,7 @@ class SearchArguments(Arguments, frozen=True):
     cursor: Cursor = ""
 
 
+# Two rows: an agent pages through all kinds in turn, without what its session has; a person sees a list of each kind.
 @operation(
     "search",
     for_agents=ForAgents(

@@ -10,7 +10,7 @@ from msgspec import Struct
 from hybrid.operations.asking import rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 INSTRUCTIONS = (
     "hybrid knows this project: its code and documents, its lessons, decisions and handoffs, and what earlier sessions "
@@ -33,15 +33,16 @@ class Tool(NamedTuple):
     input_schema: dict[str, Any]
 
 
-def schema_of(of: type[Struct]) -> dict[str, Any]:
-    """Return the JSON schema of arguments, none of which is an object.
+def schema_of(of: type[Struct], takes: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the JSON schema of arguments, none of which is an object: of those that are named, or of all.
 
     Without the title and description of the type, which no agent needs, and without fields that only code gives. Words
     that are enumerated say that they are text.
     """
     (root,), parts = msgspec.json.schema_components([of], ref_template="{name}")
     own = parts[root["$ref"]]
-    fields = {name: _typed(field) for name, field in own["properties"].items() if "description" in field}
+    given = {name: one for name, one in own["properties"].items() if "description" in one}
+    fields = {name: _typed(given[name]) for name in takes or given}
     return {key: value for key, value in own.items() if key not in ("title", "description")} | {"properties": fields}
 
 
@@ -58,7 +59,7 @@ _TOLD = [(row, row.for_agents) for row in sorted(rows(), key=lambda row: row.is_
 _LISTED = {told.address: (row.name, told.title, told.about) for row, told in _TOLD if told.address}
 
 TOOLS = tuple(
-    Tool(row.name, told.title, told.about, row.is_writing, schema_of(row.arguments))
+    Tool(row.agents_name, told.title, told.about, row.is_writing, schema_of(row.arguments, told.takes))
     for row, told in _TOLD
     if not told.address
 )

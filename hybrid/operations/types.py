@@ -20,38 +20,33 @@ class Arguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The arguments of an operation; unknown ones are refused."""
 
 
-def option(
-    about: str,
-    metavar: str = "",
-    *,
-    choices: Sequence[str] = (),
-    ge: int | None = None,
-    le: int | None = None,
-    **more: Any,
-) -> Meta:
+def option(about: str, metavar: str = "", *, choices: Sequence[str] = (), **more: Any) -> Meta:
     """Return what is said of an argument that the command line takes as an option.
 
     Args:
         about: For its help, and for schemas.
         metavar: Stands for its value in the help.
         choices: The values that the command line and HTTP offer; other values are for the operation to judge.
-        ge: The least number.
-        le: The greatest number.
-        more: `is_one_of` for those of which one `may` or `must` be given, `is_long` for a text of several lines.
+        more: Bounds, as of `Meta`; `is_one_of` for those of which one `may` or `must` be given, `is_long` for a text of
+            several lines.
     """
-    return Meta(description=about, ge=ge, le=le, extra={"metavar": metavar, "choices": tuple(choices), **more})
+    return _meta(about, more, metavar=metavar, choices=tuple(choices))
 
 
-def word(about: str, metavar: str, *, min_length: int | None = None, **more: Any) -> Meta:
+def word(about: str, metavar: str, **more: Any) -> Meta:
     """Return what is said of an argument that the command line takes by its place.
 
     Args:
         about: For its help, and for schemas.
         metavar: Its name in the help.
-        min_length: Values of a list, at least.
-        more: `is_sentence` if all words of the command line make one text, which must say something; `is_one_of`.
+        more: As of `option`; `is_sentence` if all words of the command line make one text, which must say something.
     """
-    return Meta(description=about, min_length=min_length, extra={"metavar": metavar, "is_word": True, **more})
+    return _meta(about, more, metavar=metavar, is_word=True)
+
+
+def _meta(about: str, more: dict[str, Any], **extra: Any) -> Meta:
+    extra |= {name: value for name, value in more.items() if name.startswith("is_")}
+    return Meta(description=about, extra=extra, **{name: value for name, value in more.items() if name not in extra})
 
 
 class Argument(Struct, frozen=True):

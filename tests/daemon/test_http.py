@@ -176,7 +176,7 @@ def test_a_wrong_request_says_what_is_wrong(asker: Asker, case: Case) -> None:
 def test_nothing_that_writes_is_a_route_or_deletes_as_a_tool() -> None:
     """Deletion and forgetting stay with people, whatever else the table of operations holds."""
     served = {row.route for row in rows() if row.route}
-    offered = [row.name for row in rows() if row.for_agents and row.is_writing]
+    offered = [row.agents_name for row in rows() if row.for_agents and row.is_writing]
 
     assert {"/context", "/search", "/timeline", "/files", "/observations/{id}"} <= served
     assert not [row.name for row in rows() if row.route and row.is_writing]

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from tests.support.tool_client import Tools
 
 DECISION = {
-    "decision": "Settle charges nightly at three",
+    "text": "Settle charges nightly at three",
     "why": "The provider closes its books then",
-    "alternatives": ["hourly"],
-    "tags": ["payments"],
+    "alternative": ["hourly"],
+    "tag": ["payments"],
 }
-REFUSED = {"decision": "Move the ledger to another bank", "why": "Nobody says"}
+REFUSED = {"text": "Move the ledger to another bank", "why": "Nobody says"}
 
 
 def test_a_decision_names_its_client(shared: Shop) -> None:
@@ -45,7 +45,7 @@ def test_a_lesson_has_the_mark_of_agents(shared: Shop) -> None:
     with tools_of(shared) as tools:
         title, rule = "Freeze the ledger clock in tests", "Tests of the ledger read a clock of their own."
         ref = written(tools.text("remember", kind="lesson", title=title, text=rule, triggers=["clock"]))
-        shown = tools.text("lessons", id=ref)
+        shown = tools.text("read", ref=ref)
         again = tools.text("remember", kind="lesson", title=title, text=rule)
 
     assert f"{ref} {title} {AI_MARK} (" in shown
@@ -105,7 +105,7 @@ def test_the_user_takes_the_writing_tools_away(shared: Shop) -> None:
 
     assert {"search", "read", "context", "related", "lessons", "recall"} == listed
     assert all("mcp.write" in error for error in errors)
-    assert REFUSED["decision"] not in shared.out("lore", "list")
+    assert REFUSED["text"] not in shared.out("lore", "list")
 
 
 def test_nothing_is_written_down_where_it_would_not_be_read(shared: Shop) -> None:

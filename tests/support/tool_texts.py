@@ -47,7 +47,7 @@ def rows_of(text: str) -> list[str]:
 
 def written(text: str) -> str:
     """The id of what `decide` or `remember` says that it wrote."""
-    [found] = re.findall(r"^(?:Wrote down \w+ )?(?:added )?([A-Za-z]+-?\w+)\b", text)
+    [found] = re.findall(r"^(?:added )?([A-Za-z]+-?\w+)\b", text)
     return found
 
 
