@@ -23,7 +23,7 @@ from hybrid.project.find import FOLDER_NAME, create_folder
 from hybrid.records.lessons.document import NewEntry, entry_lines, parse
 from hybrid.records.lessons.importing import find_lessons_file, import_lessons
 from hybrid.records.lessons.store import LessonStore
-from hybrid.records.lessons.types import Draft, LessonEdit, shown
+from hybrid.records.lessons.types import Draft, shown
 from hybrid.records.lore.store import LoreFolder
 from hybrid.records.lore.writing import KINDS, import_folder
 from hybrid.records.types import LessonsError, UnknownLessonError
@@ -43,10 +43,7 @@ def _edit(args: argparse.Namespace) -> int:
     more: dict[str, Any] = {}
     if all(getattr(args, name) is None for name in ("title", "content", "category", "type", "trigger", "promotable")):
         name, store = open_stores(workspace_of(args)).named(args.id)
-        change = edit_of(store.find(name))
-        more = {name: getattr(change, name) for name in ("title", "content", "category", "type")}
-        more["trigger"] = None if change.triggers is None else list(change.triggers)
-        more["promotable"] = None if change.is_promotable is None else "yes" if change.is_promotable else "no"
+        more = edited(store.find(name))
     return print_outcome(args, perform_here("lessons edit", args, more), is_change=True)
 
 
@@ -118,8 +115,8 @@ def _import_lines(args: argparse.Namespace, report: LessonsImport) -> list[str]:
     return [*lines, ", ".join(counts)]
 
 
-def edit_of(lesson: Lesson) -> LessonEdit:
-    """Return what the user changes in `$VISUAL` or `$EDITOR`; an empty edit when nothing.
+def edited(lesson: Lesson) -> dict[str, Any]:
+    """Return what the user changes in `$VISUAL` or `$EDITOR`, as arguments of `lessons edit`; empty for nothing.
 
     Raises:
         LessonsError: No editor is set, it failed, or what it left is not one lesson with this id.
@@ -158,20 +155,22 @@ def _text_of(lesson: Lesson) -> str:
     return "\n".join([*entry_lines(NewEntry(lesson.id, draft, lesson.learned)), ""])
 
 
-def _difference(lesson: Lesson, text: str) -> LessonEdit:
+def _difference(lesson: Lesson, text: str) -> dict[str, Any]:
     entries = parse(text).entries
     if [entry.id for entry in entries] != [lesson.id]:
         raise LessonsError(f"the text holds no lesson `### [{lesson.id}] Title` any more; nothing was changed")
     entry = entries[0]
-    category, kind = entry.value("category").lower(), entry.value("type").lower()
-    return LessonEdit(
-        title=entry.title if entry.title != lesson.title else None,
-        content=entry.content if entry.content != lesson.content else None,
-        category=category if category != lesson.category else None,
-        type=kind if kind != lesson.type else None,
-        triggers=entry.triggers if entry.triggers != lesson.triggers else None,
-        is_promotable=entry.is_promotable if entry.is_promotable != lesson.is_promotable else None,
-    )
+    names = "title", "content", "category", "type"
+    before = [getattr(lesson, name) for name in names]
+    after = entry.title, entry.content, entry.value("category").lower(), entry.value("type").lower()
+    changed: dict[str, Any] = {
+        name: value for name, value, was in zip(names, after, before, strict=True) if value != was
+    }
+    if entry.triggers != lesson.triggers:
+        changed["trigger"] = list(entry.triggers)
+    if entry.is_promotable != lesson.is_promotable:
+        changed["promotable"] = "yes" if entry.is_promotable else "no"
+    return changed
 
 
 # --- the command --------------------------------------------------------------------------------------------

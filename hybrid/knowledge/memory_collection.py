@@ -18,6 +18,7 @@ from hybrid.index.backend import EVERYTHING, Filter
 from hybrid.knowledge.collections import NAMES_GONE, RecordsCollection, record_hit, why_of
 from hybrid.knowledge.small_talk import talk_among
 from hybrid.prompting.content import content_words
+from hybrid.records.memory.database import kinds_of
 from hybrid.records.memory.types import Observation, SessionSummary, name_of, record_of, title_of
 from hybrid.search.gate.pieces import terms_of
 from hybrid.search.gate.record_evidence import word_match
@@ -201,7 +202,7 @@ class MemoryCollection(RecordsCollection):
             limit: Rows at most.
             mode: Legs that take part.
         """
-        only = Filter(wanted.kinds, project_glob(wanted.key) if wanted.key else "", self._documents(wanted))
+        only = Filter(tuple(kinds_of(wanted)), project_glob(wanted.key) if wanted.key else "", self._documents(wanted))
         whose, most = "" if wanted.key else present.key, max(limit, _CANDIDATES)
         searched = fair_search(self.searcher, whose, query, top_k=most, mode=mode, only=only)
         own, fitting = wanted.key or present.key, self.near(searched)

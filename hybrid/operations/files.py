@@ -22,12 +22,13 @@ from hybrid.operations.asking import ForAgents, OperationError, Outcome, Shown, 
 from hybrid.operations.lessons import AROUND_ID, lessons_called, outcome_of
 from hybrid.operations.memory import list_text
 from hybrid.operations.memory_look import rows_of
+from hybrid.operations.search import hit_json, project_of, steps_json
 from hybrid.operations.types import Arguments, Limit, Nothing, option, word
 from hybrid.prompting.clean import prompt_event
 from hybrid.prompting.query import make_query
 from hybrid.records.lore.types import called, full_text, listed
 from hybrid.records.memory.types import parse_name, record_of
-from hybrid.records.types import Record
+from hybrid.records.types import KIND_OF_HIT, Record
 from hybrid.redact import redact
 from hybrid.render.marks import harmless, harmless_line
 from hybrid.render.numbers import amount, evidence_line
@@ -253,7 +254,6 @@ class Context(Arguments, frozen=True):
 def context(asking: Asking, wanted: Context) -> Outcome:
     """Return exactly what would be injected for a prompt; nothing is recorded as an injection."""
     from hybrid.answer.decide import Turn, decide
-    from hybrid.ask.json_output import context_json
 
     client, session = wanted.client or asking.client, wanted.session or asking.session_id
     # Without a session there is nothing that was given before.
@@ -306,7 +306,6 @@ def _explanation(decision: Decision) -> list[str]:
 
 def _of_kind(kind: Selection, decision: Decision) -> list[str]:
     """Return the lines on one kind: what its gate compared, how its lists were fused, and what became of each hit."""
-    from hybrid.ask.json_output import fate_of, fates_of, hits_of
     from hybrid.health.explaining import gate_rows, kind_rows
 
     compared = _gate_form(kind.verdict) | {"is_open": kind.verdict.is_open}
@@ -337,6 +336,82 @@ def _row(hit: Hit, fate: str) -> str:
     place = record_id(hit.path) if hit.is_record else f"{hit.path}:{hit.start_line}-{hit.end_line}"
     named = harmless_line(f"{place} {hit.name}")
     return f"{hit.rank or '–':>4}  {legs}  {hit.rrf:.5f}  {hit.relevance:>9.2f}  {fate:<11}  {named}"
+
+
+def context_json(
+    decision: Decision, *, project: str | None, is_explained: bool, records: Mapping[str, Record]
+) -> dict[str, Any]:
+    """Return the JSON of `hybrid context`.
+
+    Args:
+        decision: What would be given.
+        project: Name of the project; None without one.
+        is_explained: With the numbers behind it.
+        records: Path in the index → record, of those that may be given here.
+    """
+    said = decision.verdict
+    items: list[dict[str, Any]] = []
+    for item in decision.items:
+        record = records.get(item.hit.path) if item.hit.is_record else None
+        form = hit_json(item.hit, project=project_of(record, project or ""), text=item.text) | {"form": item.form}
+        if is_explained:
+            form["steps"] = steps_json(item.hit)
+        items.append(form)
+    answer: dict[str, Any] = {
+        "injected": decision.is_injected,
+        "reason": decision.reason,
+        "detail": decision.detail or None,
+        "top_cosine": said.top_cosine if said else None,
+        "threshold": said.threshold if said else None,
+        "topic_id": decision.topic_id or None,
+        "items": items,
+        "withheld": [{"key": entry.key, "reason": entry.reason} for entry in decision.withheld],
+        "text": decision.text or None,
+        "problems": list(decision.problems),
+    }
+    if is_explained:
+        answer["steps"] = _steps_of(decision)
+    return answer
+
+
+def _steps_of(decision: Decision) -> dict[str, Any]:
+    """Return the numbers behind a decision, with what became of every hit of every kind."""
+    from hybrid.answer.decide import explain_steps
+    from hybrid.answer.select import gate_form
+
+    steps, fates = explain_steps(decision), fates_of(decision)
+    for one in decision.kinds:
+        hits = [_fate_form(hit, fate_of(hit, one, fates)) for hit in hits_of(one, decision)]
+        steps["kinds"][one.kind] = gate_form(one.verdict) | {"hits": hits}
+    return steps
+
+
+def _fate_form(hit: Hit, fate: str) -> dict[str, Any]:
+    from hybrid.answer.recording import place_of
+
+    numbers = {"cosine": hit.cosine, "bm25": hit.bm25, "rrf": hit.rrf, "relevance": hit.relevance, "fate": fate}
+    return {"rank": hit.rank or None, **place_of(hit), **numbers}
+
+
+def fates_of(decision: Decision) -> dict[str, str]:
+    """Return a mapping: key of a hit → the form in which it was given, or the reason why it was held back."""
+    given = {hit.key: form for item in decision.items for hit, form in reversed(item.given)}
+    return given | {entry.key: entry.reason for entry in decision.withheld}
+
+
+def fate_of(hit: Hit, kind: Selection, fates: Mapping[str, str]) -> str:
+    """Return the fate of one hit: as in `fates`, else `not reached`, or `kind_closed` when the gate was closed."""
+    return fates.get(hit.key) or ("not reached" if kind.verdict.is_open else "kind_closed")
+
+
+def hits_of(kind: Selection, decision: Decision) -> list[Hit]:
+    """Return the hits of a kind, best first, then those given without being searched for (the latest handoff)."""
+    shown = kind.collection.shown
+    found = {hit.key: hit for hit in map(shown, kind.searched.hits)}
+    given = (item.found for item in decision.items if KIND_OF_HIT[item.hit.kind].name == kind.kind)
+    for hit in (*given, *(shown(entry.hit) for entry in kind.withheld)):
+        found.setdefault(hit.key, hit)
+    return list(found.values())
 
 
 # --- what belongs to a file ---------------------------------------------------------------------------------

@@ -46,7 +46,6 @@ from hybrid.operations.search import GIVEN, MODES, more_after, offset_of
 from hybrid.operations.types import Arguments, Cursor, Limit, Nothing, Paths, option, word
 from hybrid.records.memory.types import (
     MAX_TITLE_CHARS,
-    MEMORY_KINDS,
     OBSERVATION_TYPES,
     Extracted,
     ForgetReport,
@@ -152,20 +151,13 @@ def browse(asking: Asking, wanted: BrowseMemory) -> Outcome:
         OperationError: `before` is no place of a page, or a filter has no such form.
         HybridError: A project is not known, or the memory cannot be read.
     """
-    # Summaries have no type and stand alone.
-    sorts = [[name for name in wanted.type if name != "summary"], [name for name in wanted.type if name == "summary"]]
-    looks = [look_at(asking, replace(wanted, type=one), is_own=True) for one in filter(None, sorts)]
-    looks = looks or [look_at(asking, wanted, is_own=True)]
-    looks = [replace(one, only=replace(one.only, session_id=wanted.session)) for one in looks]
-    look = looks[0]
+    look = look_at(asking, wanted, is_own=True)
+    look = replace(look, only=replace(look.only, session_id=wanted.session))
     if wanted.query.strip():
-        ranked = [row for one in looks for row in found_by(asking, one, wanted.query)]
-        ranked.sort(key=lambda one: -(one.parts.score if one.parts else 0.0))
-        found, more = ranked[: wanted.limit], ""
+        found, more = found_by(asking, look, wanted.query), ""
     else:
-        rows = [row for one in looks for row in _older(one, wanted.before)]
-        rows.sort(key=lambda row: (row.created_ms, MEMORY_KINDS.index(kind_of(row)), row.id), reverse=True)
-        found = [RankedRow(row) for row in rows[: wanted.limit]]
+        rows = _older(look, wanted.before)
+        found = list(map(RankedRow, rows[: wanted.limit]))
         last = found[-1].row if len(rows) > wanted.limit else None
         more = f"{last.created_ms}.{name_of(last)}" if last else ""
     counted = _counted(look.store)

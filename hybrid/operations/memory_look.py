@@ -128,15 +128,11 @@ def look_at(asking: Asking, wanted: MemoryFilters, *, is_own: bool = False) -> L
     """
     # A path means a file of this project; another one may have one of the same name.
     look = flushed(opened(asking, wanted.project, is_own=is_own or bool(wanted.file)))
-    types = tuple(dict.fromkeys(wanted.type))
-    if "summary" in types and len(types) > 1:
-        raise OperationError("summaries have no other type: ask for type summary alone")
     only = RowFilter(
         look.only.key,
         since_ms(wanted.since, asking.now_ms) if wanted.since.strip() else None,
-        tuple(one for one in types if one != "summary"),
+        tuple(dict.fromkeys(wanted.type)),
         paths_of(look, wanted.file),
-        kinds=("summary",) if "summary" in types else (),
     )
     return replace(look, only=only, limit=wanted.limit)
 

@@ -26,9 +26,10 @@ from hybrid.sources.records import record_id
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from hybrid.ask.search import EverywhereResult, FoundIn, ResultHit, ResultList, SearchRequest
+    from hybrid.ask.search import EverywhereResult, FoundIn, ResultHit, ResultList, SearchRequest, SearchResult
     from hybrid.operations.asking import Asking
     from hybrid.prompting.query import Query
+    from hybrid.records.types import Record
     from hybrid.search.searcher import Mode
     from hybrid.types import Hit
 
@@ -200,7 +201,6 @@ def search(asking: Asking, wanted: Search) -> Outcome:
     Raises:
         HybridError: Nothing can be searched, or records by path or in several projects.
     """
-    from hybrid.ask.json_output import search_json
     from hybrid.ask.search import find
 
     query, request = make_query(wanted.query), _request(wanted)
@@ -234,8 +234,6 @@ def _everywhere(asking: Asking, wanted: Search, query: Query, request: SearchReq
     Raises:
         HybridError: There is no such group, or nothing of it can be searched.
     """
-    from hybrid.ask.json_output import everywhere_json
-
     option = f"--group {wanted.group}" if wanted.group else "--team" if wanted.team else "--all"
     if set(request.kinds) - set(KINDS["files"].hits):
         raise OperationError(f"{option} searches files: leave out --kind {wanted.kind[0]}, or the option")
@@ -321,6 +319,100 @@ def _steps(hit: Hit) -> str:
     dense_rank = f" (rank {hit.cosine_rank})" if hit.cosine_rank else ""
     lexical_rank = f" (rank {hit.bm25_rank})" if hit.bm25_rank else ""
     return f"{dense}{dense_rank}; {lexical}{lexical_rank}; rrf {hit.rrf:.5f}; relevance {hit.relevance:.2f}"
+
+
+# --- as JSON: keys are stable ----------------------------------------------------------------------------
+
+
+def hit_json(hit: Hit, *, project: str | None, text: str | None) -> dict[str, Any]:
+    """Return one hit as JSON: place, numbers, project and text; absent values are None."""
+    from hybrid.answer.recording import place_of
+
+    return {
+        "rank": hit.rank,
+        **place_of(hit),
+        "language": None if hit.is_record else hit.language,
+        "cosine": hit.cosine,
+        "bm25": hit.bm25,
+        "rrf": hit.rrf,
+        "relevance": hit.relevance,
+        "project": project,
+        "text": text,
+    }
+
+
+def steps_json(hit: Hit) -> dict[str, Any]:
+    """Return what gave a hit its place: rank and score in each leg, the fusion, and the evidence for its file."""
+    return {
+        "dense": {"rank": hit.cosine_rank, "cosine": hit.cosine},
+        "lexical": {"rank": hit.bm25_rank, "bm25": hit.bm25},
+        "fusion": {"rrf": hit.rrf, "rank": hit.rank},
+        "evidence": {name: value for name, value in hit.evidence.items() if value} or None,
+        "floor": {"relevance": hit.relevance},
+        "chunk": {
+            "kind": hit.chunk_kind,
+            "scope": hit.scope or None,
+            "signature": hit.signature or None,
+            "key": hit.key,
+        },
+    }
+
+
+def project_of(record: Record | None, own: str) -> str | None:
+    """Return the project of a hit: its record's; `own` for a file or the project's lesson; None when it has none."""
+    if record is None:
+        return own or None
+    is_own_lesson = record.kind == "lesson" and not record.id.startswith("S")
+    return record.project or (own or None if is_own_lesson else None)
+
+
+def result_json(found: ResultHit, *, project: str, is_explained: bool) -> dict[str, Any]:
+    """Return one hit of a search as JSON; `project` is the name of the project that was searched."""
+    form = hit_json(found.hit, project=project_of(found.record, project), text=found.text)
+    return form | {"steps": steps_json(found.hit)} if is_explained else form
+
+
+def search_json(query: Query, mode: str, found: SearchResult, *, project: str, is_explained: bool) -> dict[str, Any]:
+    """Return the JSON of `hybrid search`; `is_explained` adds to each hit what gave it its place."""
+    from hybrid.answer.select import gate_form
+
+    files = found.files
+    return {
+        "query": query.text,
+        "mode": mode,
+        "top_cosine": files.top_cosine if files else None,
+        "candidates": files.n_candidates if files else None,
+        "hits": [
+            result_json(one, project=project, is_explained=is_explained) for part in found.lists for one in part.hits
+        ],
+        "kinds": {part.kind: gate_form(part.verdict) for part in found.lists if part.verdict},
+        "problems": list(found.problems),
+    }
+
+
+def everywhere_json(query: Query, mode: str, found: EverywhereResult, *, is_explained: bool) -> dict[str, Any]:
+    """Return the JSON of `hybrid search` in several projects: hits as in `search_json` with roots, and gates."""
+    from hybrid.answer.select import gate_form
+
+    return {
+        "query": query.text,
+        "mode": mode,
+        "hits": [
+            result_json(one.found, project=one.project, is_explained=is_explained)
+            | {"root": one.root or None, "worth": one.worth}
+            for one in found.hits
+        ],
+        "projects": [
+            {
+                "name": one.name,
+                "root": one.root or None,
+                "commit": one.commit or None,
+                "gate": gate_form(one.selection.verdict),
+            }
+            for one in found.asked
+        ],
+        "problems": list(found.problems),
+    }
 
 
 # --- for the page -----------------------------------------------------------------------------------------

@@ -181,7 +181,6 @@ def test_the_memory_is_read_outside_of_any_project(known: Shop, tmp_path: Any) -
     [
         (("recent", "--since", "400d"), "'400d' is no time that is understood"),
         (("recent", "--in", "nowhere"), "no project 'nowhere' is known; `hybrid memory stats` lists names and keys"),
-        (("recent", "--type", "summary", "--type", "bugfix"), "ask for type summary alone"),
         (("recent", "--project", "/nowhere/at/all"), "is not a directory"),
     ],
 )

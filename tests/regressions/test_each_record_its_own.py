@@ -92,7 +92,8 @@ def test_a_query_that_nothing_is_near_to_says_so(own_shop: Shop) -> None:
 def test_the_page_searches_other_projects_too(tmp_path: Path) -> None:
     """Its owner asks there."""
     from hybrid.operations.asking import Asking
-    from hybrid.operations.memory import ALL, BrowseMemory, browse
+    from hybrid.operations.memory import BrowseMemory, browse
+    from hybrid.operations.memory_look import ALL
 
     talk = new_talk(tmp_path, {})
     store = talk.kinds.stores.memory(talk.workspace())

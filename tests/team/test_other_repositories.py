@@ -15,13 +15,13 @@ import pytest
 from msgspec.structs import replace
 
 from hybrid.ask import team as asking_team
-from hybrid.ask.json_output import everywhere_json
 from hybrid.ask.search import SearchRequest
 from hybrid.ask.team import find_in_team
 from hybrid.base.arrays import encode_arrays, parse_arrays
 from hybrid.base.errors import ConfigError, HybridError, IndexCorruptError
 from hybrid.cli import operations
 from hybrid.cli.main import parser_of
+from hybrid.operations.search import everywhere_json
 from hybrid.prompting.query import make_query
 from hybrid.team.store import Generation, StoredText, StoreKey, decode_text
 from hybrid.upkeep.indexing import bring_up_to_date

@@ -332,8 +332,11 @@ class Clause:
 
 
 def kinds_of(wanted: RowFilter) -> list[MemoryKind]:
-    """Return the kinds of which rows can be among the wanted, observations first; a summary has no type and no file."""
-    kinds = MEMORY_KINDS[:1] if wanted.types or wanted.files else MEMORY_KINDS
+    """Return the kinds of which rows can be among the wanted, observations first; a summary has no file."""
+    kinds: tuple[MemoryKind, ...] = MEMORY_KINDS[:1] if wanted.files else MEMORY_KINDS
+    if wanted.types:
+        named = {"summary" if name == "summary" else "observation" for name in wanted.types}
+        kinds = tuple(kind for kind in kinds if kind in named)
     return [kind for kind in kinds if not wanted.kinds or kind in wanted.kinds]
 
 
@@ -356,7 +359,7 @@ def where(wanted: RowFilter, kind: MemoryKind | None = None, *, not_key: str = "
         clause.add(f"r.session_id = {OF_SESSION}", clean(wanted.session_id))
     if wanted.not_session:
         clause.add(f"r.session_id IS NOT {OF_SESSION}", clean(wanted.not_session))
-    if wanted.types:
+    if wanted.types and kind != "summary":
         clause.add(f"r.type IN ({','.join('?' * len(wanted.types))})", *map(clean, wanted.types))
     if wanted.files:
         _add_files(clause, wanted.files)

@@ -193,7 +193,7 @@ class RowFilter(Struct, frozen=True):
     Attributes:
         key: Project key; empty for all projects.
         since_ms: Time before which no row is wanted; None for any age.
-        types: Types of observations; empty for all. With types no summary is wanted.
+        types: Types of observations, and `summary`; empty for all.
         files: Rows that touched one of these project-relative paths, or something below one of them; empty for all.
         session_id: Id of the only session; empty for all.
         kinds: Kinds of rows, `observation` and `summary`; empty for both.

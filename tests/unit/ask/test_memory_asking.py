@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hybrid.base.errors import ProjectError
-from hybrid.operations.asking import Asking, OperationError
+from hybrid.operations.asking import Asking
 from hybrid.operations.memory import around
 from hybrid.operations.memory_look import MemoryFilters, look_at, project_named, project_paths
 from hybrid.project.registry import Marks, remember
@@ -98,7 +98,7 @@ def test_a_limit_is_shared_by_both_sides(
 
 
 def test_filters_become_what_the_store_understands(tmp_path: Path) -> None:
-    """Summaries are a kind, not a type; a time is read; nothing restricts nothing."""
+    """A time is read; nothing restricts nothing."""
     talk = new_talk(tmp_path, {})
     asking = Asking(talk.workspace(), talk.kinds, {}, "manual", "", NOW_MS)
 
@@ -106,9 +106,6 @@ def test_filters_become_what_the_store_understands(tmp_path: Path) -> None:
         return look_at(asking, MemoryFilters(project="*", **filters)).only
 
     assert RowFilter() == only()
-    assert RowFilter(kinds=("summary",)) == only(type=["summary"])
     assert RowFilter("", NOW_MS - 2 * 86_400_000, ("bugfix",), ("src",)) == only(
         since="2d", type=["bugfix"], file=["src"]
     )
-    with pytest.raises(OperationError):
-        only(type=["summary", "bugfix"])

@@ -42,6 +42,8 @@ def test_newest_comes_first_of_both_kinds(store: MemoryStore) -> None:
         (RowFilter(since_ms=NOW_MS + 2), ["sum", "fix", "other"]),
         (RowFilter(types=("bugfix",)), ["fix"]),
         (RowFilter(types=("bugfix", "change")), ["fix", "other", "old"]),
+        (RowFilter(types=("summary",)), ["sum"]),
+        (RowFilter(types=("summary", "bugfix")), ["sum", "fix"]),
         (RowFilter(kinds=("summary",)), ["sum"]),
         (RowFilter(kinds=("summary",), types=("bugfix",)), []),
         (RowFilter(session_id="s2"), ["other"]),
