@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from hybrid.answer.decide import Decision
 from hybrid.answer.pack import shortened_item
-from hybrid.base.digest import chunk_digest
 from hybrid.base.errors import HybridError
+from hybrid.base.text import chunk_digest
 from hybrid.capture.shown import touched_files
 from hybrid.capture.tools import PathRoots, own_home
 from hybrid.knowledge.collections import notes_on, record_body, record_entry, record_hit

@@ -16,7 +16,6 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from hybrid.answer.select import Packer, Selection, all_withheld, gate_form, verdict_of
-from hybrid.base.digest import topic_id
 from hybrid.base.errors import (
     BusyError,
     IndexCorruptError,
@@ -26,6 +25,7 @@ from hybrid.base.errors import (
     ModelError,
 )
 from hybrid.base.home import is_switched_off
+from hybrid.base.text import topic_id
 from hybrid.knowledge.collections import AskingSession, FileCollection, LessonCollection, RecordCollection, SpanReader
 from hybrid.knowledge.lessons_intake import is_capturing, without_captures
 from hybrid.knowledge.stores import record_paths
@@ -37,7 +37,7 @@ from hybrid.records.lessons.reranking import reranker
 from hybrid.records.types import KINDS, OF_RECORDS
 from hybrid.render.frame import Footer
 from hybrid.render.numbers import amount, compared, number
-from hybrid.search.gate.threshold import Verdict
+from hybrid.search.scores import Verdict
 from hybrid.session.ledger import EMPTY, Ledger
 from hybrid.session.pauses import is_paused
 from hybrid.types import Item
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from hybrid.knowledge.collections import Collection
     from hybrid.knowledge.memory_collection import MemoryCollection
     from hybrid.knowledge.open_kinds import OpenKinds
-    from hybrid.log.reasons import ReasonName
+    from hybrid.log.events import ReasonName
     from hybrid.search.gate.verdict import PromptPieces
     from hybrid.search.searcher import Judging, Searched, Searcher
     from hybrid.session.ledger import SessionKey
@@ -62,7 +62,7 @@ class Decision(Struct, frozen=True):
     """The answer to one event, and its reason.
 
     Attributes:
-        reason: `injected`, or why not; `log.reasons` says what each means.
+        reason: `injected`, or why not; `log.events` says what each means.
         detail: More about it, for people: the prompt rule, the error.
         text: What the agent gets; empty when silent.
         query: What was searched with; empty when nothing was.

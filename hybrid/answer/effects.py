@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.clients import client_named
 from hybrid.base.errors import HybridError
-from hybrid.ipc.privacy import is_private_turn, note_turn
-from hybrid.ipc.spool import new_key
+from hybrid.ipc.spool import is_private_turn, new_key, note_turn
 from hybrid.knowledge.lessons_intake import learn_from_turn, let_fade, pass_over_past
 
 if TYPE_CHECKING:
@@ -270,7 +269,7 @@ def _ranges(file: ShownFile, known: Collection[str]) -> list[str]:
     """Return the new ranges of a file: what the use showed, and after an edit what was read before and moved by it."""
     from hybrid.capture.shown import before_edits
     from hybrid.redact import mask
-    from hybrid.session.lines_read import lines_in, ranges_of, standing
+    from hybrid.session.ledger import lines_in, ranges_of, standing
 
     numbers = set(file.numbers)
     if file.edits and known:

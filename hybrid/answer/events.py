@@ -1,6 +1,6 @@
 """Answers any hook event, or takes one in that was kept: the one entry of the engine for service and hooks.
 
-`log.reasons` names the possible results; an event with the result `ignored` is not logged.
+`log.events` names the possible results; an event with the result `ignored` is not logged.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from hybrid.base.text import cut
 from hybrid.base.tokens import part_terms
 from hybrid.index.analysis import lines_digest
 from hybrid.search.ranking.query_terms import is_question
-from hybrid.session.lines_read import standing, telling_in
+from hybrid.session.ledger import standing, telling_in
 from hybrid.types import Item
 
 if TYPE_CHECKING:

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from hybrid.base.digest import chunk_digest
-from hybrid.base.text import cut
+from hybrid.base.text import chunk_digest, cut
 from hybrid.base.tokens import is_plain_word
-from hybrid.index.roles import OF_FOLDERS
+from hybrid.index.analysis import OF_FOLDERS
 from hybrid.prompting.project_questions import said_beside
 
 if TYPE_CHECKING:

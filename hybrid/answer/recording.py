@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from hybrid.answer.decide import Decision, Turn
     from hybrid.knowledge.lessons_intake import TurnReport
-    from hybrid.log.reasons import ReasonName
+    from hybrid.log.events import ReasonName
     from hybrid.log.state import HookState
-    from hybrid.search.gate.threshold import Verdict
+    from hybrid.search.scores import Verdict
     from hybrid.types import CleanedPrompt, Hit, HookEvent, Item
     from hybrid.workspace import Workspace
 

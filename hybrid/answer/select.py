@@ -18,9 +18,8 @@ from hybrid.answer.pack import HARD_CAP_BYTES, Room, measure_text, pack, shorten
 from hybrid.knowledge.collections import FLOOR
 from hybrid.redact import redact
 from hybrid.render.frame import HEADING_CHARS, INDENT, Entry, Footer, frame_bytes, render_entry, render_frame
-from hybrid.search.fusion import passing
-from hybrid.search.gate.threshold import Verdict, compare, fixed_threshold
-from hybrid.session.lines_read import standing, telling_in
+from hybrid.search.scores import Verdict, compare, fixed_threshold, passing
+from hybrid.session.ledger import standing, telling_in
 from hybrid.types import Hit, Item
 
 if TYPE_CHECKING:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from hybrid.answer.decide import Turn
     from hybrid.knowledge.open_kinds import OpenKinds
-    from hybrid.log.reasons import ReasonName
+    from hybrid.log.events import ReasonName
     from hybrid.records.memory.store import MemoryStore
     from hybrid.records.memory.types import Row
     from hybrid.records.types import Record

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hybrid.knowledge.open_kinds import OpenKinds
     from hybrid.prompting.query import Query
     from hybrid.records.types import Record
-    from hybrid.search.gate.threshold import Verdict
+    from hybrid.search.scores import Verdict
     from hybrid.search.searcher import Mode, Searched, Searcher
     from hybrid.types import Hit
     from hybrid.workspace import Workspace

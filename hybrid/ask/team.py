@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import astuple, replace
 
 from hybrid.ask.search import Judged, judged, judged_here, ranked_together
-from hybrid.base.digest import digest_of_normalised
 from hybrid.base.errors import BusyError, HybridError, IndexCorruptError, ProjectError, StoreDownError
+from hybrid.base.text import digest_of_normalised
 from hybrid.base.tokens import query_tokens
 from hybrid.index.analysis import chunk_text
 from hybrid.index.bundle import stands_in

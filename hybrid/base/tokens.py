@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+
 TOKENS_VERSION = "1"
 """Version of the rules for tokens; an index that was built under another version is rebuilt."""
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def export(args: argparse.Namespace) -> int:
     """Bring the index up to date and write it into one file; returns 0."""
-    from hybrid.base.digest import sha256_of_file
+    from hybrid.base.text import sha256_of_file
     from hybrid.upkeep.sharing import export_index
 
     file = Path(args.file)

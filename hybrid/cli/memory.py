@@ -16,9 +16,9 @@ from typing import IO, TYPE_CHECKING, Any, AnyStr
 from msgspec.structs import replace
 
 from hybrid.base.atomic import open_private, replace_file
-from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import HybridError
 from hybrid.base.home import expanded
+from hybrid.base.text import sha256_hex
 from hybrid.cli.common import (
     Action,
     add_actions,

@@ -12,8 +12,7 @@ import os
 import sys
 
 from hybrid.base.home import home_path, is_switched_off
-from hybrid.log.events import FOLDER, compared_in, is_prompt, newest_events
-from hybrid.log.reasons import STARTS, UNSEARCHABLE, reason_of
+from hybrid.log.events import FOLDER, STARTS, UNSEARCHABLE, compared_in, is_prompt, newest_events, reason_of
 from hybrid.render.numbers import bar, number
 from hybrid.render.visible import json_escaped, visible_line
 

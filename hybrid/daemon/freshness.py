@@ -22,7 +22,7 @@ from hybrid.daemon.watching import Watcher
 from hybrid.daemon.worker import WorkerProcess, spawn_worker
 from hybrid.index.manifest import NAME as MANIFEST_NAME
 from hybrid.index.manifest import has_other_model
-from hybrid.log.reasons import UNSEARCHABLE
+from hybrid.log.events import UNSEARCHABLE
 from hybrid.models.registry import embedder_key
 from hybrid.redact import redact
 from hybrid.render.marks import neutralise_line

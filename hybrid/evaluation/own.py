@@ -20,10 +20,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hybrid.base.atomic import write_atomic
-from hybrid.base.digest import chunk_digest, digest8
+from hybrid.base.text import chunk_digest, digest8
 from hybrid.chunking.chunker import chunk_document, headings_of
 from hybrid.evaluation.measures import FilePassage, JudgedQuery, QrelsError, query_of, read_lines, unique
-from hybrid.index.roles import bit, roles
+from hybrid.index.analysis import bit, roles
 from hybrid.redact import mask
 from hybrid.types import Skipped
 from hybrid.upkeep.indexing import file_source

@@ -24,11 +24,11 @@ from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from hybrid.base.errors import ConfigError
-from hybrid.base.literals import DATA_LANGUAGES
 from hybrid.config import load, parse_text
 from hybrid.evaluation.measures import DEPTH, TOKENS, FilePassage, QrelsError, score, tokens_to_hit
 from hybrid.evaluation.results import Answered, Configuration, Results
 from hybrid.evaluation.timing import BARE, Runner, time_ms, timed
+from hybrid.index.analysis import DATA_LANGUAGES
 from hybrid.index.build import build
 from hybrid.index.history_build import known_at
 from hybrid.index.plan import BuildTask, BuildTools

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, cast
 
-from hybrid.log.reasons import PROMPT_RULES, reason_of
+from hybrid.log.events import PROMPT_RULES, reason_of
 from hybrid.records.types import OF_TREES
 from hybrid.render.numbers import LOWEST_BAR, compared, number
 

@@ -29,7 +29,7 @@ from hybrid.log.events import health
 from hybrid.log.state import is_corrupt, read_state
 from hybrid.models.registry import LazyEmbedder, embedder_info, embedder_of_key, present_name
 from hybrid.render.numbers import LOWEST_BAR
-from hybrid.search.gate.threshold import fixed_threshold
+from hybrid.search.scores import fixed_threshold
 from hybrid.session.pauses import pauses_for
 from hybrid.types import EmbedderInfo
 from hybrid.upkeep.indexing import file_source

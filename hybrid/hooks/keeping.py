@@ -12,8 +12,7 @@ import os
 import time
 
 from hybrid.hooks.service import event_of
-from hybrid.ipc.privacy import OPT_OUT, may_be_private, note_turn, read_start
-from hybrid.ipc.spool import Worth
+from hybrid.ipc.spool import OPT_OUT, Worth, may_be_private, note_turn, read_start
 
 TYPE_CHECKING = False  # `typing` costs a hook four milliseconds.
 if TYPE_CHECKING:

@@ -1,13 +1,18 @@
-"""Reads a file and makes what the index keeps of its chunks: digest, head line and term frequencies per field.
+"""Reads a file and makes what the index keeps of it: digests, head lines and term frequencies, roles and literals.
 
 The build calls it. What is done here asks neither the catalog nor an embedder, so `workers` can do it in processes of
 their own.
+
+A role is the part that a file plays, told by its path and definitions: a test, an example, generated, a header. What a
+prompt says of a string literal word for word (a message, an option, a setting, a route) is found by keys: a literal is
+cut where it has a placeholder, each piece is a run of words, and the index keeps the key of a run and not its text.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import zlib
 from array import array
 from functools import cache, lru_cache
@@ -17,16 +22,18 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
-from hybrid.base.digest import DIGEST_BYTES, digest_of_normalised, normalise, normalised_lines
-from hybrid.base.literals import DATA_LANGUAGES, keys_in_code
+from hybrid.base.text import DIGEST_BYTES, compiled, digest_of_normalised, normalise, normalised_lines
 from hybrid.base.tokens import TOKENS_VERSION, term_counts
 from hybrid.redact import REDACT_VERSION, mask, masker, part_masker, redact
 from hybrid.types import Chunk, Definition, LineSpan, Skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from hybrid.types import Chunked, ChunkLimits, Document, Found, Source
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from hybrid.types import Chunked, ChunkLimits, Definition, Document, Found, Source
 
 
 _Named = TypeVar("_Named", Chunk, Definition)
@@ -63,7 +70,7 @@ class ChunkRecord(Struct, frozen=True):
         definitions: The definitions that start inside.
         comments: Spans of the comments inside.
         masked: As `digest`, of the text without its secrets; empty when the text holds none.
-        literals: Keys of the string literals of a program (`hybrid.base.literals`), ascending.
+        literals: Keys of the string literals of a program (`hybrid.base.tokens`), ascending.
     """
 
     start_line: int
@@ -409,3 +416,190 @@ class Task(Struct, frozen=True):
     def look(self, found: Found) -> Looked | Skipped:
         """See `Reader.look`."""
         return self.reader.look(found, lambda document: (document.digest, document.language) in self.known)
+
+
+# --- Roles -----------------------------------------------------------------------------------------------------------
+
+
+_FUNCTIONS = frozenset({"function", "method", "constructor"})
+
+ROLES = ("test", "example", "generated", "vendored", "legacy", "interface", "versioned", "aside")
+"""Parts that a file may play, in the order of the bits of `doc_role`, which are all taken.
+
+test: tests, fixtures, mocks. example: examples, samples, demos, tutorials, benchmarks. generated: built output,
+reference pages. vendored: other people's code. legacy: compatibility and deprecated code. interface: announces what is
+defined elsewhere, as headers and type stubs do. versioned: in a folder named after a version. aside: about the project
+and not of it: changelogs, release notes, licences, authors, translations, lock files.
+"""
+
+OF_FOLDERS = frozenset("__init__ index mod main lib src".split())
+"""Names of files that are imported by the names of their folders, and of folders that say as little."""
+
+_TOP = r"^(?:(?!(?:src|lib|include)/)[^/]+/)*"
+"""Folders above any that holds sources: a `dist/`, `sample/` or `benchmark/` below those is a part of the product."""
+_TEST = (
+    r"(?:^|/)(?:[Tt]ests?|[Ss]pecs?|[^/]+[-_.][Tt]ests?|[^/]*[a-z]Tests|UnitTests?|__tests__|testdata|test[-_]?(?:suites?|cases?|utils?|helpers?|support)"
+    r"|testFixtures|fixtures?|__mocks__|mocks?|e2e|cypress|__snapshots__|fuzz(?:ing|ers?)?)/"
+    r"|^(?:t|testing)/|(?:^|/)src/\w+Test/"
+    r"|(?:^|/)(?:test_[^/]*\.(?:py|c|cc|cpp|lua|rb|dart|js|ts|sh|bats)|conftest\.py|tests\.(?:py|rs)|[^/]*_tests?\.\w+"
+    r"|[^/]*_spec\.(?:rb|lua|py|php|cr|[cm]?[jt]sx?)|[^/]+(?:Tests?|Spec|Suite)\.(?:java|php|kt|swift|cs|scala|hs|groovy)"
+    r"|[^/]*\.(?:tests?|spec|e2e|stories)\.\w+|test_?helpers?[^/]*\.\w+|[^/]*\.(?:snap|bats))$"
+)
+_OFFERED = r"(?:^|/)src/main/|^(?:src/)?\w+/test/(?!(?:.*/)?(?:test_|conftest)[^/]*$)[^/]+(?<!_test)\.py$"
+"""What looks like tests and is offered for testing: `Test.java` of a test framework, the folder `test` of a package."""
+_EXAMPLE = (
+    rf"(?:^|/)(?:examples?|demos?|tutorials?|benchmarks|docs_src|cookbook)/"
+    rf"|{_TOP}(?:samples?|playground|benchmark|bench|perf|snippets)/"
+    rf"|{_TOP}(?:example|sample|demo|bench(?:mark)?)s?[._-][^/]*$|[._-](?:example|sample|bench)\.\w+$"
+)
+_GENERATED = (
+    rf"{_TOP}(?:dist|out|gen)/"
+    r"|(?:^|/)(?:generated|_build|build/(?:lib|temp|classes|generated|intermediates|outputs|CMakeFiles)|htmlcov|genfiles"
+    r"|autogen|amalgamate[^/]*|single_include|[^/]+\.egg-info)/"
+    r"|(?:^|/)(?:genindex|searchindex|py-modindex|zz_generated)[^/]*$|[._-](?:generated|gen|min|bundle|amalgamated)\.\w+$"
+    r"|\.pb(?:\.\w+)?\.\w+$|_pb2(?:_grpc)?\.pyi?$|\.(?:g|freezed)\.dart$|\.(?:g|designer)\.(?:cs|vb)$"
+)
+_VENDORED = (
+    r"(?:^|/)(?:_?vendor(?:ed|s)?|third[-_]?party|3rdparty|node_modules|bower_components|site-packages|extlibs?)/"
+    r"|^(?:[^/]+/)?(?:externals?|extern|deps|subprojects)/"
+)
+_LEGACY = (
+    r"(?:^|/)(?:_?compat|legacy|deprecated|attic|old|obsolete)(?:/|\.\w+$)"
+    r"|[._-](?:compat|legacy|deprecated|old)\.\w+$"
+)
+_STUB = r"\.(?:d\.[cm]?ts|pyi)$"
+VERSION_FOLDER = re.compile(
+    r"(?:^|(?<=/))(?:(v|ver|version|api|r|rev)[-_]?(\d{1,9})(?:[._]\d+)*|(\d{1,9})(?:\.\d+)+)(?=/)", re.IGNORECASE
+)
+"""A folder of one version of something: `v2`, `api_3`, `1.4`; what comes before the number, then the number.
+
+A number without a word or a dot may as well be a year, a section or an order.
+"""
+_PROSE = r"\.(?:md|mdx|markdown|rst|adoc|asciidoc|txt|textile)$"
+_ASIDE = (
+    r"(?:^|/)(?:\d+[-_])?(?:change(?:s|log)|history|news|release[-_ ]?notes?|relnotes?|copying|licen[cs]es?|notice"
+    r"|authors|contributors|maintainers|code[-_]of[-_]conduct|thanks|credits)(?:[-_][^/.]*"
+    rf"|\.(?:lesser|mit|apache|bsd|gpl|\d+))*(?:$|{_PROSE})"
+    rf"|^(?=.*{_PROSE})(?:.*/)?"
+    r"(?:releases|history|release[-_]?notes|relnotes|changelogs?|changes|newsfragments|news|whatsnew)/"
+    r"|\.(?:pot?|xliff?|arb)$|(?:^|/)(?:package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml|[^/]+\.lock)$"
+)
+
+_OF_PATH = {
+    "test": _TEST,
+    "example": _EXAMPLE,
+    "generated": _GENERATED,
+    "vendored": _VENDORED,
+    "legacy": _LEGACY,
+    "interface": _STUB,
+    "versioned": VERSION_FOLDER.pattern,
+    "aside": _ASIDE,
+}
+_PAGES = r"(?:^|(?<=/))(?:docs?|documentation|manual|guides?)/"
+_NOT_OF_PAGES = frozenset({"test", "example", "vendored", "legacy"})
+"""Roles that the folders of a manual do not give: its page in `testing/` or `contrib/` is about that."""
+
+
+def bit(role: str) -> int:
+    """Return the number with the one bit that stands for a role: 1 for the first of `ROLES`."""
+    return 1 << ROLES.index(role)
+
+
+def roles(path: str, definitions: Iterable[Definition]) -> int:
+    """The roles of a file as bits, the first of `ROLES` being 1; 0 for a file that plays none.
+
+    Args:
+        path: Relative to the project, with forward slashes.
+        definitions: The definitions in the file; a file that announces more functions than it defines is an interface.
+    """
+    is_prose = compiled(_PROSE, re.IGNORECASE).search(path) is not None
+    page = compiled(_PAGES, re.IGNORECASE).search(path) if is_prose else None
+    above = path[: page.start()] if page else path
+    found = sum(
+        bit(role)
+        for role in ROLES
+        if compiled(_OF_PATH[role], re.IGNORECASE if role != "test" else 0).search(
+            above if role in _NOT_OF_PAGES else path
+        )
+    )
+    if found & bit("test") and compiled(_OFFERED).search(path):
+        found -= bit("test")
+    n_announced = n_defined = 0
+    for definition in definitions:
+        n_announced += definition.kind == "prototype"
+        n_defined += definition.kind in _FUNCTIONS
+    return found | bit("interface") if n_announced > n_defined else found
+
+
+# --- Literals --------------------------------------------------------------------------------------------------------
+
+
+DATA_LANGUAGES = frozenset({"json", "xml", "yaml", "toml", "ini", "properties", "csv", "dtd", "gitignore", "gomod"})
+"""Languages of files that are data, and hold no literals of a program."""
+
+_LITERAL = re.compile(
+    r"\"{3}|'{3}"  # A docstring or a text block: what it says is prose.
+    r"|\"((?:\\.|[^\"\\\n]){2,300})\"|'((?:\\.|[^'\\\n]){2,300})'|`((?:\\.|[^`\\\n]){2,300})`"
+)
+_PLACEHOLDER = re.compile(r"%(?:\(\w{1,40}\))?[-+ #0-9.]{0,8}[sdrifgxcqv]|[$#]?\{[^{}\n]{0,80}\}|\\[nrt\"'0]")
+_TOKEN = re.compile(r"-{0,2}[^\W_](?:[\w.\-/:]{0,120}\w)?")
+_QUOTED = re.compile(r"`([^`\n]{2,80})`|\"([^\"\n]{2,80})\"|(?<!\w)'([^'\n]{2,80})'(?!\w)")
+_TELLING = re.compile(r"-{1,2}\w|\w[-_/]\w|_|(?<![A-Za-z])[A-Z]{1,8}\d")
+"""A word that is spelled as no word of prose is: `--keep-stale`, `MAX_AGE`, `/users/me`, `E501`."""
+_LEAST_WORD, _LEAST_RUN, _LONGEST_RUN = 3, 3, 12
+"""Letters of a single word, and words of a run, at least and at most; shorter runs are said by chance."""
+_MOST_TOKENS = 400
+"""Words of a prompt that are looked at: what follows is a log."""
+_FACTOR = 0x9E3779B97F4A7C15
+_MASK = (1 << 64) - 1
+
+
+def keys_in_code(text: str) -> tuple[int, ...]:
+    """Return the key of each run of words in the literals of some code, each once, ascending; in [0, 2**63)."""
+    found: set[int] = set()
+    for match in _LITERAL.finditer(text):
+        literal = match[1] or match[2] or match[3]
+        for piece in _PLACEHOLDER.split(literal) if literal else ():
+            tokens = _TOKEN.findall(piece)
+            if (len(tokens) == 1 and len(tokens[0]) >= _LEAST_WORD) or _LEAST_RUN <= len(tokens) <= _LONGEST_RUN:
+                found.add(_key(tokens) >> 1)
+    return tuple(sorted(found))
+
+
+def keys_said(text: str) -> NDArray[np.uint64]:
+    """Return the keys of the runs of a prompt that may be literals, in no order: shape (n,).
+
+    These are words that are quoted or spelled as no word of prose is, and all runs of three to twelve words of a line.
+    """
+    import numpy as np  # A prompt that is not searched needs none.
+
+    words = {token for token in _TOKEN.findall(text) if _TELLING.search(token)}
+    for match in _QUOTED.finditer(text):
+        words.update(_TOKEN.findall(match[1] or match[2] or match[3]))
+    keys = [np.array([_key((word,)) for word in words if len(word) >= _LEAST_WORD], np.uint64)]
+    left = _MOST_TOKENS
+    for line in text.split("\n"):
+        tokens = _TOKEN.findall(line)[:left]
+        left -= len(tokens)
+        hashes = np.array([_hash(token.lower()) for token in tokens], np.uint64)
+        run = hashes
+        for length in range(2, min(len(hashes), _LONGEST_RUN) + 1):
+            run = run[:-1] * np.uint64(_FACTOR) + hashes[length - 1 :]
+            if length >= _LEAST_RUN:
+                keys.append(run)
+    found = np.sort(np.concatenate(keys) >> np.uint64(1))  # `np.unique` would import `numpy.ma`, 20 ms of a prompt.
+    is_new = np.ones(len(found), np.bool_)
+    np.not_equal(found[1:], found[:-1], out=is_new[1:])
+    return found[is_new]
+
+
+def _key(tokens: Sequence[str]) -> int:
+    key = 0
+    for token in tokens:
+        key = (key * _FACTOR + _hash(token.lower())) & _MASK
+    return key
+
+
+@lru_cache(1 << 14)
+def _hash(token: str) -> int:
+    return int.from_bytes(hashlib.blake2b(token.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")

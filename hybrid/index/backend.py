@@ -46,8 +46,8 @@ ChunkField = Literal["file", "text_norm", "remark_norm"]
 """Fields of a chunk: the number of its file; what BM25 divides a frequency in its text, or in its comments, by."""
 
 FileField = Literal["first_row", "end_row", "role", "text_norm", "vector_length", "stem_letters"]
-"""Fields of a file: its first row and the one behind its last; bits of `hybrid.index.roles.ROLES`; what BM25 divides a
-frequency in its text by; the length of the sum of its vectors; letters of the distinct words of its name."""
+"""Fields of a file: its first row and the one behind its last; bits of `hybrid.index.analysis.ROLES`; what BM25 divides
+a frequency in its text by; the length of the sum of its vectors; letters of the distinct words of its name."""
 
 
 class Filter(Struct, frozen=True):
@@ -382,7 +382,7 @@ class NameIndex(Protocol):
         """The chunks with a string literal of some keys: places in `keys`, and rows, each of shape (n,).
 
         Args:
-            keys: As `hybrid.base.literals.keys_said` gives them.
+            keys: As `hybrid.base.tokens.keys_said` gives them.
         """
         ...
 

@@ -23,8 +23,8 @@ from msgspec import Meta, Struct
 
 from hybrid.base.arrays import encode_arrays, read_arrays, write_arrays
 from hybrid.base.atomic import open_private, sync_folder
-from hybrid.base.digest import digest_of_normalised, sha256_hex, sha256_of_file
 from hybrid.base.errors import HybridError
+from hybrid.base.text import digest_of_normalised, sha256_hex, sha256_of_file
 from hybrid.index.analysis import Analysis, ChunkRecord, chunk_text, pack_detail
 from hybrid.index.drafting import inputs_of
 from hybrid.index.manifest import FORMAT_VERSION, Manifest, SegmentEntry, last_generation

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import Struct
 
+from hybrid.base.arrays import distinct, ranges, runs
 from hybrid.index.backend import CosineFigures, DenseLeg, Leg, Outline
-from hybrid.index.sorting import distinct, ranges, runs
 from hybrid.index.vectors import LEAST_LENGTH, products
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class Columns:
 
     @cached_property
     def roles(self) -> NDArray[np.uint8]:
-        """Bits of `hybrid.index.roles.ROLES` of each file."""
+        """Bits of `hybrid.index.analysis.ROLES` of each file."""
         return self._of_docs(lambda segment: segment.arrays["doc_role"])
 
     @cached_property

@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from hybrid.base.arrays import write_arrays
 from hybrid.base.atomic import sync_folder
-from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import IndexUnavailableError
+from hybrid.base.text import sha256_hex
 from hybrid.index.drafting import SegmentDraft
 from hybrid.index.manifest import (
     FORMAT_VERSION,

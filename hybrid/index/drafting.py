@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import Struct
 
-from hybrid.base.arrays import string_table
+from hybrid.base.arrays import distinct, runs, string_table
 from hybrid.base.tokens import folded, part_terms
 from hybrid.index.analysis import (
     CHUNK_FIELDS,
@@ -23,15 +23,15 @@ from hybrid.index.analysis import (
     NAME_FIELDS,
     OKAPI_FIELDS,
     Vocabulary,
+    bit,
     head_line,
     input_key,
     path_folders,
     path_stem,
     path_terms,
     postings_of,
+    roles,
 )
-from hybrid.index.roles import bit, roles
-from hybrid.index.sorting import distinct, runs
 from hybrid.index.vectors import LEAST_LENGTH, LEAST_ROWS, StoredVectors, quantise, signs_of_stored
 from hybrid.records.types import HIT_KINDS
 

@@ -10,13 +10,12 @@ make goes with it, and has nothing to do for it but to name its files (`FieldTab
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from hybrid.base.arrays import Strings, read_arrays, unpack_strings
-from hybrid.base.memo import Memo
 from hybrid.base.tokens import TOKENS_VERSION
 from hybrid.redact import REDACT_VERSION
 
@@ -58,6 +57,10 @@ class Together(NamedTuple):
     share: float
 
 
+def _table(arrays: Mapping[str, NDArray[Any]], name: str) -> Strings:
+    return Strings(arrays[f"{name}_text"], arrays[f"{name}_at"])
+
+
 class History:
     """The subjects and files of earlier commits; immutable.
 
@@ -80,7 +83,7 @@ class History:
         self.n_commits, self.n_paths = len(self.arrays["commit_touched"]), len(self.arrays["path_is_there"])
         _check(self.arrays)
         # It must not hold `self`: a history that was replaced is unmapped at once.
-        self._tables = Memo(lambda name: Strings(of[f"{name}_text"], of[f"{name}_at"]))
+        self._tables = cache(partial(_table, of))
 
     @cached_property
     def numbers(self) -> dict[str, int]:
@@ -112,12 +115,12 @@ class History:
 
     def renamed(self, path: str) -> str:
         """Return the name that a path has now by the moves that git saw, be it there or not; empty without a move."""
-        number = self._tables["old"].find(path)
-        return "" if number is None else self._tables["now"][number]
+        number = self._tables("old").find(path)
+        return "" if number is None else self._tables("now")[number]
 
     def was_deleted(self, path: str) -> bool:
         """Return whether commits that are kept touched a path, and the last commit that touched it took it away."""
-        number = self._tables["path"].find(path)
+        number = self._tables("path").find(path)
         return number is not None and not self.arrays["path_is_there"][number]
 
     def scores(self, terms: Mapping[str, float]) -> NDArray[np.float32]:
@@ -128,7 +131,7 @@ class History:
         """
         starts, paths, weights = (self.arrays[name] for name in ("term_path_start", "term_path", "term_weight"))
         found = [
-            (said, number) for term, said in terms.items() if (number := self._tables["term"].find(term)) is not None
+            (said, number) for term, said in terms.items() if (number := self._tables("term").find(term)) is not None
         ]
         slices = [slice(int(starts[number]), int(starts[number + 1])) for _, number in found]
         if not any(span.stop > span.start for span in slices):

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
+from functools import lru_cache, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from hybrid.base.memo import Memo
+from hybrid.base.arrays import common, ranges, runs
 from hybrid.base.tokens import part_terms
-from hybrid.index.analysis import NAME_FIELDS
+from hybrid.index.analysis import NAME_FIELDS, bit
 from hybrid.index.backend import BackgroundFigures, Definitions, NamesWithWords, Postings, RecordBlock, Remarks
 from hybrid.index.lexical import live_postings, n_holding
-from hybrid.index.roles import bit
-from hybrid.index.sorting import common, ranges, runs
 from hybrid.index.vectors import LEAST_ROWS
 
 if TYPE_CHECKING:
@@ -38,25 +36,25 @@ class SegmentTerms:
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
         self._parts = columns.parts
-        self._frequencies: Memo[str, int] = Memo(self._count)
-        self._holding: Memo[tuple[str, ...], int] = Memo(self._count_holding)
-        self._file_frequencies: Memo[str, int] = Memo(self._count_files)
-        self._naming_frequencies: Memo[str, int] = Memo(self._count_naming)
+        self._frequencies = lru_cache(1 << 14)(self._count)
+        self._holding = lru_cache(1 << 14)(self._count_holding)
+        self._file_frequencies = lru_cache(1 << 14)(self._count_files)
+        self._naming_frequencies = lru_cache(1 << 14)(self._count_naming)
 
     def document_frequency(self, term: str) -> int:
         """See `TermIndex.document_frequency`; the answer is kept, since a prompt asks for a term several times."""
-        return self._frequencies[term]
+        return self._frequencies(term)
 
     def _count(self, term: str) -> int:
         return sum(span.stop - span.start for span in (part.segment.postings(term) for part in self._parts))
 
     def n_holding(self, terms: Sequence[str]) -> int:
         """See `TermIndex.n_holding`; the answer is kept."""
-        return self._holding[tuple(terms)]
+        return self._holding(*terms)
 
-    def _count_holding(self, terms: tuple[str, ...]) -> int:
+    def _count_holding(self, *terms: str) -> int:
         if len(terms) == 1 and self._columns.is_live is None:
-            return self._frequencies[terms[0]]
+            return self._frequencies(terms[0])
         return sum(n_holding(part.segment, terms) for part in self._parts)
 
     def remark_frequency(self, term: str) -> int:
@@ -65,14 +63,14 @@ class SegmentTerms:
 
     def file_frequency(self, term: str) -> int:
         """See `TermIndex.file_frequency`; the answer is kept."""
-        return self._file_frequencies[term]
+        return self._file_frequencies(term)
 
     def _count_files(self, term: str) -> int:
         return sum(_n_files(part.segment, term) for part in self._parts)
 
     def naming_frequency(self, term: str) -> int:
         """See `TermIndex.naming_frequency`; the answer is kept."""
-        return self._naming_frequencies[term]
+        return self._naming_frequencies(term)
 
     def _count_naming(self, term: str) -> int:
         return sum(_n_naming(part.segment, term) for part in self._parts)
@@ -131,7 +129,7 @@ def _of_live(segment: Segment, count: int) -> int:
 
 def _n_files(segment: Segment, term: str) -> int:
     """Return how many files of a segment that can be found hold a term; of a large one, about so many."""
-    number = segment.term_numbers[term]
+    number = segment.term_numbers(term)
     if number is None:
         return 0
     if _counts(segment, "term_docs"):
@@ -141,7 +139,7 @@ def _n_files(segment: Segment, term: str) -> int:
 
 def _n_naming(segment: Segment, term: str) -> int:
     """Return how many files of a segment that can be found define a name with a term; of a large one, about so many."""
-    number = segment.term_numbers[term]
+    number = segment.term_numbers(term)
     if number is None:
         return 0
     if _counts(segment, "term_naming_docs"):
@@ -155,7 +153,7 @@ def _n_naming(segment: Segment, term: str) -> int:
 
 def _n_remarked(segment: Segment, term: str) -> int:
     """Return how many chunks of a segment that can be found have a term in their comments."""
-    number = segment.term_numbers[term]
+    number = segment.term_numbers(term)
     if number is None:
         return 0
     span = segment.span("remark_start", number)
@@ -166,13 +164,13 @@ def _n_remarked(segment: Segment, term: str) -> int:
 
 def _with_prefix(parts: Sequence[SegmentPart], table: str, prefix: str, longest: int = sys.maxsize) -> list[str]:
     """Return the strings of a table with a prefix and at most `longest` letters, each once, segment by segment."""
-    found = (text for part in parts for text in part.segment.strings[table].beginning_with(prefix, longest))
+    found = (text for part in parts for text in part.segment.strings(table).beginning_with(prefix, longest))
     return list(dict.fromkeys(found))
 
 
 def _held(segment: Segment, terms: Sequence[str]) -> tuple[list[int], list[int]]:
     """The terms that a segment holds: their places among `terms`, and their numbers in the segment."""
-    found = [(place, number) for place, term in enumerate(terms) if (number := segment.term_numbers[term]) is not None]
+    found = [(place, number) for place, term in enumerate(terms) if (number := segment.term_numbers(term)) is not None]
     return [place for place, _ in found], [number for _, number in found]
 
 
@@ -228,8 +226,8 @@ class SegmentNames:
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
         self._parts = columns.parts
-        self._stems: Memo[str, list[str]] = Memo(partial(_with_prefix, self._parts, "stem_word"))
-        self._files: Memo[tuple[str, str], NDArray[np.int32]] = Memo(self._find_files)
+        self._stems = lru_cache(1 << 14)(partial(_with_prefix, self._parts, "stem_word"))
+        self._files = lru_cache(1 << 14)(self._find_files)
 
     def definitions(self, folded: str) -> Iterator[Definitions]:
         """See `NameIndex.definitions`."""
@@ -267,14 +265,14 @@ class SegmentNames:
 
     def stems(self, prefix: str) -> Sequence[str]:
         """See `NameIndex.stems`; the answer is kept."""
-        return self._stems[prefix]
+        return self._stems(prefix)
 
     def files_with(self, part: Literal["stem", "path"], word: str) -> NDArray[np.int32]:
         """See `NameIndex.files_with`."""
-        return self._files[part, word]
+        return self._files(part, word)
 
-    def _find_files(self, key: tuple[str, str]) -> NDArray[np.int32]:
-        table, word = f"{key[0]}_word", key[1]
+    def _find_files(self, part: str, word: str) -> NDArray[np.int32]:
+        table = f"{part}_word"
         docs = [held.segment.numbers(table, f"{table}_doc", word) + held.first_doc for held in self._parts]
         files = self._columns.file_of_doc[np.concatenate(docs)] if docs else np.zeros(0, np.int32)
         return files[files >= 0]

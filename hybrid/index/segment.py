@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hybrid.base.arrays import Arrays, Strings, read_arrays, unpack_strings
-from hybrid.base.memo import Memo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -184,6 +183,18 @@ def _learn(known: dict[str, int], name: str, what: str, length: int) -> None:
     known[one], known[f"{one}+1"] = count, count + 1
 
 
+class _Views(dict[str, "NDArray[Any]"]):
+    """Name → the view of an array, made once."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        super().__init__()
+        self._arrays = arrays
+
+    def __missing__(self, name: str) -> NDArray[Any]:
+        self[name] = view = self._arrays[name]
+        return view
+
+
 class Segment:
     """An open segment; arrays are views of the file, read when touched.
 
@@ -200,7 +211,7 @@ class Segment:
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
         self._names = frozenset(arrays)
-        self.arrays: Memo[str, NDArray[Any]] = Memo(arrays.__getitem__)
+        self.arrays = _Views(arrays)
         """Any array of the segment by name."""
         self.chunk_doc: NDArray[np.int32] = arrays["chunk_doc"]
         self.vector: NDArray[np.int8] = arrays["vector"]
@@ -220,9 +231,9 @@ class Segment:
         n_words, dim = arrays.described("chunk_sign")[1][0] if self.has("chunk_sign") else None, self.vector.shape[1]
         if n_words not in (None, -(-dim // 64)):
             raise ValueError(f"{path}: array chunk_sign has {n_words} words for {dim} numbers of a vector")
-        self.strings: Memo[str, Strings] = Memo(self._table)
+        self.strings = cache(self._table)
         """Any table of strings by name."""
-        self.term_numbers: Memo[str, int | None] = Memo(self.strings["term"].find)
+        self.term_numbers = lru_cache(1 << 14)(self.strings("term").find)
         """Term → its number, None when it does not occur: both legs, the gate and the ranker ask for the same terms."""
         dead = np.zeros(self.n_documents, np.bool_)
         dead[list(dead_documents)] = True
@@ -247,7 +258,7 @@ class Segment:
 
     def text(self, name: str, row: int) -> str:
         """Return one string of a string table, for example `text("chunk_name", 3)`."""
-        return self.strings[name][row]
+        return self.strings(name)[row]
 
     def texts(self, name: str) -> list[str]:
         """Every string of a string table."""
@@ -260,7 +271,7 @@ class Segment:
 
     def postings(self, term: str) -> slice:
         """Return where the postings of a term stand in `post_row` and `post_tf`; empty when it does not occur."""
-        number = self.term_numbers[term]
+        number = self.term_numbers(term)
         if number is None:
             return slice(0, 0)
         return slice(self.term_start.item(number), self.term_start.item(number + 1))
@@ -272,7 +283,7 @@ class Segment:
 
     def numbers(self, table: str, entries: str, wanted: str) -> NDArray[np.int32]:
         """The list of numbers that belongs to a string of a sorted table; empty when the table does not hold it."""
-        number = self.strings[table].find(wanted)
+        number = self.strings(table).find(wanted)
         return self.arrays[entries][:0] if number is None else self.entries(entries, number)
 
     def entries(self, entries: str, number: int) -> NDArray[np.int32]:
@@ -281,13 +292,13 @@ class Segment:
 
     def numbers_of_equal(self, table: str, wanted: str) -> range:
         """Return the numbers of all strings of a sorted table that equal `wanted`; empty when none does."""
-        if (first := self.strings[table].find(wanted)) is None:
+        if (first := self.strings(table).find(wanted)) is None:
             return range(0)
-        return range(first, self.strings[table].lower_bound(wanted.encode("utf-8", "surrogatepass") + b"\0"))
+        return range(first, self.strings(table).lower_bound(wanted.encode("utf-8", "surrogatepass") + b"\0"))
 
     def document_at(self, path: str) -> int | None:
         """The row of the document at a path, dead or not; None when the segment has none."""
-        return self.strings["doc_path"].find(path)
+        return self.strings("doc_path").find(path)
 
     def _table(self, name: str) -> Strings:
         return Strings(self.arrays[f"{name}_text"], self.arrays[f"{name}_at"])

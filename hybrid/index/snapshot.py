@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hybrid.base.digest import sha256_hex
+from hybrid.base.arrays import largest
 from hybrid.base.errors import IndexCorruptError, IndexMismatchError
+from hybrid.base.text import sha256_hex
 from hybrid.index.backend import EVERYTHING, BackendFigures, Closest, Filter
 from hybrid.index.columns import Columns, ScannedLeg, SiftedLeg, WordLeg
 from hybrid.index.lexical import Okapi, Weighing
 from hybrid.index.lookup import SegmentGate, SegmentNames, SegmentTerms
 from hybrid.index.manifest import FORMAT_VERSION, Manifest, SegmentEntry, read_manifest
 from hybrid.index.segment import Segment
-from hybrid.index.sorting import largest
 from hybrid.index.vectors import NO_VECTOR, can_sift, cosines, products, scan, sift
 from hybrid.records.types import HIT_KINDS
 from hybrid.types import Hit
@@ -245,14 +245,14 @@ class Snapshot:
         return Hit(
             row=row,
             kind=HIT_KINDS[int(arrays["doc_kind"][doc])],
-            path=text["doc_path"][doc],
+            path=text("doc_path")[doc],
             start_line=arrays["chunk_start"].item(local),
             end_line=arrays["chunk_end"].item(local),
-            name=text["chunk_name"][local] or _names(segment, local),
-            chunk_kind=text["chunk_kind"][local],
-            scope=text["chunk_scope"][local],
-            signature=text["chunk_signature"][local],
-            language=text["language"][arrays["doc_language"].item(doc)],
+            name=text("chunk_name")[local] or _names(segment, local),
+            chunk_kind=text("chunk_kind")[local],
+            scope=text("chunk_scope")[local],
+            signature=text("chunk_signature")[local],
+            language=text("language")[arrays["doc_language"].item(doc)],
             digest=arrays["chunk_digest"][local].tobytes(),
         )
 

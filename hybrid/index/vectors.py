@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import Struct
 
-from hybrid.index.sorting import distinct
+from hybrid.base.arrays import distinct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

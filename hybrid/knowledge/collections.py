@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.base.digest import chunk_digest, digest_of_normalised
+from hybrid.base.text import chunk_digest, digest_of_normalised
 from hybrid.index.analysis import chunk_text
 from hybrid.records.lore.types import seconds_of
 from hybrid.records.types import KIND_OF_HIT

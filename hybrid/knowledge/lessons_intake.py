@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.base.digest import chunk_digest
 from hybrid.base.errors import HybridError
+from hybrid.base.text import chunk_digest
 from hybrid.knowledge.stores import open_stores
 from hybrid.records.lessons.types import Lesson, checked
 from hybrid.records.types import LessonsBusyError

@@ -12,18 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from hybrid.base.digest import chunk_digest
+from hybrid.base.text import chunk_digest
 from hybrid.base.tokens import query_tokens, tokens
 from hybrid.index.backend import EVERYTHING, Filter
 from hybrid.knowledge.collections import NAMES_GONE, RecordsCollection, record_hit, why_of
 from hybrid.knowledge.small_talk import talk_among
-from hybrid.prompting.content import content_words
+from hybrid.prompting.content import content_words, terms_of
 from hybrid.records.memory.database import kinds_of
 from hybrid.records.memory.types import Observation, SessionSummary, name_of, record_of, title_of
-from hybrid.search.gate.pieces import terms_of
 from hybrid.search.gate.record_evidence import word_match
-from hybrid.search.gate.threshold import Verdict
 from hybrid.search.ranking.memory import Parts, Present, RankedRow, asked_concepts, parts_of, spread
+from hybrid.search.scores import Verdict
 from hybrid.sources.records import path_at, path_of, project_glob, record_text, rows_at
 
 if TYPE_CHECKING:

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
 
-from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import ConfigError, HybridError
+from hybrid.base.text import sha256_hex
 from hybrid.capture.cleaning import cleaned_text, cleaned_value
 from hybrid.capture.extraction.extract import observations
 from hybrid.capture.shell import is_ours
 from hybrid.capture.summaries import summarise
 from hybrid.capture.tools import PathRoots, ToolUse, is_skipped, own_home, tool_use
 from hybrid.capture.transcript import last_exchange
-from hybrid.ipc.privacy import OPT_OUT, is_private_turn
+from hybrid.ipc.spool import OPT_OUT, is_private_turn
 from hybrid.knowledge.small_talk import is_about_project, is_talk
 from hybrid.records.memory.types import Extracted, Owner, PendingEvent, Summarised
 from hybrid.workspace import excluded_patterns
@@ -250,7 +250,7 @@ def is_of_private_turn(workspace: Workspace, event: HookEvent, store: MemoryStor
     question is enough.
 
     Raises:
-        HybridError: The memory cannot be read, and no note of `ipc.privacy` says that the turn is private.
+        HybridError: The memory cannot be read, and no note of `ipc.spool` says that the turn is private.
     """
     if is_private_turn(str(workspace.home), event.session_id, event.key):
         return True

@@ -23,8 +23,8 @@ from msgspec.structs import replace
 
 from hybrid.base.arrays import encode_arrays, read_arrays
 from hybrid.base.atomic import write_atomic
-from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import BusyError, HybridError, IndexMismatchError, IndexUnavailableError
+from hybrid.base.text import sha256_hex
 from hybrid.index.analysis import recipe
 from hybrid.index.manifest import FORMAT_VERSION, NAME, Place, has_other_model, is_untouched, read_manifest
 from hybrid.knowledge.open_indexes import KindIndex, OpenIndex

@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
 
-from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import HybridError, IndexCorruptError, IndexMismatchError, ProjectError
 from hybrid.base.home import expanded
 from hybrid.base.sqlite import migrations, open_for_reading
+from hybrid.base.text import sha256_hex
 from hybrid.models.registry import embedder_info, verify
 from hybrid.project.find import FOLDER_NAME, project_folder
 from hybrid.project.registry import load_registry

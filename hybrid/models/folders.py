@@ -18,9 +18,9 @@ import tomli
 from msgspec import Struct
 
 from hybrid.base.atomic import write_atomic
-from hybrid.base.digest import sha256_of_file
 from hybrid.base.errors import ModelError
 from hybrid.base.home import expanded
+from hybrid.base.text import sha256_of_file
 from hybrid.types import EmbedderInfo
 
 if TYPE_CHECKING:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from hybrid.answer.select import Selection
     from hybrid.index.backend import SearchBackend
     from hybrid.operations.asking import Asking
-    from hybrid.search.gate.threshold import Verdict
+    from hybrid.search.scores import Verdict
     from hybrid.search.searcher import Searcher
     from hybrid.types import Hit
     from hybrid.workspace import Workspace
@@ -463,7 +463,7 @@ def _path(path: str) -> str:
 
 
 def _is_test(path: str) -> bool:
-    from hybrid.index.roles import bit, roles
+    from hybrid.index.analysis import bit, roles
 
     return bool(roles(path, ()) & bit("test"))
 

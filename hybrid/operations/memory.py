@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 from msgspec import Meta
 from msgspec.structs import asdict, replace
 
-from hybrid.base.digest import chunk_digest
+from hybrid.base.text import chunk_digest
 from hybrid.knowledge.stores import figures_form, rows_in_words
 from hybrid.operations.asking import (
     BY_HAND,

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from hybrid.base.errors import HybridError
 from hybrid.health.explaining import advice, gate_rows, kind_rows, learned_ids
-from hybrid.log.events import is_prompt
-from hybrid.log.reasons import reason_of
+from hybrid.log.events import is_prompt, reason_of
 from hybrid.operations.asking import ForAgents, Outcome, operation
 from hybrid.operations.types import Arguments, Nothing, option, word
 from hybrid.records.memory.types import RowFilter, name_of, parse_name, title_of

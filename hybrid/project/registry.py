@@ -23,8 +23,8 @@ from msgspec import Struct, ValidationError, convert
 from msgspec.structs import asdict
 
 from hybrid.base.atomic import locked, make_private_folder, set_aside, write_atomic
-from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import BusyError
+from hybrid.base.text import sha256_hex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

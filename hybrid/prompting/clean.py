@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
-from hybrid.base.memo import compiled
-from hybrid.ipc.privacy import OPT_OUT
-from hybrid.prompting.session_turns import is_turn
+from hybrid.base.text import compiled
+from hybrid.ipc.spool import OPT_OUT
+from hybrid.prompting.rules import is_turn
 from hybrid.redact import redact_excerpt
 from hybrid.render.marks import (
     FRAME_NAME,

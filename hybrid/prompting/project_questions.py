@@ -15,7 +15,7 @@ import msgspec
 import tomli
 from msgspec import Struct
 
-from hybrid.base.memo import compiled
+from hybrid.base.text import compiled
 from hybrid.base.tokens import FUNCTION_WORDS, part_terms, query_tokens
 from hybrid.prompting.content import content_words
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.base.memo import compiled
+from hybrid.base.text import compiled
 from hybrid.base.tokens import query_tokens
 from hybrid.prompting import symbols
 from hybrid.prompting.lexicon import in_english

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from hybrid.base.memo import compiled
+from hybrid.base.text import compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

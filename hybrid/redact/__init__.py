@@ -14,8 +14,7 @@ from itertools import accumulate
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from hybrid.base.digest import document_digest
-from hybrid.base.memo import compiled
+from hybrid.base.text import compiled, document_digest
 from hybrid.redact.assigned import assigned_values
 from hybrid.redact.calls import argument_secrets
 from hybrid.redact.commands import (
@@ -30,8 +29,17 @@ from hybrid.redact.commands import (
     url_passwords,
 )
 from hybrid.redact.forms import is_key_line, key_lines, private_keys, recovery_codes, tokens
-from hybrid.redact.names import telling_places, with_ascii_signs
-from hybrid.redact.patterns import Secret, lower_case, occurrences, pieces_of, possible, unmarked, with_lines
+from hybrid.redact.signs import (
+    Secret,
+    lower_case,
+    occurrences,
+    pieces_of,
+    possible,
+    telling_places,
+    unmarked,
+    with_ascii_signs,
+    with_lines,
+)
 from hybrid.redact.values import is_generated, is_plain_id
 
 if TYPE_CHECKING:

@@ -17,11 +17,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hybrid.base.memo import compiled
+from hybrid.base.text import compiled
 from hybrid.redact.calls import arguments_after, default_after, default_beside
 from hybrid.redact.lists import block_lines, continued, field_values, kept_items, list_items, table_values
-from hybrid.redact.names import FOREIGN_WORDS, Clarity, clarity, foreign_name, name_start, telling_places, word_before
-from hybrid.redact.patterns import Secret
 from hybrid.redact.sentences import (
     LINKS,
     USER_BESIDE,
@@ -32,6 +30,16 @@ from hybrid.redact.sentences import (
     value_after,
     value_before,
     value_later,
+)
+from hybrid.redact.signs import (
+    FOREIGN_WORDS,
+    Clarity,
+    Secret,
+    clarity,
+    foreign_name,
+    name_start,
+    telling_places,
+    word_before,
 )
 from hybrid.redact.values import REGION, Position, TellingName, has_both, is_generated, is_marked, is_secret
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hybrid.base.memo import compiled
-from hybrid.redact.names import Clarity
-from hybrid.redact.patterns import Phrases, Secret, occurrences, possible
+from hybrid.base.text import compiled
+from hybrid.redact.signs import Clarity, Phrases, Secret, occurrences, possible
 from hybrid.redact.values import Position, has_both, is_generated, is_marked, is_secret
 
 if TYPE_CHECKING:

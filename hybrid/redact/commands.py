@@ -9,9 +9,8 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from hybrid.base.memo import compiled
-from hybrid.redact.names import Clarity
-from hybrid.redact.patterns import Phrases, Secret, occurrences, possible
+from hybrid.base.text import compiled
+from hybrid.redact.signs import Clarity, Phrases, Secret, occurrences, possible
 from hybrid.redact.values import (
     REGION,
     Position,

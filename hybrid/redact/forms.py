@@ -7,14 +7,14 @@ import binascii
 import re
 from typing import TYPE_CHECKING
 
-from hybrid.base.memo import compiled
-from hybrid.redact.patterns import Phrases, Secret, occurrences
+from hybrid.base.text import compiled
+from hybrid.redact.signs import Phrases, Secret, occurrences
 from hybrid.redact.values import has_both, is_filler, is_generated, is_mixed_case, is_uuid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hybrid.redact.patterns import Pieces
+    from hybrid.redact.signs import Pieces
 
 
 _TOKENS: tuple[tuple[str, str, str], ...] = (

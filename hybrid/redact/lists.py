@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hybrid.base.memo import compiled
-from hybrid.redact.names import Clarity, clarity
+from hybrid.base.text import compiled
+from hybrid.redact.signs import Clarity, clarity
 from hybrid.redact.values import Position, has_both, is_generated, is_secret, is_uuid
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from hybrid.base.memo import compiled
-from hybrid.redact.names import Clarity
+from hybrid.base.text import compiled
+from hybrid.redact.signs import Clarity
 from hybrid.redact.values import Position, has_both, is_marked
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from hybrid.base.memo import compiled
-from hybrid.redact.names import FOREIGN_WORDS, MESSAGES, Clarity
+from hybrid.base.text import compiled
+from hybrid.redact.signs import FOREIGN_WORDS, MESSAGES, Clarity
 
 
 class Position(Enum):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hybrid.base.tokens import part_terms
-from hybrid.index.roles import bit, roles
+from hybrid.index.analysis import bit, roles
 
 if TYPE_CHECKING:
     from hybrid.index.backend import SearchBackend

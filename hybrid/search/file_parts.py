@@ -16,9 +16,8 @@ import numpy as np
 from msgspec import Struct
 
 from hybrid.base.tokens import folded, is_plain_word, tokens_of_word
-from hybrid.index.analysis import lines_digest
+from hybrid.index.analysis import OF_FOLDERS, bit, lines_digest
 from hybrid.index.backend import EVERYTHING
-from hybrid.index.roles import OF_FOLDERS, bit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

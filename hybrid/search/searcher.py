@@ -21,10 +21,10 @@ from hybrid.models.registry import embedder_info, embedder_of_key, load_embedder
 from hybrid.prompting.project_questions import topic_of
 from hybrid.prompting.query import narrowed, said_in_english
 from hybrid.search.file_parts import FileParts
-from hybrid.search.fusion import fuse, relevance, rrf
 from hybrid.search.gate.verdict import open_gate
 from hybrid.search.ranking.query_terms import most_telling, take_apart
 from hybrid.search.ranking.ranker import Legs, Ranker
+from hybrid.search.scores import fuse, relevance, rrf
 from hybrid.types import EmbedderInfo
 from hybrid.workspace import stand_ins
 
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from hybrid.index.manifest import Place
     from hybrid.prompting.query import Query
     from hybrid.search.gate.background import RecordReader
-    from hybrid.search.gate.threshold import Verdict
     from hybrid.search.gate.verdict import Gate, PromptPieces
+    from hybrid.search.scores import Verdict
     from hybrid.types import Embedder, EmbedInput, Hit
     from hybrid.workspace import Workspace
 

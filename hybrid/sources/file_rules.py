@@ -11,7 +11,7 @@ import errno
 import os
 import re
 
-from hybrid.base.memo import compiled
+from hybrid.base.text import compiled
 
 
 class OutsideError(OSError):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from hybrid.base.atomic import read_regular
-from hybrid.base.digest import document_digest
+from hybrid.base.text import document_digest
 from hybrid.sources.file_rules import (
     OutsideError,
     decode,

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from hybrid.base.digest import sha256_hex
 from hybrid.base.home import expanded
+from hybrid.base.text import sha256_hex
 from hybrid.project.find import folders_of, parse_config, read_small
 from hybrid.redact import redact
 from hybrid.sources.file_rules import join

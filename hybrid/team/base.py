@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import shutil
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -19,7 +19,6 @@ from msgspec import Struct
 
 from hybrid.base.arrays import Strings, encode_arrays, parse_arrays, read_arrays, string_table
 from hybrid.base.atomic import make_private_folder, read_regular, write_atomic
-from hybrid.base.memo import Memo
 from hybrid.index.analysis import NAME_FIELDS
 from hybrid.team.store import file_id
 from hybrid.types import Document, Skipped
@@ -136,7 +135,7 @@ class BaseFigures:
             raise ValueError("the figures of the team's index do not fit each other")
         self.background_key = arrays.metadata.get("background", "")
         self._arrays = arrays
-        self._places: Memo[str, int | None] = Memo(self.terms.find)
+        self._places = lru_cache(1 << 14)(self.terms.find)
         self._nothing = np.zeros(len(COUNTED), np.uint32)
 
     def background(self, name: str) -> NDArray[Any] | None:
@@ -145,7 +144,7 @@ class BaseFigures:
 
     def counts(self, term: str) -> NDArray[np.uint32]:
         """How much holds a term, in the order of `COUNTED`."""
-        place = self._places[term]
+        place = self._places(term)
         return self._nothing if place is None else self._counts[:, place]
 
 

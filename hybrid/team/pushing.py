@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from hybrid.base.digest import document_digest
 from hybrid.base.errors import StoreDownError
+from hybrid.base.text import document_digest
 from hybrid.index.drafting import inputs_of
 from hybrid.redact import mask
 from hybrid.team.store import Generation, StoredFile, StoredText, file_id, in_batches

@@ -17,7 +17,7 @@ from hybrid.capture import dialects
 from hybrid.capture.definitions import without_line_numbers
 from hybrid.evaluation.results import Configuration
 from hybrid.evaluation.retrieval import WHOLE, JudgedTree, TreeOpener
-from hybrid.session.lines_read import is_telling
+from hybrid.session.ledger import is_telling
 from hybrid_lab.followups import FILES_ALONE, IN_FORCE, copied, turn_of
 from hybrid_lab.sessions import opened_files, seen_tree, session_events
 

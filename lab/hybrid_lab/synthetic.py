@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from hybrid.base.arrays import write_arrays
-from hybrid.base.digest import sha256_hex
+from hybrid.base.text import sha256_hex
 from hybrid.index.analysis import CHUNK_FIELDS, ChunkRecord
 from hybrid.index.drafting import SegmentDocument, encode_segment
 from hybrid.index.manifest import FORMAT_VERSION, Manifest, SegmentEntry, write_manifest

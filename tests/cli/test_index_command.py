@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from hybrid.base.arrays import encode_arrays, read_arrays, string_table, unpack_strings
-from hybrid.base.digest import chunk_digest
 from hybrid.base.errors import HybridError
+from hybrid.base.text import chunk_digest
 from hybrid.index import bundle
 from hybrid.index.bundle import Bundle, open_bundle
 from hybrid.index.catalog import Catalog

@@ -24,7 +24,7 @@ CALLS = SEARCHES | {"compile", "match", "fullmatch"}
 
 MATCHED_ONLY = {"hybrid.hooks.install.tables"}
 """Modules whose functions return patterns that are only matched where a line begins."""
-NAMES_OF_FILES = {"hybrid.index.roles"}
+NAMES_OF_FILES = {"hybrid.index.analysis"}
 """Modules whose patterns read the parts of a path, each of which has at most 255 characters."""
 BOUNDED = (
     r"(?:^|\bis )@generated\b",  # Reads the first 4,000 characters of a file.
@@ -35,7 +35,7 @@ BOUNDED = (
 )
 """Beginnings of patterns that are bounded in a way that the counting does not see."""
 UNREAD = {
-    "hybrid.base.memo: re.compile(pattern, flags)",  # What others give it is read where they do.
+    "hybrid.base.text: re.compile(pattern, flags)",  # What others give it is read where they do.
     "hybrid.chunking.names: re.split(separators, text)",
     "hybrid.chunking.chunker: re.compile(block, re.IGNORECASE)",
     "hybrid.cli.colours: re.sub(place, lambda found, to=target: linked(found.group(), to), line, count=1)",

@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from hybrid import __version__
-from hybrid.base.digest import sha256_of_file
+from hybrid.base.text import sha256_of_file
 from tests.release.sbom import FILE, MissingPinError, bill_of_materials, text_of
 from tests.support.builders import CHECKOUT
 

@@ -15,9 +15,9 @@ import pytest
 from msgspec.structs import fields, replace
 
 from hybrid.base.errors import IndexMismatchError
+from hybrid.index.analysis import bit
 from hybrid.index.backend import Filter
 from hybrid.index.manifest import read_manifest
-from hybrid.index.roles import bit
 from hybrid.index.snapshot import open_segment, open_snapshot
 from hybrid.models.registry import HashingEmbedder
 from hybrid.prompting.query import make_query
@@ -115,7 +115,7 @@ def test_what_it_says_of_names_and_comments(frozen: Snapshot) -> None:
     assert ("CAPACITY", "CAPACITY") == (segment.text("name", number), segment.text("def_name", definition))
     assert [0, 1, 1] == segment.arrays["def_is_full"][definition : definition + 3].tolist()
     for term, n_fields, n_comments in (("ferri", 2, 0), ("captain", 0, 1), ("capaciti", 1, 1), ("dawn", 0, 0)):
-        found = segment.term_numbers[term]
+        found = segment.term_numbers(term)
         assert found is not None
         named, remarks = segment.span("field_start", found), segment.span("remark_start", found)
         assert (n_fields, n_comments) == (named.stop - named.start, remarks.stop - remarks.start), term

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import tomli
 from msgspec.structs import replace
 
-from hybrid.base.digest import sha256_of_file
+from hybrid.base.text import sha256_of_file
 from hybrid.models.bag_model import read_bag_model, write_bag_model
 from tests.support.builders import CHECKOUT
 

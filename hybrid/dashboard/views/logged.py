@@ -16,10 +16,9 @@ from hybrid.base.errors import HybridError
 from hybrid.dashboard.rendering import curves, link
 from hybrid.dashboard.service_client import NO_PROJECT, Owners, PageError
 from hybrid.health.explaining import advice, gate_rows, item_place, kind_rows, learned_ids
-from hybrid.log.events import compared_in, is_decision
+from hybrid.log.events import REASONS, STARTS, compared_in, is_decision, reason_of
 from hybrid.log.log_index import COMPARED, INJECTED, PROMPT, LogFilter
 from hybrid.log.marks import MEANINGS, add_mark, read_marks, remove_marks
-from hybrid.log.reasons import REASONS, STARTS, reason_of
 from hybrid.operations.doctor import status_of
 from hybrid.records.memory.types import parse_name
 from hybrid.redact import redact

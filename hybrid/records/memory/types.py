@@ -15,8 +15,7 @@ from typing import Literal, TypeVar, cast, get_args
 from msgspec import Struct
 from msgspec.structs import astuple
 
-from hybrid.base.digest import sha256_hex
-from hybrid.base.text import cut, cut_at_word, one_line
+from hybrid.base.text import cut, cut_at_word, one_line, sha256_hex
 from hybrid.records.types import Problem, Record
 from hybrid.redact import redact
 from hybrid.render.marks import plain_text, without_private

@@ -20,17 +20,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import Struct
 
-from hybrid.base.arrays import encode_arrays, read_arrays, string_table, unpack_strings
+from hybrid.base.arrays import encode_arrays, ranges, read_arrays, string_table, unpack_strings
 from hybrid.base.atomic import make_private_folder, write_atomic
 from hybrid.base.resources import shipped
-from hybrid.index.sorting import ranges
 from hybrid.index.vectors import quantise
 from hybrid.models.registry import read_probe
 from hybrid.prompting.clean import clean
-from hybrid.prompting.content import MAX_PIECES
+from hybrid.prompting.content import MAX_PIECES, PieceTerms, gate_pieces, generic_terms, terms_of, word_groups
 from hybrid.prompting.rules import must_name, prompt_verdict
 from hybrid.search.gate.identity import PROMPTS, background_key
-from hybrid.search.gate.pieces import PieceTerms, gate_pieces, generic_terms, terms_of, word_groups
 from hybrid.search.gate.statistic import (
     MAX_ABSENT,
     MAX_NAMES,

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from hybrid.base.resources import shipped
 from hybrid.models.registry import probe_digest
+from hybrid.prompting.content import TERMS
 
 if TYPE_CHECKING:
     from hybrid.constants import GateConfig
     from hybrid.types import EmbedderInfo
 
 PROMPTS = ("models", "background", "prompts.jsonl")
-TERMS = ("models", "background", "terms.tsv")
-"""Paths, as parts, of the shipped prompts and of the counts of terms in code at large."""
+"""Path, as parts, of the shipped prompts."""
 
 VERSION = "2"
 """Changes whenever the same prompts and model give other arrays: other pieces, other parts, other names."""

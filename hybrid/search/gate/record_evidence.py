@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import Struct
 
-from hybrid.base.arrays import unpack_strings
+from hybrid.base.arrays import ranges, unpack_strings
 from hybrid.index.lookup import record_block
-from hybrid.index.sorting import ranges
 from hybrid.index.vectors import quantise
 
 if TYPE_CHECKING:

@@ -2,12 +2,13 @@
 
 The prompt's best piece must rise above what tasks of other projects reach in this corpus by chance, and above what talk
 reaches. In a collection of records each record must do so by itself (`meant`), and only those that do may be given.
-With a threshold that its owner fixed, `threshold` decides instead.
+With a threshold that its owner fixed, `scores` decides instead.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from copy import copy
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,17 +18,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hybrid.base.errors import BusyError, ModelError
-from hybrid.base.tokens import query_tokens
+from hybrid.base.text import compiled
+from hybrid.base.tokens import folded, part_terms, query_tokens, tokens_of_word
+from hybrid.index.analysis import bit, keys_said
+from hybrid.index.backend import EVERYTHING
 from hybrid.index.lexical import LargestSums
-from hybrid.prompting.content import content_words
+from hybrid.prompting import symbols
+from hybrid.prompting.content import content_words, gate_pieces, generic_terms, terms_of, word_groups
 from hybrid.prompting.rules import asks_how_to, gives_role, is_short, must_name
 from hybrid.search.gate import statistic
 from hybrid.search.gate.background import SILENT, Calibration, calibrate, load_background
 from hybrid.search.gate.identity import EARLIER_SEGMENTS, SEGMENTS_VERSION, annotation_key, background_key
-from hybrid.search.gate.named import names_something
-from hybrid.search.gate.pieces import gate_pieces, generic_terms, terms_of, word_groups
 from hybrid.search.gate.record_evidence import RecordEvidence, meant_pieces
-from hybrid.search.gate.threshold import Verdict
+from hybrid.search.scores import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,8 +41,8 @@ if TYPE_CHECKING:
     from hybrid.constants import GateConfig
     from hybrid.index.backend import BackgroundFigures, Closest, SearchBackend
     from hybrid.index.lexical import RowSet
+    from hybrid.prompting.content import PieceTerms
     from hybrid.search.gate.background import Background, RecordReader
-    from hybrid.search.gate.pieces import PieceTerms
     from hybrid.search.gate.record_evidence import MeantPieces
     from hybrid.types import Embedder
 
@@ -513,3 +516,61 @@ def _counted(lacking: NDArray[np.float64], text: str) -> NDArray[np.float64]:
 def _joined(texts: list[str]) -> str:
     """Join texts by spaces, in order, without those that are a part of another."""
     return " ".join(text for text in texts if not any(text != other and text in other for other in texts))
+
+
+_ASIDE = np.uint8(bit("test") | bit("example") | bit("aside"))
+"""Roles of files that name much that the project is not about; two plain words must be found elsewhere."""
+_LAST_NAME = re.compile(r"[A-Za-z_]\w+")
+_AROUND = r"^(?:\.{0,2}/)+|/+$"
+_EDGES = ".,;:!?()[]\"'"
+
+
+def names_something(backend: SearchBackend, text: str) -> bool:
+    """Return whether a prompt names an identifier, a file or a literal here, or is two words of one name."""
+    if any(_is_there(backend, name) for name in symbols.identifiers(text)):
+        return True
+    if any(_is_file(backend, path) for path in symbols.paths(text)):
+        return True
+    if len(_live(backend, backend.names.literals(keys_said(text))[1])):
+        return True
+    words = list(dict.fromkeys(word.strip(_EDGES).lower() for word in content_words(text).split()))
+    return len(words) == 2 and all(map(str.isalpha, words)) and _is_together(backend, words)
+
+
+def _is_there(backend: SearchBackend, name: str) -> bool:
+    """Return whether an identifier is defined in the project, or occurs there if no other text is spelled like it."""
+    parts: list[str] = _LAST_NAME.findall(name.lstrip("-").replace("-", "_"))
+    if not parts:
+        return False
+    if any(len(_live(backend, block.rows)) for block in backend.names.definitions(folded(parts[-1]))):
+        return True
+    whole, *of_word = tokens_of_word(parts[-1]) or ("",)
+    return bool(of_word) and len(_live(backend, backend.terms.rows_of(whole))) > 0
+
+
+def _is_file(backend: SearchBackend, path: str) -> bool:
+    """Return whether a path is one of the project: shortened at its beginning, or with folders above the project."""
+    asked = compiled(_AROUND).sub("", path.replace("\\", "/")).lower()
+    called = (found.lower() for _, found in backend.names.files_called(asked.split("/"))) if asked else ()
+    return any(f"/{found}".endswith(f"/{asked}") or f"/{asked}".endswith(f"/{found}") for found in called)
+
+
+def _is_together(backend: SearchBackend, words: list[str]) -> bool:
+    """Return whether the name of one definition or of one file has some words, apart from tests and pages beside."""
+    called = [file for file, _ in backend.names.files_called([" ".join(words)])]
+    if (backend.fields.of_files("role", np.array(called, np.int32)) & _ASIDE == 0).any():
+        return True
+    terms = part_terms(" ".join(words))
+    for block in backend.names.with_words(terms):
+        held = np.bincount(np.concatenate(block.holding), minlength=len(block.letters)) == len(terms)
+        for name in np.flatnonzero(held).tolist():
+            rows = _live(backend, block.rows[block.starts[name] : block.starts[name + 1]])
+            files = backend.fields.of_rows("file", rows)
+            if (backend.fields.of_files("role", files) & _ASIDE == 0).any():
+                return True
+    return False
+
+
+def _live(backend: SearchBackend, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the chunks that can be found."""
+    return rows[backend.allows(EVERYTHING, rows)] if len(rows) else rows

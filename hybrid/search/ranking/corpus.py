@@ -9,18 +9,17 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
 
-from hybrid.base.memo import Memo
+from hybrid.base.arrays import distinct, ranges
 from hybrid.base.tokens import part_terms
+from hybrid.index.analysis import bit
 from hybrid.index.backend import EVERYTHING
-from hybrid.index.roles import bit
-from hybrid.index.sorting import distinct, ranges
 from hybrid.prompting import project_questions
 from hybrid.prompting.symbols import parts_of_path
 
@@ -144,6 +143,8 @@ class Corpus:
             chunks hold is nobody's relative.
         abbreviations: Letter → the words of file names that begin with it and are spelled like an abbreviation.
         marks: File → what its path tells about its standing for another.
+        is_copy: Name and numbers of a version folder → whether most of its files have the same path, but for
+            the folder, as another file.
         passes_on: File → whether it only passes on what others define: it defines nothing but names as `__all__`.
         tested_by: Test → the files that it is named after: `test_store.py` after each `store.py`.
         beside: File → `doc` for a page, `data` for a file of data; empty for another.
@@ -153,14 +154,13 @@ class Corpus:
         self.backend = backend
         self.fields = backend.fields
         self.n_rows, self.n_files, self.n_live = backend.n_rows, backend.fields.n_files, backend.n_chunks
-        self.kin: Memo[str, tuple[str, ...]] = Memo(self._find_kin)
-        stems = backend.names.stems
-        self.abbreviations: Memo[str, tuple[str, ...]] = Memo(lambda a: tuple(filter(may_abbreviate, stems(a))))
-        self.marks: Memo[int, PathMarks] = Memo(lambda file: marks_of(self.fields.path(file)))
-        self._copies: Memo[tuple[str, tuple[int, ...]], bool] = Memo(self._find_copy)
-        self.passes_on: Memo[int, bool] = Memo(self._find_passes_on)
-        self.tested_by: Memo[int, tuple[int, ...]] = Memo(self._find_tested)
-        self.beside: Memo[int, str] = Memo(lambda file: _beside(self.fields.path(file)))
+        self.kin = lru_cache(1 << 14)(self._find_kin)
+        self.abbreviations = lru_cache(1 << 14)(self._find_abbreviations)
+        self.marks = lru_cache(1 << 14)(self._find_marks)
+        self.is_copy = lru_cache(1 << 14)(self._find_copy)
+        self.passes_on = lru_cache(1 << 14)(self._find_passes_on)
+        self.tested_by = lru_cache(1 << 14)(self._find_tested)
+        self.beside = lru_cache(1 << 14)(self._find_beside)
 
     @cached_property
     def firsts(self) -> NDArray[np.intp]:
@@ -188,13 +188,20 @@ class Corpus:
         is_live = self.backend.allows(EVERYTHING, np.asarray(self.fields.of_files("first_row", files), np.intp))
         return {file: paths[file] for file in files[is_live].tolist()}
 
-    def is_copy(self, version: Version) -> bool:
-        """Return whether most files of a version folder have the same path, but for the folder, as another file."""
-        return self._copies[version.of, version.numbers]
+    def _find_abbreviations(self, letter: str) -> tuple[str, ...]:
+        return tuple(filter(may_abbreviate, self.backend.names.stems(letter)))
 
-    def _find_copy(self, version: tuple[str, tuple[int, ...]]) -> bool:
-        marks = (self.marks[file] for file in self.versions)
-        of_it = (one for mark in marks for one in mark.versions if (one.of, one.numbers) == version)
+    def _find_marks(self, file: int) -> PathMarks:
+        return marks_of(self.fields.path(file))
+
+    def _find_beside(self, file: int) -> str:
+        path = self.fields.path(file)
+        ending = path[path.rfind(".") + 1 :].lower()
+        return "doc" if ending in _PAGES else "data" if ending in _DATA else ""
+
+    def _find_copy(self, of: str, numbers: tuple[int, ...]) -> bool:
+        marks = (self.marks(file) for file in self.versions)
+        of_it = (one for mark in marks for one in mark.versions if (one.of, one.numbers) == (of, numbers))
         looked_at = [one.without for one in itertools.islice(of_it, _LOOKED_AT)]
         called = self.backend.names.files_called
         n_beside = sum(any(path == without for _, path in called(without.split("/"))) for without in looked_at)
@@ -209,11 +216,11 @@ class Corpus:
         found = self.backend.names.files_with("stem", words[0])
         is_test = self.fields.of_files("role", found) & np.uint8(bit("test")) > 0
         alike = [int(file) for file in found[~is_test]]
-        return tuple(file for file in alike if _name(self.fields.path(file)) == of.lower() and not self.beside[file])
+        return tuple(file for file in alike if _name(self.fields.path(file)) == of.lower() and not self.beside(file))
 
     def _find_passes_on(self, file: int) -> bool:
         first, end = (int(self.fields.of_files(field, np.array([file]))[0]) for field in ("first_row", "end_row"))
-        if not self.marks[file].may_pass_on or end - first > _MOST_PASSING:
+        if not self.marks(file).may_pass_on or end - first > _MOST_PASSING:
             return False
         names = (name for row in range(first, end) for name in self.backend.get(row).name.split(", "))
         return all(not name or name.startswith("__") for name in names)
@@ -274,11 +281,6 @@ class Candidates(Struct, frozen=True):
 
 def _name(path: str) -> str:
     return path.rsplit("/", 1)[-1].partition(".")[0].strip("_").lower()
-
-
-def _beside(path: str) -> str:
-    ending = path[path.rfind(".") + 1 :].lower()
-    return "doc" if ending in _PAGES else "data" if ending in _DATA else ""
 
 
 def candidates(corpus: Corpus, files: NDArray[np.integer[Any]]) -> Candidates:

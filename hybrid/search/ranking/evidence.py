@@ -8,21 +8,19 @@ stub, a file that only passes names on), where that holds what is asked and the 
 from __future__ import annotations
 
 import math
-from functools import reduce
+from functools import cache, reduce
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from msgspec import Struct
 
-from hybrid.base.literals import keys_said
-from hybrid.base.memo import Memo
+from hybrid.base.arrays import distinct
 from hybrid.base.tokens import folded, part_terms
+from hybrid.index.analysis import ROLES, bit, keys_said
 from hybrid.index.backend import EVERYTHING
-from hybrid.index.roles import ROLES, bit
-from hybrid.index.sorting import distinct
 from hybrid.search.ranking.corpus import abbreviates, are_kin
+from hybrid.search.ranking.fields import above, best_by_key, decaying_sum
 from hybrid.search.ranking.query_terms import sides_said, without_sides
-from hybrid.search.ranking.scale import above, best_by_key, decaying_sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -224,7 +222,7 @@ def _said_stems(corpus: Corpus, words: Sequence[str]) -> set[str]:
         for stem in corpus.backend.names.stems(word[:_KIN_LETTERS]):
             if stem == word or are_kin(word, stem, least=_KIN_LETTERS):
                 stems.add(stem)
-        stems.update(stem for stem in corpus.abbreviations[word[:1]] if abbreviates(stem, word))
+        stems.update(stem for stem in corpus.abbreviations(word[:1]) if abbreviates(stem, word))
     return stems
 
 
@@ -295,7 +293,7 @@ def playing(roles: NDArray[np.uint8], role: str, spoken: frozenset[str] = frozen
     """Return 1 for each file of a role that the query does not speak of, else 0.
 
     Args:
-        roles: Bits of `hybrid.index.roles.ROLES` of each file.
+        roles: Bits of `hybrid.index.analysis.ROLES` of each file.
         role: The role, one of `ROLES`.
         spoken: Roles that the query speaks of: 0 for all files of the role if it is one of these. Examples often lie
             among the tests, so that of these two roles, a file that has both is spared for either.
@@ -343,7 +341,7 @@ class Measured(Struct, frozen=True):
         asked: The query.
         corpus: The collection that is searched.
         files: The candidates.
-        roles: Bits of `hybrid.index.roles.ROLES` of each candidate.
+        roles: Bits of `hybrid.index.analysis.ROLES` of each candidate.
         in_files: Scores of the candidates by words.
         names: Definitions of what the query names.
         defines: How sure the surest of these in each chunk in `files.rows` is, in [0, 1].
@@ -453,7 +451,7 @@ def defines_alone(seen: Measured) -> NDArray[np.float32]:
             rows = np.concatenate([defining[symbol, False], defining[symbol, True]])
             files = distinct(corpus.fields.of_rows("file", rows[corpus.backend.allows(EVERYTHING, rows)]))
             is_source = corpus.fields.of_files("role", files) & _BESIDE == 0
-            source = [file for file in files[is_source].tolist() if not corpus.beside[file]]
+            source = [file for file in files[is_source].tolist() if not corpus.beside(file)]
             if len(source) == 1:
                 found[seen.files.files == source[0]] = 1
     return found
@@ -523,7 +521,7 @@ def beside_source(seen: Measured) -> NDArray[np.float32]:
     if not asked.is_change:
         return np.zeros(len(seen.files), np.float32)
     beside = seen.corpus.beside
-    found = np.array([bool(kind := beside[file]) and kind not in asked.roles for file in seen.files.files.tolist()])
+    found = np.array([bool(kind := beside(file)) and kind not in asked.roles for file in seen.files.files.tolist()])
     return np.maximum(found, playing(seen.roles, "test", asked.roles)).astype(np.float32)
 
 
@@ -587,7 +585,7 @@ def tested(seen: Measured, total: NDArray[np.float32]) -> NDArray[np.float32]:
     place_of = {file: place for place, file in enumerate(files)}
     for test in (int(tests[at]) for at in best if total[tests[at]] > 0):
         value = np.float32(float(total[test]) / top)
-        for file in seen.corpus.tested_by[files[test]]:
+        for file in seen.corpus.tested_by(files[test]):
             if (place := place_of.get(file)) is not None:
                 found[place] = max(found[place], value)
     return found
@@ -670,8 +668,8 @@ class _Pairs:
         self._seen = seen
         self._files: Sequence[int] = seen.files.files.tolist()
         self._defined = {symbol: self._among(rows) for symbol, rows in seen.names.defining.items() if len(rows)}
-        self._shown: Memo[int, Hit] = Memo(self._find_shown)
-        self._telling: Memo[int, list[str]] = Memo(self._find_telling)
+        self._shown = cache(self._find_shown)
+        self._telling = cache(self._find_telling)
 
     def path(self, place: int) -> str:
         """Return the path of a file."""
@@ -706,8 +704,8 @@ class _Pairs:
             for form in (False, True) if is_nested else (False,):
                 defined |= self._defined.get((symbol, form), False)
             same &= defined
-        for name in () if self._named(place) else self._telling[place]:
-            same &= self._definers(name, self._shown[place].scope)
+        for name in () if self._named(place) else self._telling(place):
+            same &= self._definers(name, self._shown(place).scope)
         return same
 
     def stands_for(self, place: int, other: int) -> bool:
@@ -716,7 +714,7 @@ class _Pairs:
         if self._passes_on(place):
             return self._is_below(place, other)
         versions = self._versions(mine)
-        is_nameless = not self._named(place) and not self._telling[place]
+        is_nameless = not self._named(place) and not self._telling(place)
         if any(one.is_older(newer) for one in versions for newer in its.versions):
             return not is_nameless or mine.versions[-1].rest == its.versions[-1].rest
         if any(self._is_copy(one, its) for one in versions):
@@ -728,7 +726,7 @@ class _Pairs:
         return False
 
     def _marks(self, place: int) -> PathMarks:
-        return self._seen.corpus.marks[self._files[place]]
+        return self._seen.corpus.marks(self._files[place])
 
     def _versions(self, marks: PathMarks) -> tuple[Version, ...]:
         """Return the versions of a path; none when the query names one of them."""
@@ -739,7 +737,7 @@ class _Pairs:
         """Return whether a first version is a copy of what lies beside its folder, where the other file lies."""
         if not one.is_first or its.versions or not its.path.startswith(one.folder):
             return False
-        return one.without == its.path or self._seen.corpus.is_copy(one)
+        return one.without == its.path or self._seen.corpus.is_copy(one.of, one.numbers)
 
     def _is_old(self, marks: PathMarks) -> bool:
         asked, said = self._seen.asked, (term for word in marks.old for term in part_terms(word))
@@ -750,14 +748,14 @@ class _Pairs:
 
     def _passes_on(self, place: int) -> bool:
         """Return whether the file only passes names on, and the query does not speak of such files."""
-        return "facade" not in self._seen.asked.roles and self._seen.corpus.passes_on[self._files[place]]
+        return "facade" not in self._seen.asked.roles and self._seen.corpus.passes_on(self._files[place])
 
     def _is_below(self, place: int, other: int) -> bool:
         """Return whether the other file is code in the folder of the file or below, and does not only pass names on."""
         path, its = self._marks(place).path, self._marks(other).path
         if self._passes_on(other) or not its.startswith(path[: path.rfind("/") + 1]):
             return False
-        return self._shown[other].kind == "code" and bool(self._shown[other].name)
+        return self._shown(other).kind == "code" and bool(self._shown(other).name)
 
     def _named(self, place: int) -> dict[str, bool]:
         """Return the symbols of the query that the file defines → whether only inside of other definitions."""
@@ -776,7 +774,7 @@ class _Pairs:
 
     def _find_telling(self, place: int) -> list[str]:
         """Return those names in the file's best chunk that say most words of the query, mostly one."""
-        names = [name for name in self._shown[place].name.split(", ") if name not in ("", "…")]
+        names = [name for name in self._shown(place).name.split(", ") if name not in ("", "…")]
         said = [len(set(self._seen.asked.words).intersection(part_terms(name))) for name in names]
         return [name for name, n_said in zip(names, said, strict=True) if n_said == max(said)]
 

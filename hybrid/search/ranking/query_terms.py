@@ -41,7 +41,7 @@ _SPOKEN_OF = {
     "aside": r"changelogs?|changed|history|releases?|released|licen[cs]\w*|copyright|authors?|contributors?"
     r"|maintainers?|since|introduced|upgrad\w+|versions?|translat\w+|locales?",
 }
-"""Role of a file, as in `hybrid.index.roles.ROLES` → the words that speak of it; `facade` is none of these."""
+"""Role of a file, as in `hybrid.index.analysis.ROLES` → the words that speak of it; `facade` is none of these."""
 _PATTERNS = {role: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for role, words in _SPOKEN_OF.items()}
 _MOST_VERSIONS = 9
 """Version numbers of a query that count; a pasted text may hold any number of them. Chosen by hand."""
@@ -167,7 +167,7 @@ class QueryTerms(Struct, frozen=True):
         words: The query's words and the parts of its identifiers, stemmed, each once, longer than a letter.
         symbols: Name of something the query may want the definition of → how surely, in (0, 1].
         owners: Name → what it was said to belong to: `Router.add` gives add → Router.
-        roles: Roles of files that the query speaks of, as in `hybrid.index.roles.ROLES`.
+        roles: Roles of files that the query speaks of, as in `hybrid.index.analysis.ROLES`.
         versions: Numbers of versions that the query names.
         named: Those symbols that are surely one, in its title if it has one.
         scope: Parts of the name that it begins with, in lower case: std, io of `std.Io: fix …`; none for `fix: …`.

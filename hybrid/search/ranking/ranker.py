@@ -9,8 +9,8 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from hybrid.base.arrays import distinct
 from hybrid.index.backend import EVERYTHING
-from hybrid.index.sorting import distinct
 from hybrid.prompting.project_questions import topic_of
 from hybrid.search.ranking.corpus import Corpus, PlaceScores, candidates, score_answers, score_places
 from hybrid.search.ranking.evidence import (
@@ -24,9 +24,8 @@ from hybrid.search.ranking.evidence import (
     weigh,
     yielded,
 )
-from hybrid.search.ranking.fields import WordScores
+from hybrid.search.ranking.fields import WordScores, above, best_by_key, best_of, by_best
 from hybrid.search.ranking.query_terms import most_telling, take_apart
-from hybrid.search.ranking.scale import above, best_by_key, best_of, by_best
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

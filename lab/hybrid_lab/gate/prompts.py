@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from hybrid.config import Loaded
     from hybrid.search.gate.background import Calibration
-    from hybrid.search.gate.threshold import Verdict
+    from hybrid.search.scores import Verdict
     from hybrid.search.searcher import Searcher
     from hybrid.types import Embedder, EmbedderInfo
     from hybrid.workspace import Workspace

@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from hybrid.base.arrays import write_arrays
-from hybrid.base.digest import sha256_hex
+from hybrid.base.text import sha256_hex
 from hybrid.index.analysis import Analysis, encode_detail
 from hybrid.index.catalog import Catalog, recipe_of_tree
 from hybrid.index.drafting import SegmentDocument, encode_segment, inputs_of

@@ -21,9 +21,8 @@ import numpy as np
 from hybrid.base.arrays import write_arrays
 from hybrid.models.bag_model import StaticEmbedder, read_bag_model
 from hybrid.models.folders import read_manifest
-from hybrid.prompting.content import MAX_PIECES, content_words
+from hybrid.prompting.content import MAX_PIECES, content_words, gate_pieces
 from hybrid.search.gate.background import Prompt
-from hybrid.search.gate.pieces import gate_pieces
 from hybrid_lab.training.pairs import SHARDS, read_pairs
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hybrid.base.digest import chunk_digest
+from hybrid.base.text import chunk_digest
 from hybrid.base.tokens import term_counts
 
 if TYPE_CHECKING:

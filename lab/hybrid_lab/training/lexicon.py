@@ -32,8 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hybrid.base.tokens import FUNCTION_WORDS, stem
+from hybrid.prompting.content import generic_terms
 from hybrid.prompting.lexicon import ENGLISH, Lexicon, fold
-from hybrid.search.gate.pieces import generic_terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence

@@ -22,7 +22,7 @@ import tomlkit
 import torch
 
 from hybrid.base.atomic import write_atomic
-from hybrid.base.digest import sha256_of_file
+from hybrid.base.text import sha256_of_file
 from hybrid.models.bag_model import BagModel, Limits, WordTokenizer, write_bag_model
 from hybrid.models.folders import MANIFEST_NAME
 from hybrid_lab.training.contrastive import Material, Settings, Table, Trained, held_out_mrr, train

@@ -16,7 +16,7 @@ import numpy as np
 import tomlkit
 
 from hybrid.base.arrays import encode_arrays, read_arrays
-from hybrid.base.digest import sha256_of_file
+from hybrid.base.text import sha256_of_file
 from hybrid.models.folders import MANIFEST_NAME
 from hybrid.models.sentence_encoder import CONFIG, VOCABULARY, WEIGHTS
 

@@ -6,8 +6,8 @@ import pytest
 from hybrid.base.tokens import query_tokens
 from hybrid.index.snapshot import open_snapshot
 from hybrid.prompting.query import make_query
-from hybrid.search.fusion import fuse
 from hybrid.search.reference import ReferenceLexical
+from hybrid.search.scores import fuse
 from hybrid.search.searcher import Searcher
 
 pytestmark = pytest.mark.bench

@@ -12,8 +12,8 @@ import pytest
 
 from hybrid.answer.events import Reply
 from hybrid.answer.session_start import GIVEN_BACK, GIVEN_BACK_CHARS, ORIENTATION_CHARS, most_useful
-from hybrid.base.digest import chunk_digest
 from hybrid.base.errors import BusyError
+from hybrid.base.text import chunk_digest
 from hybrid.log.state import read_state
 from hybrid.session.ledger import Given, Ledger, Remembered, SessionKey
 from hybrid.session.pauses import Pause, pause

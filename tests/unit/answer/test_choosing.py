@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from hybrid.answer.select import PACKED, Packer, Selection
-from hybrid.base.digest import chunk_digest
+from hybrid.base.text import chunk_digest
 from hybrid.prompting.query import Query, make_query
 from hybrid.render.frame import Entry, Footer
-from hybrid.search.gate.threshold import Verdict
+from hybrid.search.scores import Verdict
 from hybrid.search.searcher import Searched
 from hybrid.session.ledger import EMPTY, Ledger
 from hybrid.types import Hit, Item

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hybrid.answer.decide import Decision, decide, explain_steps
 from hybrid.answer.recording import record, record_error
-from hybrid.base.digest import topic_id
+from hybrid.base.text import topic_id
 from hybrid.log.state import read_state
 from hybrid.project.installs import InstallJournal, InstallRecord
 from hybrid.upkeep.indexing import reindex

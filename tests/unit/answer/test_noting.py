@@ -9,7 +9,7 @@ from hybrid.answer.decide import Decision
 from hybrid.answer.recording import english_part, gate_part, rounded
 from hybrid.prompting.clean import read_prompt
 from hybrid.prompting.query import make_query
-from hybrid.search.gate.threshold import Verdict
+from hybrid.search.scores import Verdict
 from hybrid.search.searcher import Searched
 from tests.support.cases import Case, cases
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.base.digest import chunk_digest, digest8, normalise, sha256_hex, topic_id
+from hybrid.base.text import chunk_digest, digest8, normalise, sha256_hex, topic_id
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.base.digest import chunk_digest
+from hybrid.base.text import chunk_digest
 from hybrid.chunking.chunker import chunk_document
 from hybrid.index.analysis import (
     CHUNK_FIELDS,

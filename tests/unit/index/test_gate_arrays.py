@@ -306,15 +306,6 @@ def test_document_frequency_counts_chunks_of_all_segments(tmp_path: Path) -> Non
     assert [1, 2, 1, 1, 4, 0] == expected
 
 
-def test_document_frequency_is_remembered_and_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond what is remembered it starts anew; the answers stay the same."""
-    index = _grown(tmp_path)
-    monkeypatch.setattr(index.terms._frequencies, "_most", 2)
-    asked = [*TERMS, "none", *TERMS, "shar", "shar"]
-
-    assert [1, 2, 1, 1, 0, 1, 2, 1, 1, 4, 4] == [index.terms.document_frequency(term) for term in asked]
-
-
 def test_document_frequency_of_an_empty_index(tmp_path: Path) -> None:
     """No segment holds no term."""
     build_index(place_in(tmp_path), ListSource({}))

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from hybrid.base.arrays import Arrays, read_arrays, write_arrays
-from hybrid.base.digest import sha256_hex
 from hybrid.base.errors import IndexCorruptError
+from hybrid.base.text import sha256_hex
 from hybrid.index.drafting import encode_segment
 from hybrid.index.manifest import NAME
 from hybrid.index.segment import ANY, BACKGROUND, COUNTS, LAYOUT, TOLD_BY_PLACES, Segment, check_layout

@@ -171,7 +171,7 @@ def test_look_ups_of_any_strings(tmp_path_factory: pytest.TempPathFactory, words
     found = [word for word in words if word.startswith(wanted)]
     for longest in (0, 2, 4):
         kept = [word for word in found if len(word) <= longest]
-        assert kept == segment.strings["word"].beginning_with(wanted, longest)
+        assert kept == segment.strings("word").beginning_with(wanted, longest)
 
 
 def test_names_of_an_index(tmp_path: Path) -> None:

@@ -290,7 +290,7 @@ def _fields(segment: Segment, term: str) -> tuple[int, dict[str, int]]:
     """Frequency of a term in the one chunk, in all and in each field."""
     span = segment.postings(term)
     (total,) = segment.post_tf[span].tolist()
-    number = segment.term_numbers[term]
+    number = segment.term_numbers(term)
     assert number is not None
     columns = segment.arrays["field_tf"][:, segment.span("field_start", number)]
     remarks = segment.arrays["remark_tf"][segment.span("remark_start", number)].tolist()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.ipc.privacy import NAME, is_private_turn, may_be_private, note_turn
+from hybrid.ipc.spool import NAME, is_private_turn, may_be_private, note_turn
 
 if TYPE_CHECKING:
     from pathlib import Path

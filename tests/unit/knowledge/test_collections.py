@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from hybrid.base.digest import chunk_digest
+from hybrid.base.text import chunk_digest
 from hybrid.knowledge.collections import TELLING_COSINE, RecordCollection, record_body, record_hit, record_of
 from hybrid.knowledge.open_kinds import OpenKinds
 from hybrid.knowledge.stores import open_stores

@@ -11,7 +11,7 @@ import pytest
 from hybrid.base.errors import BusyError, ModelError
 from hybrid.knowledge.open_indexes import LoadedModels, OpenIndexes
 from hybrid.knowledge.open_kinds import OpenKinds
-from hybrid.log.reasons import reason_of
+from hybrid.log.events import reason_of
 from hybrid.models import registry
 from tests.support.agent import until
 from tests.support.records import new_talk

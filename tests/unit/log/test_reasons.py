@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from hybrid.log.reasons import PROMPT_RULES, REASONS, STARTS, UNSEARCHABLE, reason_of
+from hybrid.log.events import PROMPT_RULES, REASONS, STARTS, UNSEARCHABLE, reason_of
 from tests.support.builders import CHECKOUT
 
 
@@ -33,7 +33,7 @@ def test_groups_hold_reasons() -> None:
 
 def test_the_status_line_does_not_load_typing_for_them() -> None:
     """The table is standard library without `typing`: a status line is run many times a minute."""
-    code = "import sys, hybrid.log.reasons; print('typing' in sys.modules)"
+    code = "import sys, hybrid.log.events; print('typing' in sys.modules)"
     done = subprocess.run([sys.executable, "-I", "-S", "-c", f"import sys; sys.path.append({str(CHECKOUT)!r}); {code}"], capture_output=True, text=True, check=True)  # fmt: skip
 
     assert "False" == done.stdout.strip()

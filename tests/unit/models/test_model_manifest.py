@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from hybrid.base.digest import sha256_of_file
 from hybrid.base.errors import ModelError
+from hybrid.base.text import sha256_of_file
 from hybrid.models.folders import read_manifest
 from hybrid.types import EmbedderInfo
 from tests.support.cases import Case, cases

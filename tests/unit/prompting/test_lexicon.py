@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.base.digest import sha256_hex
 from hybrid.base.resources import shipped
+from hybrid.base.text import sha256_hex
 from hybrid.prompting.lexicon import ENGLISH, LEXICON, Lexicon, fold, in_english
 from hybrid.prompting.query import make_query, said_in_english
 from tests.support.cases import cases, read

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hybrid.redact.commands import COMMAND_WORDS, HEADER_NAMES
-from hybrid.redact.patterns import pieces_of, possible
+from hybrid.redact.signs import pieces_of, possible
 
 
 @pytest.mark.parametrize("around", ["{}", "x{}y", "ü{}→", "Run {}\n", '\\n{}"', "9{}9"])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.base import memo
+from hybrid.base import text
 from hybrid.redact import redact
 from tests.support.cases import cases
 
@@ -71,7 +71,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> _Work:
     for name, module in list(sys.modules.items()):
         if name.startswith("hybrid.redact") and hasattr(module, "compiled"):
             monkeypatch.setattr(
-                module, "compiled", lambda pattern, flags=0: _Counting(memo.compiled(pattern, flags), work)
+                module, "compiled", lambda pattern, flags=0: _Counting(text.compiled(pattern, flags), work)
             )
     return work
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.search.fusion import passing, relevance
+from hybrid.search.scores import passing, relevance
 from tests.support.builders import hit
 from tests.support.cases import Case, cases
 

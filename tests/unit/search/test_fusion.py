@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.search.fusion import fuse, rrf
+from hybrid.search.scores import fuse, rrf
 
 
 def _ranks(rows: list[int]) -> dict[int, int]:

@@ -7,8 +7,8 @@ import pytest
 from hybrid.index.backend import Filter
 from hybrid.models.registry import HashingEmbedder
 from hybrid.prompting.query import make_query
-from hybrid.search.fusion import relevance
 from hybrid.search.ranking.evidence import ON_TOP, PIECES
+from hybrid.search.scores import relevance
 from hybrid.search.searcher import Searcher
 from tests.support.builders import PAYMENTS, ListSource, build_index, default_config, open_index, place_in
 

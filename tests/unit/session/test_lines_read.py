@@ -5,7 +5,7 @@ from collections.abc import Collection
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.session.lines_read import lines_in, ranges_of, standing, telling_in
+from hybrid.session.ledger import lines_in, ranges_of, standing, telling_in
 
 LINES = """def first():
     return 1

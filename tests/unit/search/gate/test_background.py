@@ -12,7 +12,7 @@ from hybrid.base.arrays import encode_arrays, read_arrays
 from hybrid.base.resources import shipped
 from hybrid.models.registry import HashingEmbedder, load_embedder
 from hybrid.prompting.clean import clean
-from hybrid.prompting.content import MAX_PIECES
+from hybrid.prompting.content import MAX_PIECES, gate_pieces, generic_terms, terms_of
 from hybrid.search.gate import background
 from hybrid.search.gate.background import (
     FOLDER,
@@ -25,7 +25,6 @@ from hybrid.search.gate.background import (
     shipped_prompts,
 )
 from hybrid.search.gate.identity import background_key
-from hybrid.search.gate.pieces import gate_pieces, generic_terms, terms_of
 from tests.support.backgrounds import EMBED
 from tests.support.builders import default_config
 from tests.support.examples import step

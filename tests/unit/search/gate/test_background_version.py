@@ -3,11 +3,10 @@
 import hashlib
 import json
 
-from hybrid.prompting.content import MAX_PIECES
+from hybrid.prompting.content import MAX_PIECES, gate_pieces, terms_of
 from hybrid.search.gate import statistic
 from hybrid.search.gate.background import searched_pieces, shipped_prompts
 from hybrid.search.gate.identity import VERSION
-from hybrid.search.gate.pieces import gate_pieces, terms_of
 
 KNOWN = {"1": "c5177f110e5703d9", "2": "68adba3b07e40394"}
 """Version → digest of everything that a background is made of besides the model."""

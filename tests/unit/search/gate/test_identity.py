@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from hybrid.base.resources import shipped
 from hybrid.models.registry import hashing_info
-from hybrid.search.gate.identity import PROMPTS, TERMS, annotation_key, background_key
+from hybrid.prompting.content import TERMS
+from hybrid.search.gate.identity import PROMPTS, annotation_key, background_key
 from tests.support.builders import CHECKOUT
 from tests.support.worlds import SETTINGS
 

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 
 from hybrid.index.lookup import record_block
 from hybrid.models.registry import HashingEmbedder
+from hybrid.prompting.content import terms_of, word_groups
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.search.gate.background import background_scores, load_background
-from hybrid.search.gate.pieces import terms_of, word_groups
 from hybrid.search.gate.record_evidence import LEAST_COSINE, RecordEvidence, meant_pieces, pieces_of_background
 from hybrid.search.gate.verdict import Gate, open_gate
 from tests.support.builders import ListSource, build_index, open_index, place_in
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hybrid.constants import GateConfig
     from hybrid.index.segment import Segment
     from hybrid.index.snapshot import Snapshot
-    from hybrid.search.gate.threshold import Verdict
+    from hybrid.search.scores import Verdict
     from hybrid.types import Embedder
 
 WORTH = replace(SETTINGS, words=0.1, hinge=0.5)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.search.gate.named import names_something
+from hybrid.search.gate.verdict import names_something
 from tests.support.builders import ListSource, build_index, open_index, place_in
 
 if TYPE_CHECKING:

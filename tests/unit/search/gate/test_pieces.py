@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hybrid.prompting.content import MAX_PIECES, pieces
-from hybrid.search.gate.pieces import gate_pieces
+from hybrid.prompting.content import MAX_PIECES, gate_pieces, pieces
 
 ENGLISH = "The vault key expires too early. When workers restart, open sessions lose their tokens."
 SPANISH = "¿puedes revisar el rate limit con el token bucket? los clientes se quejan mucho de la espera"

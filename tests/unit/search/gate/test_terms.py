@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from hybrid.base.resources import shipped
 from hybrid.base.tokens import query_tokens, tokens
-from hybrid.search.gate.pieces import PieceTerms, generic_terms, terms_of
+from hybrid.prompting.content import PieceTerms, generic_terms, terms_of
 from tests.support.cases import Case, cases
 
 

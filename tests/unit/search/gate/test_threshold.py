@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hybrid.search.gate.threshold import Threshold, Verdict, compare, fixed_threshold
+from hybrid.search.scores import Threshold, Verdict, compare, fixed_threshold
 from hybrid.types import EmbedderInfo
 from tests.support.cases import Case, cases
 

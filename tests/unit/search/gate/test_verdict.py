@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from hybrid.index.backend import Closest
 from hybrid.models.registry import HashingEmbedder, Probe
 from hybrid.prompting.clean import clean
-from hybrid.prompting.content import MAX_PIECES
+from hybrid.prompting.content import MAX_PIECES, gate_pieces, generic_terms
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.search.gate.background import (
     SILENT,
@@ -22,9 +22,8 @@ from hybrid.search.gate.background import (
     searched_pieces,
     shipped_prompts,
 )
-from hybrid.search.gate.pieces import gate_pieces, generic_terms
-from hybrid.search.gate.threshold import Verdict
 from hybrid.search.gate.verdict import Gate, PromptPieces
+from hybrid.search.scores import Verdict
 from tests.support.builders import PAYMENTS, ListSource, build_index, open_index, place_in
 from tests.support.examples import examples
 from tests.support.worlds import SETTINGS, Held, TinyChunk, make_world, snapshot_of

@@ -43,7 +43,7 @@ def _slow(piece: Sequence[str], chunk: Sequence[str], embedder: Weighing, segmen
         assert lengths is not None
         best = 0.0
         for term in chunk:
-            number = segment.term_numbers[term]
+            number = segment.term_numbers(term)
             kept = segment.arrays["term_vector"][number] * segment.arrays["term_vector_scale"][number]
             cosine = float(vector @ kept)
             best = max(best, cosine if cosine > LEAST_COSINE else 0.0)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.index.roles import ROLES, bit, roles
+from hybrid.index.analysis import ROLES, bit, roles
 from hybrid.search.ranking.corpus import versions_of
 from hybrid.search.ranking.evidence import other_version, playing
 from hybrid.search.ranking.query_terms import spoken_of, versions_said

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hybrid.base.arrays import common, distinct, runs
 from hybrid.index.backend import CosineFigures
-from hybrid.index.sorting import common, distinct, runs
-from hybrid.search.ranking.scale import above, best_by_key, best_of, by_best, decaying_sum
+from hybrid.search.ranking.fields import above, best_by_key, best_of, by_best, decaying_sum
 
 if TYPE_CHECKING:
     from random import Random

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hybrid.base.literals import keys_in_code, keys_said
+from hybrid.index.analysis import keys_in_code, keys_said
 
 CODE = '''raise Error("cannot merge layer %s into %s" % (a, b))
 option("--keep-stale", env='LAYER_CACHE')
