@@ -24,7 +24,7 @@ COMMANDS = {
     "reindex": ("init", "bring the index up to date"),
     "status": ("status", "how the project's index, gate and hooks are"),
     "search": ("search", "search the project"),
-    "changes-with": ("search", "which files changed together with a file in earlier commits"),
+    "changes-with": ("search", "which files changed together with a file in earlier commits, and what tests it"),
     "context": ("search", "what an agent would get for a prompt, without recording it"),
     "hook": ("hook", "install it in coding agents, and what they call"),
     "daemon": ("daemon", "the service that answers agents: start, stop, status, run"),

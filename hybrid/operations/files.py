@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec import Meta
 
 from hybrid.base.errors import HybridError, IndexMissingError
-from hybrid.base.tokens import part_terms
 from hybrid.capture.tools import PathRoots
 from hybrid.knowledge.stores import names_of
-from hybrid.operations.asking import ForAgents, OperationError, Outcome, Shown, operation
+from hybrid.operations.asking import BY_HAND, ForAgents, OperationError, Outcome, Shown, operation
 from hybrid.operations.lessons import AROUND_ID, lessons_called, outcome_of
 from hybrid.operations.memory import list_text
 from hybrid.operations.memory_look import rows_of
 from hybrid.operations.search import hit_json, project_of, steps_json
-from hybrid.operations.types import Arguments, Limit, Nothing, option, word
+from hybrid.operations.types import Arguments, Nothing, option, word
 from hybrid.prompting.clean import prompt_event
 from hybrid.prompting.query import make_query
 from hybrid.records.lore.types import called, full_text, listed
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from hybrid.answer.select import Selection
     from hybrid.index.backend import SearchBackend
     from hybrid.operations.asking import Asking
-    from hybrid.search.scores import Verdict
     from hybrid.search.searcher import Searcher
     from hybrid.types import Hit
     from hybrid.workspace import Workspace
@@ -61,7 +59,6 @@ _MENTIONED = 0.5
 """Worth of the test that speaks most of what the file defines."""
 _MOST_NAMES = 8
 """Definitions of a file by which tests that speak of it are looked for."""
-_MOST_ALIKE = 50
 _ESCAPED = re.compile(r"/(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
 """An escape of `visible` in a path with forward slashes."""
 _UNKNOWN = "  nothing known"
@@ -206,7 +203,7 @@ def _memory_row(asking: Asking, name: str) -> list[tuple[str, Record]]:
     """Return a row of the memory by its id, or its path in the index; none of a project that is kept apart."""
     workspace = asking.workspace
     store = asking.kinds.stores.memory(workspace)
-    identity = parse_name(record_id(name)) if re.fullmatch(r"[os]?[1-9]\d{0,7}", record_id(name)) else None
+    identity = parse_name(record_id(name))
     if identity is None or not store.exists or not workspace.config.memory.enabled:
         return []
     own = workspace.require_project().key
@@ -266,25 +263,12 @@ def context(asking: Asking, wanted: Context) -> Outcome:
     records = asking.kinds.by_path(workspace) if has_records else dict[str, Record]()
     data = context_json(decision, project=name, is_explained=wanted.explain, records=records)
     lines = [decision.text or decision.debug_line, *(_explanation(decision) if wanted.explain else ())]
-    is_given, data = decision.is_injected, data | _gate_form(decision.verdict)
     shown = tuple(Shown(hit, form) for item in decision.items for hit, form in item.given)
-    return Outcome("\n".join(lines), shown, decision.text, data, is_given)
+    return Outcome("\n".join(lines), shown, decision.text, data, decision.is_injected)
 
 
 _HEADS = {"files": "chunk"}
 """Kind of records → the heading of the last column of its table; `record` for kinds that are not named here."""
-
-
-def _gate_form(verdict: Verdict | None) -> dict[str, Any]:
-    """Return what the gate compared, with the keys of the event log; every value is None when it was not asked."""
-    return {
-        "top_cosine": verdict and verdict.top_cosine,
-        "threshold": verdict and verdict.threshold,
-        "threshold_source": verdict and verdict.source,
-        "score": verdict and verdict.score,
-        "bar": (verdict and verdict.bar) or None,
-        "parts": (verdict and dict(verdict.parts)) or None,
-    }
 
 
 def _explanation(decision: Decision) -> list[str]:
@@ -306,9 +290,10 @@ def _explanation(decision: Decision) -> list[str]:
 
 def _of_kind(kind: Selection, decision: Decision) -> list[str]:
     """Return the lines on one kind: what its gate compared, how its lists were fused, and what became of each hit."""
+    from hybrid.answer.recording import gate_part
     from hybrid.health.explaining import gate_rows, kind_rows
 
-    compared = _gate_form(kind.verdict) | {"is_open": kind.verdict.is_open}
+    compared = gate_part(kind.verdict) | {"is_open": kind.verdict.is_open}
     rows = gate_rows(compared) if kind.kind == "files" else kind_rows(kind.kind, compared)
     lines = [f"{label:<11} {text}" for label, text in rows]
     hits, fates = hits_of(kind, decision), fates_of(decision)
@@ -349,7 +334,8 @@ def context_json(
         is_explained: With the numbers behind it.
         records: Path in the index → record, of those that may be given here.
     """
-    said = decision.verdict
+    from hybrid.answer.recording import gate_part
+
     items: list[dict[str, Any]] = []
     for item in decision.items:
         record = records.get(item.hit.path) if item.hit.is_record else None
@@ -361,8 +347,7 @@ def context_json(
         "injected": decision.is_injected,
         "reason": decision.reason,
         "detail": decision.detail or None,
-        "top_cosine": said.top_cosine if said else None,
-        "threshold": said.threshold if said else None,
+        **gate_part(decision.verdict),
         "topic_id": decision.topic_id or None,
         "items": items,
         "withheld": [{"key": entry.key, "reason": entry.reason} for entry in decision.withheld],
@@ -417,129 +402,97 @@ def hits_of(kind: Selection, decision: Decision) -> list[Hit]:
 # --- what belongs to a file ---------------------------------------------------------------------------------
 
 
-class RelatedArguments(Arguments, frozen=True):
-    """The file."""
+class ChangesWith(Arguments, frozen=True):
+    """A file."""
 
-    path: Annotated[str, Meta(min_length=1, description="A file of the project, relative to it.")]
-    limit: Limit = 8
+    file: Annotated[str, word("a file of the project, as it is called now", "FILE")]
+    limit: Annotated[int, option("of each, how many to show (default: 10)", ge=1)] = 10
 
 
 @operation(
-    "related",
+    "changes-with",
+    "which files changed together with a file in earlier commits, and what tests it",
+    "src/payments/client.py --limit 5",
     for_agents=ForAgents(
         "What belongs to a file",
         "For a file that you are about to change: the files that changed together with it in earlier commits, and the "
         "tests that probably cover it.",
+        tool="related",
     ),
     is_of_files=True,
 )
-def related(asking: Asking, wanted: RelatedArguments) -> Outcome:
-    """Return the files that changed together with a file, and those that probably test it.
+def changes_with(asking: Asking, wanted: ChangesWith) -> Outcome:
+    """Return the files that changed together with a file, most often together first, and those that probably test it.
+
+    Tests are found by the index; a person is answered from the commits alone where there is none.
 
     Raises:
-        OperationError: Neither the index nor the history knows the file.
-        HybridError: There is no index.
+        OperationError: The file lies outside of the project, or neither the index nor the commits know it.
+        HybridError: There is no index, or for a person neither an index nor commits.
     """
-    from hybrid.index.history import open_history
+    from hybrid.index.history_build import update_history
+    from hybrid.search.covering_tests import is_test
 
-    backend = asking.kinds.searcher(asking.workspace)
-    path = _spelled(backend.backend, _relative(asking.workspace, wanted.path.strip()))
-    history = open_history(asking.workspace.place.folder)
-    n_commits = history.n_commits_of(path) if history else 0
-    chunks = _chunks(backend.backend, path)
+    workspace, is_person = asking.workspace, asking.client == BY_HAND
+    root = workspace.require_project().root
+    path = _relative(workspace, wanted.file.strip(), workspace.cwd if is_person else None)
+    if os.path.isabs(path):  # noqa: PTH117 - a text
+        raise OperationError(f"{harmless_line(wanted.file)} lies outside of the project {root}")
+    searcher: Searcher | None = None
+    try:
+        searcher = asking.kinds.searcher(workspace)
+    except HybridError:
+        if not is_person:
+            raise
+    path = _spelled(searcher.backend, path) if searcher else path
+    history = update_history(workspace.place.folder, str(root))
+    if history is None and searcher is None:
+        raise HybridError(f"{root} has no commits that git can read: what changed together is not known")
+    n_read, n_commits = (history.n_commits, history.n_commits_of(path)) if history else (0, 0)
+    chunks = _chunks(searcher.backend, path) if searcher else []
     if not chunks and not n_commits:
         raise OperationError(f"neither the index nor the commits know a file {harmless_line(path)!r}")
-    together = history.changed_with(path, _TOGETHER) if history else []
-    tests = _tests(backend, path, chunks, {one.path: one.share for one in together})
-    companions = [one for one in together if not _is_test(one.path)][: wanted.limit]
+    together = history.changed_with(path, max(wanted.limit, _TOGETHER)) if history else []
+    tests = _tests(searcher, path, chunks, {one.path: one.share for one in together}) if searcher else []
+    tests, companions = tests[: wanted.limit], [one for one in together if not is_test(one.path)][: wanted.limit]
     with_it = [f"  {one.share:4.0%}  {_path(one.path)} ({one.commits})" for one in companions] or [_UNKNOWN]
-    tested = [f"  {_path(test)}" for test in tests[: wanted.limit]] or [_UNKNOWN]
-    head = f"{_path(path)}: in {amount(n_commits, 'commit')}"
-    return Outcome("\n".join([head, "Changes with:", *with_it, "Tested by:", *tested]))
+    tested = ["Tested by:", *([f"  {_path(test)}" for test in tests] or [_UNKNOWN])] if searcher else []
+    head = f"{_path(path)}: in {amount(n_commits, 'commit')} of the {n_read:,} read"
+    data = {
+        "path": path,
+        "commits": n_commits,
+        "read": n_read,
+        "files": [one._asdict() for one in together[: wanted.limit]],
+        "tests": tests,
+    }
+    text = "\n".join([head, "Changes with:", *with_it, *tested])
+    return Outcome(text, data=data, is_found=bool(together or tests))
 
 
 def _path(path: str) -> str:
     return harmless_line(redact(path))
 
 
-def _is_test(path: str) -> bool:
-    from hybrid.index.analysis import bit, roles
-
-    return bool(roles(path, ()) & bit("test"))
-
-
 def _tests(searcher: Searcher, path: str, chunks: Sequence[Hit], shares: Mapping[str, float]) -> list[str]:
     """Return the tests of a file, likeliest first: by its name, by commits that touched both, by what it defines."""
     from hybrid.answer.decide import CONSIDERED
     from hybrid.index.backend import Filter
+    from hybrid.search.covering_tests import is_test, named_alike
 
-    if _is_test(path):
+    if is_test(path):
         return []
     backend = searcher.backend
-    worth = {test: share for test, share in shares.items() if _is_test(test) and _file(backend, test) is not None}
-    for test in _named_alike(backend, path):
-        worth[test] = worth.get(test, 0.0) + _NAMED
+    worth = {test: share for test, share in shares.items() if is_test(test) and _file(backend, test) is not None}
+    for test in named_alike(backend, path):
+        if _file(backend, test) is not None:
+            worth[test] = worth.get(test, 0.0) + _NAMED
     names = [view.name for view in chunks if view.name and view.chunk_kind != "lines"]
     if names:
         asked = make_query(" ".join(dict.fromkeys([PurePosixPath(path).stem, *names[:_MOST_NAMES]])))
         for hit in searcher.search(asked, top_k=CONSIDERED, mode="lexical", only=Filter(("code",))).hits:
-            if _is_test(hit.path):
+            if is_test(hit.path):
                 worth[hit.path] = max(worth.get(hit.path, 0.0), _MENTIONED * hit.relevance)
     return sorted(worth, key=lambda test: (-worth[test], test))
-
-
-def _named_alike(backend: SearchBackend, path: str) -> list[str]:
-    """Return the tests whose file name has all words of the file's own name."""
-    import numpy as np
-
-    words = part_terms(PurePosixPath(path).stem)
-    if not words:
-        return []
-    files = backend.names.files_with("stem", words[0])
-    for other in words[1:]:
-        files = np.intersect1d(files, backend.names.files_with("stem", other))
-    found = [backend.fields.path(file) for file in np.unique(files)[:_MOST_ALIKE].tolist()]
-    return [test for test in found if test != path and _is_test(test) and _file(backend, test) is not None]
-
-
-# Two rows: `related` answers from the index, with tests too; this one reads the newest commits, and needs no index.
-class ChangesWith(Arguments, frozen=True):
-    """A file."""
-
-    file: Annotated[str, word("a file of the project, as it is called now", "FILE")]
-    limit: Annotated[int, option("files to show (default: 10)", ge=1)] = 10
-
-
-@operation(
-    "changes-with",
-    "which files changed together with a file in earlier commits",
-    "src/payments/client.py --limit 5",
-)
-def changes_with(asking: Asking, wanted: ChangesWith) -> Outcome:
-    """Return the files that changed together with a file, most often together first.
-
-    Raises:
-        HybridError: The file lies outside of the project, or no commits can be read here.
-    """
-    from hybrid.index.history_build import update_history
-
-    root = asking.workspace.require_project().root
-    path = _relative(asking.workspace, wanted.file, asking.workspace.cwd)
-    if os.path.isabs(path):  # noqa: PTH117 - a text
-        raise HybridError(f"{wanted.file} lies outside of the project {root}")
-    history = update_history(asking.workspace.place.folder, str(root))
-    if history is None:
-        raise HybridError(f"{root} has no commits that git can read: what changed together is not known")
-    found = history.changed_with(path, wanted.limit)
-    n_commits = history.n_commits_of(path)
-    data = {"path": path, "commits": n_commits, "read": history.n_commits, "files": [one._asdict() for one in found]}
-    lines = [
-        harmless_line(f"{one.share:>4.0%}  {one.path} ({amount(one.commits, 'commit')} of {n_commits})")
-        for one in found
-    ]
-    of = f"{amount(n_commits, 'commit')} of the {history.n_commits:,} read"
-    nothing = f"Nothing changed together with {harmless_line(path)}: it is in {of}."
-    return Outcome("\n".join(lines) or nothing, data=data, is_found=bool(lines))
 
 
 # --- what is indexed --------------------------------------------------------------------------------------

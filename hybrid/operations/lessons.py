@@ -298,16 +298,15 @@ def edit(asking: Asking, wanted: EditLesson) -> Outcome:
     _require_content(wanted.content)
     # What a person was shown is compared: a line that was masked there is not written over its original.
     before = shown(store.find(name))
-    triggers = None if wanted.trigger is None else _triggers(wanted.trigger)
-    promotable = None if wanted.promotable is None else wanted.promotable == "yes"
-    change = LessonEdit(
-        title=wanted.title if wanted.title is not None and wanted.title.strip() != before.title else None,
-        content=wanted.content if wanted.content and _plain(wanted.content) != _plain(before.content) else None,
-        category=wanted.category if wanted.category != before.category else None,
-        type=wanted.type if wanted.type != before.type else None,
-        triggers=triggers if triggers != before.triggers else None,
-        is_promotable=promotable if promotable != before.is_promotable else None,
-    )
+    given: dict[str, Any] = {
+        "title": wanted.title if wanted.title is None else wanted.title.strip(),
+        "content": wanted.content if wanted.content and _plain(wanted.content) != _plain(before.content) else None,
+        "category": wanted.category,
+        "type": wanted.type,
+        "triggers": None if wanted.trigger is None else _triggers(wanted.trigger),
+        "is_promotable": None if wanted.promotable is None else wanted.promotable == "yes",
+    }
+    change = LessonEdit(**{name: value for name, value in given.items() if value != getattr(before, name)})
     if change == LessonEdit():
         return Outcome(f"{name} is as it was", data={"lesson": _json(before)}, is_found=False)
     return _changed(store.edit(name, change), "changed")
@@ -341,8 +340,8 @@ def cite(asking: Asking, wanted: CiteLessons) -> Outcome:
 class Replace(Arguments, frozen=True):
     """Two records: `new` takes the place of `old`."""
 
-    old: Annotated[str, word("id of the lesson that is replaced", "OLD")]
-    new: Annotated[str, word("id of the one that replaces it", "NEW")]
+    old: Annotated[str, word("id of the one that no longer holds", "OLD")]
+    new: Annotated[str, word("id of the one that holds instead", "NEW")]
 
 
 @changing("lessons supersede", "replace a lesson by another", "L001 L007")

@@ -14,6 +14,7 @@ from hybrid.base.errors import HybridError, ProjectError
 from hybrid.base.text import cut, one_line
 from hybrid.knowledge.stores import NO_PROJECT, names_of
 from hybrid.operations.asking import BY_HAND, ForAgents, Outcome, changing, operation, require_enabled
+from hybrid.operations.lessons import Replace
 from hybrid.operations.types import Arguments, Nothing, option, word
 from hybrid.records.lore import patterns
 from hybrid.records.lore.json_records import DecisionDraft, GitState, HandoffDraft
@@ -273,15 +274,8 @@ def retract(asking: Asking, wanted: RetractLore) -> Outcome:
     return _written(asking, identity, "retracted" if is_changed else "was withdrawn already")
 
 
-class SupersedeLore(Arguments, frozen=True):
-    """Two decisions: `new` takes the place of `old`."""
-
-    old: Annotated[str, word("id of the decision that no longer holds", "OLD")]
-    new: Annotated[str, word("id of the one that holds instead", "NEW")]
-
-
 @changing("lore supersede", "let a decision take the place of another", "dec-a1b2c3d4 dec-0f1e2d3c")
-def supersede(asking: Asking, wanted: SupersedeLore) -> Outcome:
+def supersede(asking: Asking, wanted: Replace) -> Outcome:
     """Mark a decision as superseded by another one, which is there already.
 
     Raises:

@@ -45,13 +45,18 @@ def shop(repository: Repository, tmp_path: Path) -> Shop:
 
 
 def test_the_files_that_changed_together_are_shown(shop: Shop) -> None:
-    """By share, with the numbers of commits; a file by itself has none, and a stranger is an error."""
+    """By share, with the numbers of commits; a file by itself has none, and a stranger is an error.
+
+    Without an index nothing is said of tests.
+    """
     form = shop.json("changes-with", USERS)
 
     assert {"path": USERS, "commits": 2, "read": 3} == {key: form[key] for key in ("path", "commits", "read")}
     assert [{"path": CLIENT, "commits": 2, "share": 0.5}] == form["files"]
-    assert f" 50%  {CLIENT} (2 commits of 2)" == shop.out("changes-with", USERS).rstrip("\n")
-    assert "Nothing changed together with README.md" in shop.out("changes-with", "README.md", code=1)
+    head = f"{USERS}: in 2 commits of the 3 read"
+    assert [head, "Changes with:", f"   50%  {CLIENT} (2)"] == shop.out("changes-with", USERS).splitlines()
+    assert ["Changes with:", "  nothing known"] == shop.out("changes-with", "README.md", code=1).splitlines()[1:]
+    assert "know a file 'no.py'" in shop.error("changes-with", "no.py")
     assert "lies outside of the project" in shop.error("changes-with", "../other.py")
 
 

@@ -41,9 +41,9 @@ def test_explain_tells_the_fate_of_every_candidate(shop: Shop) -> None:
     assert re.search(r" floor +docs/deploy\.md", shown)
     assert {"query", "gate", "fusion", "withheld"} <= set(form["steps"])
     assert "auto" == form["steps"]["gate"]["source"]
-    assert [form["score"], form["bar"], form["parts"]] == [
-        form["steps"]["gate"][key] for key in ("score", "bar", "parts")
-    ]
+    gate = form["steps"]["gate"]
+    assert [form["bar"], form["score"]] == [gate["bar"], round(gate["score"], 4)]
+    assert form["parts"] == {name: round(value, 4) for name, value in gate["parts"].items()}
     assert "floor" in {entry["reason"] for entry in form["withheld"]}
 
 

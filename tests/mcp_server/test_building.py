@@ -52,7 +52,7 @@ def test_without_automatic_builds_the_remedy_is_named(unindexed: Shop) -> None:
         for name, arguments in (
             ("search", {"query": "payment client"}),
             ("read", {"ref": "README.md"}),
-            ("related", {"path": "README.md"}),
+            ("related", {"file": "README.md"}),
         ):
             assert "hybrid reindex" in tools.error(name, **arguments)
 

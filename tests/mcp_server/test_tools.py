@@ -180,15 +180,15 @@ def test_context_gives_what_a_prompt_gets_or_why_it_gets_nothing(shared: Shop) -
 
     assert found.startswith("--- hybrid context (auto-injected")
     assert "\n[code] src/payments/client.py:" in found
-    assert re.fullmatch(r"hybrid: skipped \(.+\)", nothing)
+    assert re.match(r"hybrid: skipped \(.+\)$", nothing, re.MULTILINE)
 
 
 def test_related_names_the_tests_of_a_file(tools: Tools) -> None:
     """A file without commits has no companions; its test is found by its name."""
-    found = tools.text("related", path="src/payments/client.py").split("\n")
+    found = tools.text("related", file="src/payments/client.py").split("\n")
 
-    assert ["src/payments/client.py: in 0 commits", "Changes with:", "  nothing known"] == found[:3]
-    assert ["Tested by:", "  tests/test_client.py"] == found[3:]
+    assert ["src/payments/client.py: in 0 commits of the 0 read", "Changes with:", "  nothing known"] == found[:3]
+    assert ["Tested by:", "  tests/test_client.py"] == found[3:5]
 
 
 def test_lessons_by_query_and_the_most_used(tools: Tools) -> None:

@@ -79,7 +79,7 @@ ASKED = {
     "search": {"query": "how does the payment client retry"},
     "read": {"ref": "src/payments/client.py"},
     "context": {"prompt": "How does the payment client retry a request after a timeout?"},
-    "related": {"path": "src/payments/client.py"},
+    "related": {"file": "src/payments/client.py"},
 }
 
 

@@ -162,7 +162,7 @@ def test_what_a_search_names_can_be_read(shop: Shop) -> None:
         altered = [ref for ref in refs if "‹" in ref]
         texts = [tools.text("read", ref=ref) for ref in refs]
         name = altered[0].rpartition(":")[0]
-        related = tools.text("related", path=name)
+        related = tools.text("related", file=name)
 
     assert any("retry_payment" in text for text in texts)
     assert related.startswith(f"{name}: ")
