@@ -25,9 +25,8 @@ from hybrid.project.trust import is_accepted
 from hybrid.session.ledger import LedgerStore, SessionKey
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from hybrid.config import MemoryConfig
     from hybrid.types import HookEvent
 
 
@@ -196,14 +195,14 @@ def keep_hook_settings(home: Path) -> None:
             config.daemon.enabled,
             is_remembering=config.memory.enabled and config.memory.capture,
             is_learning=config.lessons.enabled and config.lessons.capture,
-            excluded=excluded_patterns(config.memory),
+            excluded=excluded_patterns(config.memory.exclude_projects),
         )
         write_settings(str(home), settings)
 
 
-def excluded_patterns(memory: MemoryConfig) -> tuple[str, ...]:
+def excluded_patterns(patterns: Sequence[str]) -> tuple[str, ...]:
     """Return the patterns of projects that the memory leaves out, with the user's home folder in place of `~`."""
-    return tuple(expanded(pattern) if pattern.startswith("~") else pattern for pattern in memory.exclude_projects)
+    return tuple(expanded(pattern) if pattern.startswith("~") else pattern for pattern in patterns)
 
 
 def session_key(workspace: Workspace, event: HookEvent) -> SessionKey:

@@ -32,7 +32,7 @@ from hybrid.knowledge.stores import record_paths
 from hybrid.models.registry import embedder_info, present_name
 from hybrid.project.installs import has_tools
 from hybrid.prompting.query import make_query, query_digest
-from hybrid.prompting.rules import looks_back, prompt_verdict, topic_of
+from hybrid.prompting.rules import SEARCH, looks_back, prompt_verdict, topic_of
 from hybrid.records.lessons.reranking import reranker
 from hybrid.records.types import KINDS, OF_RECORDS
 from hybrid.render.frame import Footer
@@ -236,18 +236,15 @@ def decide(turn: Turn) -> Decision:
         cleaned = replace(cleaned, text=cleaned.text[:_REPORT_CHARS], is_machine_made=False, subagent_report=None)
     elif is_capturing(turn.workspace, event) and not cleaned.is_machine_made:
         cleaned = replace(cleaned, text=without_captures(cleaned.text))
-    rule = prompt_verdict(
-        cleaned,
-        skip_prefixes=() if is_report else hooks.skip_prefixes,
-    )
-    is_back = rule.reason not in _LEFT_ALONE and not is_report and looks_back(cleaned.text)
-    if not rule.is_searchable and not is_back:
-        return Decision("prompt", rule.reason, is_report=is_report)
+    reason = prompt_verdict(cleaned, skip_prefixes=() if is_report else hooks.skip_prefixes)
+    is_back = reason not in _LEFT_ALONE and not is_report and looks_back(cleaned.text)
+    if reason != SEARCH and not is_back:
+        return Decision("prompt", reason, is_report=is_report)
     project = turn.workspace.project
     topic = topic_of(cleaned.text, project.name if project else "") if is_back else ""
-    decision = _search(turn, _Lookup(cleaned.text, is_report, is_back and not topic, topic, rule.is_searchable))
-    if not rule.is_searchable and not decision.is_injected:
-        return Decision("prompt", rule.reason)
+    decision = _search(turn, _Lookup(cleaned.text, is_report, is_back and not topic, topic, reason == SEARCH))
+    if reason != SEARCH and not decision.is_injected:
+        return Decision("prompt", reason)
     return replace(decision, is_report=is_report)
 
 

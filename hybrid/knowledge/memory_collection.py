@@ -17,7 +17,7 @@ from hybrid.base.tokens import query_tokens, tokens
 from hybrid.index.backend import EVERYTHING, Filter
 from hybrid.knowledge.collections import NAMES_GONE, RecordsCollection, record_hit, why_of
 from hybrid.knowledge.small_talk import talk_among
-from hybrid.prompting.content import content_words, terms_of
+from hybrid.prompting.content import content_words, terms_of_words
 from hybrid.records.memory.database import kinds_of
 from hybrid.records.memory.types import Observation, SessionSummary, name_of, record_of, title_of
 from hybrid.search.gate.record_evidence import word_match
@@ -273,7 +273,7 @@ class MemoryCollection(RecordsCollection):
         """
         found = [(hit, row) for hit in hits if (row := self.rows.get(hit.path)) is not None]
         texts = [sorted(set(tokens(self.rows.text(hit.path)))) for hit, _ in found]
-        matches = word_match(terms_of(content_words(query.focus)).words, texts, self.searcher.embedder)
+        matches = word_match(terms_of_words(content_words(query.focus)), texts, self.searcher.embedder)
         asked = asked_concepts(query.text)
         scored: list[tuple[Hit, Row, Parts]] = []
         for (hit, row), match in zip(found, matches, strict=True):

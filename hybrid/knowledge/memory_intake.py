@@ -55,7 +55,9 @@ def is_remembering(workspace: Workspace) -> bool:
     if not (memory.enabled and memory.capture) or project is None:
         return False
     names = {project.name, str(project.root), str(project.main_root), project.key}
-    return not any(fnmatch.fnmatch(name, pattern) for pattern in excluded_patterns(memory) for name in names)
+    return not any(
+        fnmatch.fnmatch(name, pattern) for pattern in excluded_patterns(memory.exclude_projects) for name in names
+    )
 
 
 def remember(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hybrid.prompting.clean import clean
 from hybrid.prompting.query import make_query, query_digest
-from hybrid.prompting.rules import looks_back, prompt_verdict
+from hybrid.prompting.rules import SEARCH, looks_back, prompt_verdict
 from hybrid.prompting.symbols import paths
 from hybrid.records.memory.types import LEAST_ANSWER_CHARS, SessionSummary, record_of
 from hybrid.workspace import session_key
@@ -33,7 +33,7 @@ def is_talk(told: Summarised) -> bool:
     n_answered = sum(map(len, (told.learned, told.completed, told.next_steps, told.notes)))
     if n_answered < LEAST_ANSWER_CHARS or not told.request:
         return n_answered < LEAST_ANSWER_CHARS
-    return looks_back(told.request) or not prompt_verdict(clean(told.request)).is_searchable
+    return looks_back(told.request) or prompt_verdict(clean(told.request)) != SEARCH
 
 
 def talk_among(rows: Iterable[Row], store: MemoryStore, code: ProjectCode | None = None) -> set[int]:

@@ -195,9 +195,9 @@ class Bags(Struct, frozen=True):
     starts: NDArray[np.int64]
 
 
-def query_bags(tokenizer: WordTokenizer, texts: Sequence[str], limits: Limits) -> Bags:
-    """Return the bags of queries: the factor of a token is 1 + ln of its occurrences."""
-    counts = [Counter(tokenizer.token_ids(text, limits.query_words)) for text in texts]
+def query_bags(tokenizer: WordTokenizer, texts: Sequence[str], n_words: int) -> Bags:
+    """Return the bags of the first words of queries: the factor of a token is 1 + ln of its occurrences."""
+    counts = [Counter(tokenizer.token_ids(text, n_words)) for text in texts]
     return Bags(
         tokens=np.array([token for bag in counts for token in bag], np.int64),
         factors=_saturated(np.array([count for bag in counts for count in bag.values()], np.int64)),
@@ -373,7 +373,9 @@ class StaticEmbedder:
     def query_sums(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the weighted sums of queries, not made unit length, shape (n_texts, dim); a vague query's is short."""
         sums = np.zeros((len(texts), self.info.dim), np.float32)
-        bags = query_bags(self._model.tokenizer, [self._query_prefix + text for text in texts], self._model.limits)
+        bags = query_bags(
+            self._model.tokenizer, [self._query_prefix + text for text in texts], self._model.limits.query_words
+        )
         add_up(bags, self._model.table, self._model.query_weights, out=sums)
         return sums
 

@@ -80,7 +80,7 @@ class WeightedBag(torch.nn.Module):
         texts = [(prompt or "") + text for text in inputs]
         is_query = task == "query"
         if is_query:
-            bags = query_bags(self.tokenizer, texts, self.limits)
+            bags = query_bags(self.tokenizer, texts, self.limits.query_words)
         else:
             documents = [EmbedInput(head, body) for head, _, body in (text.partition("\n") for text in texts)]
             bags = document_bags(self.tokenizer, documents, self.limits, head_weight=self.head_weight)

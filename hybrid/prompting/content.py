@@ -13,8 +13,6 @@ import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from hybrid.base.resources import shipped
 from hybrid.base.tokens import query_tokens, tokens_of_word
 from hybrid.prompting import symbols
@@ -238,30 +236,18 @@ hand."""
 _NAMES = re.compile(r"[A-Za-z_]\w+")
 
 
-class PieceTerms(Struct, frozen=True):
-    """The terms of one piece, each once.
+def terms_of_words(piece: str) -> tuple[str, ...]:
+    """Return the terms of the words of a piece, each once, as the lexical leg counts them, at most 128.
 
-    Attributes:
-        words: Terms of the words of the piece, as the lexical leg counts them, at most 128.
-        names: For each identifier of the piece, the term that stands for it as a whole.
+    Numbers and words beyond ASCII are no words here: the generic counts know none.
     """
-
-    words: tuple[str, ...]
-    names: tuple[str, ...]
-
-
-class GenericTerms(Struct, frozen=True):
-    """Term → number of documents of code at large that hold it, out of `n_documents`; rare terms are not listed."""
-
-    n_documents: int
-    counts: Mapping[str, int]
+    terms = (term for term in query_tokens(piece)[:_MOST_TERMS] if term.isascii() and not term.isdigit())
+    return tuple(dict.fromkeys(terms))
 
 
-def terms_of(piece: str) -> PieceTerms:
-    """Return the terms of a piece; numbers and words beyond ASCII are no words here: the generic counts know none."""
-    words = dict.fromkeys(term for term in query_tokens(piece)[:_MOST_TERMS] if term.isascii() and not term.isdigit())
-    names = dict.fromkeys(whole for name in symbols.identifiers(piece) if (whole := _whole(name)))
-    return PieceTerms(tuple(words), tuple(names))
+def terms_of_names(piece: str) -> tuple[str, ...]:
+    """Return for each identifier of a piece the term that stands for it as a whole, each once."""
+    return tuple(dict.fromkeys(whole for name in symbols.identifiers(piece) if (whole := _whole(name))))
 
 
 def word_groups(piece: str) -> tuple[str, ...]:
@@ -283,15 +269,18 @@ def _whole(name: str) -> str:
     return found[0] if found else ""
 
 
-def generic_terms() -> GenericTerms:
-    """Return the shipped counts of terms in code at large, read once."""
+def generic_terms() -> tuple[int, Mapping[str, int]]:
+    """Return a number of documents of code at large, and term → number of those that hold it; read once.
+
+    Rare terms are not listed.
+    """
     return _read(shipped(*TERMS))
 
 
 @cache
-def _read(path: Path) -> GenericTerms:
+def _read(path: Path) -> tuple[int, Mapping[str, int]]:
     _, _, n_documents, *rows = path.read_text(encoding="utf-8").split()  # "# documents", then terms and counts.
-    return GenericTerms(int(n_documents), dict(zip(rows[::2], map(int, rows[1::2]), strict=True)))
+    return int(n_documents), dict(zip(rows[::2], map(int, rows[1::2]), strict=True))
 
 
 _MIN_TERMS = 2
@@ -320,7 +309,7 @@ def _borrowed(content: str) -> str:
 
     Empty when there is no identifier and fewer than `_MIN_TERMS` such words.
     """
-    known = generic_terms().counts
+    _, known = generic_terms()
     names = set(symbols.identifiers(content))
     words: list[str] = _WORD.findall(content)
     kept = [word for word in words if word in names or any(term in known for term in tokens_of_word(word))]

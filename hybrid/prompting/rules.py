@@ -12,8 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from hybrid.base.text import compiled
 from hybrid.prompting import project_questions, symbols
 from hybrid.prompting.content import content_words
@@ -313,28 +311,17 @@ _HOW_TO = (
 _ROLE_CHARS = 200
 
 
-class PromptVerdict(Struct, frozen=True):
-    """The answer of the rules to one prompt.
+def prompt_verdict(cleaned: CleanedPrompt, *, skip_prefixes: Sequence[str] = ()) -> str:
+    """Return `SEARCH`, or the reason for which nothing is to happen with a cleaned prompt.
 
-    Attributes:
-        is_searchable: False when nothing is to happen.
-        reason: `search`, or why not: opted_out, subagent_report, machine_made, slash_command, empty, skip_prefix,
-            acknowledgement, session_turn, too_few_words, role_play.
-    """
-
-    is_searchable: bool
-    reason: str
-
-
-def prompt_verdict(cleaned: CleanedPrompt, *, skip_prefixes: Sequence[str] = ()) -> PromptVerdict:
-    """Judge a cleaned prompt.
+    Reasons are opted_out, subagent_report, machine_made, slash_command, empty, skip_prefix, acknowledgement,
+    session_turn, too_few_words and role_play.
 
     Args:
         cleaned: From `clean`. A subagent's report is not searchable as a prompt; its reason lets the caller handle it.
         skip_prefixes: Beginnings of prompts that the owner wants left alone, as typed; empty ones are ignored.
     """
-    reason = _formal_reason(cleaned, skip_prefixes) or _wording_reason(cleaned.text[:_JUDGED_CHARS])
-    return PromptVerdict(not reason, reason or SEARCH)
+    return _formal_reason(cleaned, skip_prefixes) or _wording_reason(cleaned.text[:_JUDGED_CHARS]) or SEARCH
 
 
 def _formal_reason(cleaned: CleanedPrompt, skip_prefixes: Sequence[str]) -> str:

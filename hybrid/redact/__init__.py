@@ -189,10 +189,10 @@ def part_masker(parts: Iterable[str]) -> Callable[[str], str] | None:
     # Tokens never cross a line, so what none of the lines holds together, no part holds alone.
     parts = [part for part in parts if len(part) >= _MIN_PART]
     together = "\n".join(parts)
-    pieces = pieces_of(together)
-    if not any(True for _ in tokens(together, pieces)):
+    pieces, letters = pieces_of(together)
+    if not any(True for _ in tokens(together, pieces, letters)):
         ends = list(accumulate(len(part) + 1 for part in parts))
-        numbers = {bisect_right(ends, place) for place in _places_of_values(together, pieces.letters)}
+        numbers = {bisect_right(ends, place) for place in _places_of_values(together, letters)}
         parts = [parts[number] for number in sorted(numbers)]
     masked = {part: clean for part in parts if (clean := redact(part)) is not part}
     return (lambda part: masked.get(part, part)) if masked else None
@@ -261,18 +261,18 @@ def _all_secrets(text: str, *, depth: int = 0) -> Iterator[Secret]:
     """Yield what each finder finds, in no order; spans may overlap, and one may come twice."""
     plain = unmarked(text)
     lined = with_lines(plain)
-    pieces = pieces_of(lined)
-    if depth < _MAX_ENCODED and "%" in pieces.letters and compiled(_ENCODED_SIGN).search(pieces.letters):
+    pieces, letters = pieces_of(lined)
+    if depth < _MAX_ENCODED and "%" in letters and compiled(_ENCODED_SIGN).search(letters):
         yield from _percent_encoded(text, depth)
     yield from private_keys(plain)
-    yield from tokens(text, pieces)
-    if "//" in pieces.letters:
-        yield from url_passwords(text, pieces.letters)
+    yield from tokens(text, pieces, letters)
+    if "//" in letters:
+        yield from url_passwords(text, letters)
     yield from dsn_passwords(text)
     text = with_ascii_signs(lined)
     lower = lower_case(text)
     for find in (header_values, cookies, command_passwords, argument_secrets, recovery_codes, assigned_values):
-        yield from find(text, lower, pieces.letters)
+        yield from find(text, lower, letters)
 
 
 _ENCODED_SIGN = r"%(?:25)?(?:3[adAD]|40)"

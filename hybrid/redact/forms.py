@@ -14,8 +14,6 @@ from hybrid.redact.values import has_both, is_filler, is_generated, is_mixed_cas
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from hybrid.redact.signs import Pieces
-
 
 _TOKENS: tuple[tuple[str, str, str], ...] = (
     # kind, literals of which one must occur for the pattern to be worth running, pattern of the whole token
@@ -184,14 +182,14 @@ _NOT_INSIDE = r"(?:(?<![A-Za-z0-9_-])|(?<=\\n)|(?<=\\t)|(?<=\\r)|(?<=%3D))"
 _NOT_BEFORE = r"(?![A-Za-z0-9_])"
 
 
-def tokens(text: str, all_pieces: Pieces) -> Iterator[Secret]:
+def tokens(text: str, pieces: str, letters: str) -> Iterator[Secret]:
     """Yield tokens by their forms, wherever they stand.
 
     Args:
         text: The text.
-        all_pieces: Its pieces: a cheap pass spares a hundred searches.
+        pieces: Its pieces that may hold a token, see `pieces_of`: a cheap pass spares a hundred searches.
+        letters: The letters of all.
     """
-    pieces = all_pieces.long
     if compiled(_BOT).search(pieces):
         for match in compiled(_alone(_BOT)).finditer(text):
             if is_generated(match.group()) or _is_number(match.group().partition(".")[0]):
@@ -200,7 +198,7 @@ def tokens(text: str, all_pieces: Pieces) -> Iterator[Secret]:
         return
     yield from _beside_keys(text, pieces)
     joins = _Joins(text)
-    found = [word for lower in _WORDS.standing(all_pieces.letters) for word in _WORD_OF[lower]]
+    found = [word for lower in _WORDS.standing(letters) for word in _WORD_OF[lower]]
     for word in dict.fromkeys((*found, *_IN_WORDS)):
         if word not in pieces:
             continue

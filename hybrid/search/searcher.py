@@ -23,7 +23,7 @@ from hybrid.prompting.query import narrowed, said_in_english
 from hybrid.search.file_parts import FileParts
 from hybrid.search.gate.verdict import open_gate
 from hybrid.search.ranking.query_terms import most_telling, take_apart
-from hybrid.search.ranking.ranker import Legs, Ranker
+from hybrid.search.ranking.ranker import Ranker
 from hybrid.search.scores import fuse, relevance, rrf
 from hybrid.types import EmbedderInfo
 from hybrid.workspace import stand_ins
@@ -216,8 +216,7 @@ class Searcher:
             vector = self.embedder.embed_query(subject.focus)
             dense = self.backend.dense(vector, settings.depth, only)
         lexical = self._lexical(query_tokens(subject.text), settings.depth, only)
-        weights = self._weights(query, mode)
-        legs = Legs(dense, lexical)
+        weights, legs = self._weights(query, mode), (dense, lexical)
         ranked: Sequence[Hit] = ()
         if self._ranker and mode == "hybrid":
             ranked = self._ranker.rank(subject, legs, depth=settings.depth, top_k=top_k, only=only)
@@ -305,14 +304,15 @@ class Searcher:
 
         return ReferenceLexical(self.backend, k1=self._settings.bm25_k1, b=self._settings.bm25_b).lexical
 
-    def _measured(self, hit: Hit, rank: int, legs: Legs, weights: Sequence[float], *, is_ranked: bool) -> Hit:
+    def _measured(
+        self, hit: Hit, rank: int, legs: tuple[DenseLeg, Leg], weights: Sequence[float], *, is_ranked: bool
+    ) -> Hit:
         """Return a hit with its figures in both legs; `is_ranked`: the ranker gave the share of the evidence."""
-        both = legs.dense, legs.lexical
-        cosine, bm25 = legs.dense.raw(hit.row), legs.lexical.raw(hit.row)
-        ranks = [leg.ranks.get(hit.row) if weight > 0 else None for leg, weight in zip(both, weights, strict=True)]
+        cosine, bm25 = (leg.raw(hit.row) for leg in legs)
+        ranks = [leg.ranks.get(hit.row) if weight > 0 else None for leg, weight in zip(legs, weights, strict=True)]
         share = hit.relevance
         if not is_ranked:
-            share = relevance(cosine, bm25, top_cosine=legs.dense.best, top_bm25=legs.lexical.best)
+            share = relevance(cosine, bm25, top_cosine=legs[0].best, top_bm25=legs[1].best)
         return replace(
             hit,
             rank=rank,

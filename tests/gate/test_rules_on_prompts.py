@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hybrid.prompting.clean import clean
-from hybrid.prompting.rules import PromptVerdict, prompt_verdict
+from hybrid.prompting.rules import prompt_verdict
 from tests.gate.test_decisions import PROJECT
 from tests.support.cases import cases, read
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @cases("gate/fitting.txt")
 def test_no_prompt_that_fits_is_silenced_by_the_rules(case: Case):
     """Politeness, a greeting, a deadline, a request about style or the length never keep a prompt from being searched."""
-    assert PromptVerdict(True, "search") == prompt_verdict(clean(case.text))
+    assert "search" == prompt_verdict(clean(case.text))
 
 
 def test_the_prompts_cover_what_people_write():

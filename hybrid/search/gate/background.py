@@ -26,8 +26,8 @@ from hybrid.base.resources import shipped
 from hybrid.index.vectors import quantise
 from hybrid.models.registry import read_probe
 from hybrid.prompting.clean import clean
-from hybrid.prompting.content import MAX_PIECES, PieceTerms, gate_pieces, generic_terms, terms_of, word_groups
-from hybrid.prompting.rules import must_name, prompt_verdict
+from hybrid.prompting.content import MAX_PIECES, gate_pieces, generic_terms, terms_of_names, terms_of_words, word_groups
+from hybrid.prompting.rules import SEARCH, must_name, prompt_verdict
 from hybrid.search.gate.identity import PROMPTS, background_key
 from hybrid.search.gate.statistic import (
     MAX_ABSENT,
@@ -140,7 +140,7 @@ class Background:
 
     @property
     def piece_terms(self) -> list[list[str]]:
-        """The words of each calibration piece as index terms, `PieceTerms.words` of `terms_of`."""
+        """The words of each calibration piece as index terms, `terms_of_words`."""
         return self._texts(self.terms, "piece_words")
 
     @property
@@ -250,7 +250,7 @@ def embed_background(embedder: Embedder, probe: Probe | None) -> dict[str, NDArr
         "piece_prompt": np.repeat(np.arange(len(held), dtype=np.int32), [len(part) for part in parts]),
         "prompt_is_talk": np.array([prompt.is_talk for prompt in held], np.uint8),
         "prompt_words": np.array([len(prompt.text.split()) for prompt in held], np.int32),
-        **_term_arrays([terms_of(text) for text in texts]),
+        **_term_arrays(texts),
         **_group_arrays([word_groups(text) for text in texts]),
     }
 
@@ -258,7 +258,7 @@ def embed_background(embedder: Embedder, probe: Probe | None) -> dict[str, NDArr
 def searched_pieces(text: str) -> tuple[str, ...]:
     """The pieces of a prompt as the hook would search with them; none when a rule or its missing names silence it."""
     cleaned = clean(text)
-    is_compared = prompt_verdict(cleaned).is_searchable and not must_name(cleaned.text)
+    is_compared = prompt_verdict(cleaned) == SEARCH and not must_name(cleaned.text)
     return gate_pieces(cleaned.text, MAX_PIECES) if is_compared else ()
 
 
@@ -276,15 +276,16 @@ def _without_zeros(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.ascontiguousarray(vectors[vectors.any(axis=1)])
 
 
-def _term_arrays(found: Sequence[PieceTerms]) -> dict[str, NDArray[Any]]:
-    terms = sorted({term for piece in found for term in (*piece.words, *piece.names)})
-    generic = generic_terms()
+def _term_arrays(texts: Sequence[str]) -> dict[str, NDArray[Any]]:
+    words, names = [terms_of_words(text) for text in texts], [terms_of_names(text) for text in texts]
+    terms = sorted({term for of_piece in (*words, *names) for term in of_piece})
+    n_documents, counts = generic_terms()
     return {
         **string_table("term", terms),
-        "term_generic": np.array([generic.counts.get(term, 0) for term in terms], np.int64),
-        "generic_documents": np.array([generic.n_documents], np.int64),
-        **_numbered("piece_words", terms, [piece.words for piece in found]),
-        **_numbered("piece_names", terms, [piece.names for piece in found]),
+        "term_generic": np.array([counts.get(term, 0) for term in terms], np.int64),
+        "generic_documents": np.array([n_documents], np.int64),
+        **_numbered("piece_words", terms, words),
+        **_numbered("piece_names", terms, names),
     }
 
 

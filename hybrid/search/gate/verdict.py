@@ -24,7 +24,14 @@ from hybrid.index.analysis import bit, keys_said
 from hybrid.index.backend import EVERYTHING
 from hybrid.index.lexical import LargestSums
 from hybrid.prompting import symbols
-from hybrid.prompting.content import content_words, gate_pieces, generic_terms, terms_of, word_groups
+from hybrid.prompting.content import (
+    content_words,
+    gate_pieces,
+    generic_terms,
+    terms_of_names,
+    terms_of_words,
+    word_groups,
+)
 from hybrid.prompting.rules import asks_how_to, gives_role, is_short, must_name
 from hybrid.search.gate import statistic
 from hybrid.search.gate.background import SILENT, Calibration, calibrate, load_background
@@ -41,7 +48,6 @@ if TYPE_CHECKING:
     from hybrid.constants import GateConfig
     from hybrid.index.backend import BackgroundFigures, Closest, SearchBackend
     from hybrid.index.lexical import RowSet
-    from hybrid.prompting.content import PieceTerms
     from hybrid.search.gate.background import Background, RecordReader
     from hybrid.search.gate.record_evidence import MeantPieces
     from hybrid.types import Embedder
@@ -222,10 +228,11 @@ class Gate:
         """Return name → value of the parts of every piece, each with its sign, so that they add up to the score."""
         settings = self._settings
         null = asked.null if settings.null else np.ones_like(asked.null)
-        terms = [terms_of(text) for text in asked.texts]
+        terms = [terms_of_words(text) for text in asked.texts]
+        names = [terms_of_names(text) for text in asked.texts]
         lexical, absent, lacking = self._lexical(terms)
         together = np.minimum(self._together(terms), statistic.MAX_TOGETHER)
-        n_known = [sum(self._backend.terms.document_frequency(name) > 0 for name in piece.names) for piece in terms]
+        n_known = [sum(self._backend.terms.document_frequency(name) > 0 for name in of_piece) for of_piece in names]
         length = settings.length * statistic.length_penalty(asked.n_words)
         columns = {
             "cosine": closest.cosines,
@@ -258,37 +265,37 @@ class Gate:
             "probe": self._settings.probe * self._background.logit(asked.vectors, asked.null),
         }
 
-    def _lexical(self, terms: Sequence[PieceTerms]) -> tuple[NDArray[np.float64], ...]:
+    def _lexical(self, terms: Sequence[Sequence[str]]) -> tuple[NDArray[np.float64], ...]:
         """Return three values of each piece: largest gain of a word, unknown words, rarity of the words not here.
 
         A word is unknown that occurs neither here nor at large; the rarity, 0 to 1, of all that are not here is summed.
         """
-        generic = generic_terms()
-        words = list({word: None for piece in terms for word in piece.words})
+        n_documents, counts = generic_terms()
+        words = list({word: None for piece in terms for word in piece})
         n_here = np.array([self._backend.terms.document_frequency(word) for word in words], np.float64)
-        n_generic = np.array([generic.counts.get(word, 0) for word in words], np.float64)
-        gains = statistic.gain(n_here, self._figures.n_rows, n_generic, generic.n_documents).tolist()
+        n_generic = np.array([counts.get(word, 0) for word in words], np.float64)
+        gains = statistic.gain(n_here, self._figures.n_rows, n_generic, n_documents).tolist()
         gain_of = dict(zip(words, gains, strict=True))
         unknown = {word for word, here, at_large in zip(words, n_here, n_generic, strict=True) if here == at_large == 0}
-        rarities = statistic.rarity(n_generic, generic.n_documents) / statistic.MAX_RARITY * (n_here == 0)
+        rarities = statistic.rarity(n_generic, n_documents) / statistic.MAX_RARITY * (n_here == 0)
         rarity_of = dict(zip(words, rarities.tolist(), strict=True))
-        lexical = [max((gain_of[word] for word in piece.words), default=0.0) for piece in terms]
-        absent = [sum(word in unknown for word in piece.words) for piece in terms]
-        lacking = [sum(rarity_of[word] for word in piece.words) for piece in terms]
+        lexical = [max((gain_of[word] for word in piece), default=0.0) for piece in terms]
+        absent = [sum(word in unknown for word in piece) for piece in terms]
+        lacking = [sum(rarity_of[word] for word in piece) for piece in terms]
         return np.array(lexical), np.array(absent, np.float64), np.array(lacking, np.float64)
 
-    def _together(self, terms: Sequence[PieceTerms]) -> NDArray[np.float64]:
+    def _together(self, terms: Sequence[Sequence[str]]) -> NDArray[np.float64]:
         """Return `_most_together` of each piece, shape (n_pieces,); zeros without a weight or without bars for it."""
         if not self._settings.together or self._figures.together is None:
             return np.zeros(len(terms))
-        generic = generic_terms()
+        n_documents, counts = generic_terms()
         rows_of: Callable[[str], NDArray[np.intp]] = cache(self._backend.terms.rows_of)
         found: list[float] = []
         for piece in terms:
-            n_generic = np.array([generic.counts.get(word, 0) for word in piece.words], np.float64)
-            rarities = statistic.rarity(n_generic, generic.n_documents)
+            n_generic = np.array([counts.get(word, 0) for word in piece], np.float64)
+            rarities = statistic.rarity(n_generic, n_documents)
             kept: list[int] = statistic.rarest(rarities).tolist()
-            found.append(self._most_together({piece.words[place]: float(rarities[place]) for place in kept}, rows_of))
+            found.append(self._most_together({piece[place]: float(rarities[place]) for place in kept}, rows_of))
         return np.array(found)
 
     def _most_together(self, rarities: Mapping[str, float], rows_of: Callable[[str], NDArray[np.intp]]) -> float:
@@ -352,9 +359,9 @@ class Gate:
         Empty for a model whose lengths say nothing, and for a prompt without pieces.
         """
         settings = self._settings
-        terms = [terms_of(text) for text in asked.texts]
+        terms = [terms_of_words(text) for text in asked.texts]
         typed = [word_groups(text) for text in asked.texts]
-        pieces = meant_pieces(asked.vectors, asked.null, [piece.words for piece in terms], typed, self._embedder)
+        pieces = meant_pieces(asked.vectors, asked.null, terms, typed, self._embedder)
         if pieces is None or not asked.texts:
             return {}
         records = [RecordEvidence(block) for block in self._backend.background.records()]
@@ -363,7 +370,7 @@ class Gate:
             name: np.concatenate([named[name] for named in parts_of], axis=1, dtype=np.float64) for name in parts_of[0]
         }
         shape = len(terms), self._backend.n_rows
-        columns["names"] = settings.names * self._named(terms)
+        columns["names"] = settings.names * self._named(asked.texts)
         columns["trigger"] = settings.trigger * self._triggered(asked.texts)
         columns["length"] = np.full(shape, -settings.length * statistic.length_penalty(asked.n_words))
         if self.reader:
@@ -424,11 +431,11 @@ class Gate:
         of_names = ((row, frozenset(query_tokens(name))) for row, name in self._backend.background.triggers())
         return [(row, words) for row, words in of_names if words]
 
-    def _named(self, terms: Sequence[PieceTerms]) -> NDArray[np.float64]:
+    def _named(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Count the identifiers of each piece that each record holds, at most `MAX_NAMES`, shape (n_pieces, n_rows)."""
-        n_names = np.zeros((len(terms), self._backend.n_rows))
-        for counts, piece in zip(n_names, terms, strict=True):
-            for name in piece.names:
+        n_names = np.zeros((len(texts), self._backend.n_rows))
+        for counts, piece in zip(n_names, texts, strict=True):
+            for name in terms_of_names(piece):
                 counts[self._backend.terms.rows_of(name)] += 1
         return np.minimum(n_names, statistic.MAX_NAMES)
 

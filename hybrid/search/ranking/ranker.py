@@ -6,7 +6,6 @@ from copy import copy
 from typing import TYPE_CHECKING
 
 import numpy as np
-from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from hybrid.base.arrays import distinct
@@ -56,13 +55,6 @@ comments rises from 0.507 to 0.557, that of queries with whole files as targets 
 """
 
 
-class Legs(Struct, frozen=True):
-    """The two legs of one query, whose files are candidates."""
-
-    dense: DenseLeg
-    lexical: Leg
-
-
 class Ranker:
     """Ranks the chunks of one backend for many queries; keeps nothing of a query but what `Corpus` remembers."""
 
@@ -82,12 +74,14 @@ class Ranker:
         """Return whether a file answers questions of a topic about the project itself."""
         return bool(score_answers(self._corpus, topic).files)
 
-    def rank(self, query: Query, legs: Legs, *, depth: int, top_k: int, only: Filter = EVERYTHING) -> list[Hit]:
+    def rank(
+        self, query: Query, legs: tuple[DenseLeg, Leg], *, depth: int, top_k: int, only: Filter = EVERYTHING
+    ) -> list[Hit]:
         """Return the best chunks of the files with the most evidence, best first, with `relevance` and `evidence`.
 
         Args:
             query: The query.
-            legs: The legs of the query.
+            legs: The legs of the query by sense and by words, whose files are candidates.
             depth: Number of best chunks by words that count for their files; by sense it is the depth of the leg.
             top_k: Number of chunks to return at most.
             only: Restricts the chunks that are returned; the evidence is the same as without it, but that no file
@@ -121,15 +115,15 @@ class Ranker:
             for _, place, _, row in chunks[:top_k]
         ]
 
-    def _measure(self, query: Query, legs: Legs, depth: int) -> Measured:
-        corpus, terms, dense = self._corpus, self._backend.terms, legs.dense
+    def _measure(self, query: Query, legs: tuple[DenseLeg, Leg], depth: int) -> Measured:
+        corpus, terms, (dense, lexical) = self._corpus, self._backend.terms, legs
         asked = most_telling(take_apart(query), corpus.n_live, terms.document_frequency)
         words = WordScores(corpus, asked.terms)
         share = shares(asked.words, words.idf, corpus.n_live)
         names = score_names(corpus, asked)
         places = score_places(corpus, query.places)
         literals = score_literals(corpus, query.text)
-        rows = np.concatenate([dense.rows, legs.lexical.rows, *names.defining.values(), literals.rows])
+        rows = np.concatenate([dense.rows, lexical.rows, *names.defining.values(), literals.rows])
         answers = score_answers(corpus, topic) if (topic := topic_of(query.text)) else PlaceScores({}, {})
         files = corpus.fields.of_rows("file", rows)
         found = candidates(corpus, np.concatenate([files, np.array([*places.files, *answers.files], np.int32)]))

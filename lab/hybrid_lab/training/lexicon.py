@@ -341,7 +341,7 @@ def main(sources: Path, vocabulary: Path, target: Path) -> None:
     for archive in sorted(sources.iterdir()):
         messages.read(archive)
     said = Counter(word for text in messages.english() for word in english_words(text))
-    documents = generic_terms().counts
+    _, documents = generic_terms()
     whole = {piece[1:].lower() for piece in pieces if piece.startswith("▁")}
     is_word = re.compile(r"[a-z]{3,20}")
     words = dict.fromkeys([*vocabulary.read_text(encoding="utf-8").split(), *sorted(said)])

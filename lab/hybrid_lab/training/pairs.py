@@ -135,7 +135,9 @@ def joined(parts: Iterable[Bags | BagSet]) -> BagSet:
 
 def query_set(tokenizer: WordTokenizer, texts: Sequence[str], limits: Limits) -> BagSet:
     """Return the bags of queries, by the arithmetic of the product."""
-    return joined(query_bags(tokenizer, texts[i : i + _BATCH], limits) for i in range(0, len(texts), _BATCH))
+    return joined(
+        query_bags(tokenizer, texts[i : i + _BATCH], limits.query_words) for i in range(0, len(texts), _BATCH)
+    )
 
 
 def body_set(tokenizer: WordTokenizer, texts: Sequence[str], limits: Limits) -> BagSet:

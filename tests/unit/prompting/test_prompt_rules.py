@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from hybrid.prompting.clean import clean
 from hybrid.prompting.rules import (
-    PromptVerdict,
     asks_how_to,
     gives_role,
     is_short,
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from tests.support.cases import Case
 
 
-def verdict(prompt: str, **options: object) -> PromptVerdict:
+def verdict(prompt: str, **options: object) -> str:
     """The verdict on a prompt."""
     return prompt_verdict(clean(prompt), **options)  # pyright: ignore[reportArgumentType]
 
@@ -31,13 +30,13 @@ def verdict(prompt: str, **options: object) -> PromptVerdict:
 @cases("prompting/verdicts.txt")
 def test_a_prompt_is_searched_or_silent_for_a_reason(case: Case) -> None:
     """Each rule names itself, so that the log can explain why nothing was said; what names something of a project is never lost."""
-    assert PromptVerdict(case.expected == "search", case.expected or "") == verdict(case.text)
+    assert case.expected == verdict(case.text)
 
 
 @cases("prompting/turns.txt")
 def test_turns_of_a_conversation_are_silent(case: Case) -> None:
     """However short a prompt may be."""
-    assert case.expected == verdict(case.text).reason
+    assert case.expected == verdict(case.text)
 
 
 @cases("prompting/looking_back.txt")
@@ -63,12 +62,12 @@ def test_words_of_time_in_a_task_are_no_question_about_a_session(case: Case) -> 
 )
 def test_configured_prefixes_are_skipped(prompt: str, prefixes: list[str]):
     """A prompt that begins with a configured prefix, as typed, is left alone."""
-    assert PromptVerdict(False, "skip_prefix") == verdict(prompt, skip_prefixes=prefixes)
+    assert "skip_prefix" == verdict(prompt, skip_prefixes=prefixes)
 
 
 def test_an_empty_prefix_skips_nothing():
     """An empty string in the settings does not silence everything."""
-    assert verdict("how does the payment client retry?", skip_prefixes=["", " "]).is_searchable
+    assert "search" == verdict("how does the payment client retry?", skip_prefixes=["", " "])
 
 
 @pytest.mark.parametrize(
@@ -129,7 +128,7 @@ def test_a_question_how_the_user_does_something(prompt: str, expected: bool) -> 
 )
 def test_a_prompt_that_gives_a_role(prompt: str, expected: bool) -> None:
     """A role in work on software is none, and no other silences a prompt: more is asked of it."""
-    assert (expected, "search") == (gives_role(prompt), verdict(prompt).reason)
+    assert (expected, "search") == (gives_role(prompt), verdict(prompt))
 
 
 @given(
@@ -140,12 +139,10 @@ def test_a_name_from_code_is_never_silenced_by_words(words: str, name: str):
     prompt = f"please go on with {name} now, thanks a lot"
     tail = "" if words.strip().startswith("/") else words.replace("<", "").replace("[", "").replace("-", "")
 
-    assert PromptVerdict(True, "search") == verdict(f"{prompt} {tail}")
+    assert "search" == verdict(f"{prompt} {tail}")
 
 
 @given(st.text())
 def test_any_prompt_gets_a_verdict(prompt: str):
-    """No string breaks the gate, and a searchable prompt is exactly one with the reason `search`."""
-    result = verdict(prompt)
-
-    assert result.is_searchable == (result.reason == "search")
+    """No string breaks the rules."""
+    assert verdict(prompt)

@@ -12,7 +12,7 @@ from hybrid.base.arrays import encode_arrays, read_arrays
 from hybrid.base.resources import shipped
 from hybrid.models.registry import HashingEmbedder, load_embedder
 from hybrid.prompting.clean import clean
-from hybrid.prompting.content import MAX_PIECES, gate_pieces, generic_terms, terms_of
+from hybrid.prompting.content import MAX_PIECES, gate_pieces, generic_terms, terms_of_names, terms_of_words
 from hybrid.search.gate import background
 from hybrid.search.gate.background import (
     FOLDER,
@@ -164,18 +164,18 @@ def test_the_bank_of_talk_is_of_bank_prompts_only(hashing_background: Background
 def test_the_terms_of_each_piece(hashing_background: Background) -> None:
     """Words and names of a piece are found again by their numbers, with the counts of code at large."""
     terms = hashing_background.terms
-    generic = generic_terms()
+    n_documents, counts = generic_terms()
     arrays = {name: hashing_background.array(name).tolist() for name in ("piece_words_at", "piece_names_at")}
     words, names = hashing_background.array("piece_words"), hashing_background.array("piece_names")
 
     assert sorted(set(terms)) == terms
-    assert generic.n_documents == hashing_background.n_generic_documents
-    assert [generic.counts.get(term, 0) for term in terms] == hashing_background.array("term_generic").tolist()
+    assert n_documents == hashing_background.n_generic_documents
+    assert [counts.get(term, 0) for term in terms] == hashing_background.array("term_generic").tolist()
     for i, (_, text) in enumerate(_held_pieces()):
         of_words = words[arrays["piece_words_at"][i] : arrays["piece_words_at"][i + 1]]
         of_names = names[arrays["piece_names_at"][i] : arrays["piece_names_at"][i + 1]]
-        found = terms_of(text)
-        assert (list(found.words), list(found.names)) == ([terms[n] for n in of_words], [terms[n] for n in of_names])
+        assert terms_of_words(text) == tuple(terms[n] for n in of_words)
+        assert terms_of_names(text) == tuple(terms[n] for n in of_names)
 
 
 def test_chat_is_the_mean_of_the_three_nearest_pieces_of_talk(hashing_background: Background) -> None:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 
-from hybrid.prompting.content import MAX_PIECES, gate_pieces, terms_of
+from hybrid.prompting.content import MAX_PIECES, gate_pieces, terms_of_names, terms_of_words
 from hybrid.search.gate import statistic
 from hybrid.search.gate.background import searched_pieces, shipped_prompts
 from hybrid.search.gate.identity import VERSION
@@ -20,7 +20,7 @@ def test_the_version_stands_for_the_pieces_rules_and_constants():
             made.append(gate_pieces(prompt.text, MAX_PIECES))
         elif not prompt.is_bank:
             found = searched_pieces(prompt.text)
-            made.append([(piece, terms_of(piece).words, terms_of(piece).names) for piece in found])
+            made.append([(piece, terms_of_words(piece), terms_of_names(piece)) for piece in found])
     digest = hashlib.sha256(json.dumps(made).encode()).hexdigest()[:16]
 
     assert digest == KNOWN.get(VERSION), f"give hybrid.search.gate.identity a new VERSION, and it this digest: {digest}"

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from hybrid.index.lookup import record_block
 from hybrid.models.registry import HashingEmbedder
-from hybrid.prompting.content import terms_of, word_groups
+from hybrid.prompting.content import terms_of_words, word_groups
 from hybrid.search.gate.annotator import GateAnnotator
 from hybrid.search.gate.background import background_scores, load_background
 from hybrid.search.gate.record_evidence import LEAST_COSINE, RecordEvidence, meant_pieces, pieces_of_background
@@ -88,7 +88,7 @@ def _slow(piece: str, segment: Segment, row: int, how: GateConfig) -> float:
     damped = _cosine(whole, vector, null)
     without = [_cosine(whole - total([group]), vector, null) for group in groups]
     words = 0.0
-    for word in terms_of(piece).words:
+    for word in terms_of_words(piece):
         (unit,), lengths = embedder.embed_queries([word])
         assert lengths is not None
         near = [0.0]
@@ -117,7 +117,7 @@ def test_the_evidence_is_that_of_the_slow_loop(tmp_path: Path, home: Path, how: 
     unit, lengths = Weighing().embed_queries(texts)
     assert lengths is not None
     null = lengths / np.sqrt(lengths * lengths + 1)
-    pieces = meant_pieces(unit, null, [terms_of(t).words for t in texts], [word_groups(t) for t in texts], Weighing())
+    pieces = meant_pieces(unit, null, [terms_of_words(t) for t in texts], [word_groups(t) for t in texts], Weighing())
     assert pieces is not None
     n_dead = 0
     for segment in snapshot.segments:

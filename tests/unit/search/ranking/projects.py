@@ -14,7 +14,7 @@ from hybrid.index.backend import EVERYTHING, Filter
 from hybrid.models.registry import HashingEmbedder
 from hybrid.prompting.query import make_query
 from hybrid.search.ranking.corpus import Candidates, Corpus, candidates
-from hybrid.search.ranking.ranker import Legs, Ranker
+from hybrid.search.ranking.ranker import Ranker
 from hybrid.types import Document, Found
 from tests.support.builders import LIMITS, ListSource, build_index, default_config, open_index, place_in
 
@@ -160,7 +160,7 @@ def rank(
     dense = snapshot.dense(vector, depth)
     lexical = snapshot.lexical(query_tokens(query.text), depth)
     ranker = ranker or Ranker(snapshot, settings)
-    return ranker.rank(query, Legs(dense, lexical), depth=depth, top_k=top_k, only=kept)
+    return ranker.rank(query, (dense, lexical), depth=depth, top_k=top_k, only=kept)
 
 
 def places(snapshot: Snapshot, ranked: Sequence[Hit]) -> list[tuple[str, int]]:

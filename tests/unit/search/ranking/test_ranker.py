@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hybrid.index.backend import Filter
 from hybrid.index.columns import ScannedLeg
 from hybrid.prompting.query import make_query
-from hybrid.search.ranking.ranker import Legs, Ranker
+from hybrid.search.ranking.ranker import Ranker
 from tests.support.examples import examples
 from tests.unit.search.ranking.projects import only, paths, places, rank, snapshot_of, weights
 
@@ -208,7 +208,7 @@ def test_the_dead_have_no_cosine(tmp_path: Path) -> None:
     nothing = ScannedLeg(np.zeros(0, np.int64), np.full(snapshot.n_rows, np.nan), snapshot.fields)
 
     ranker = Ranker(snapshot, only(tmp_path, "best_sense", "file_sense"))
-    ranked = ranker.rank(make_query("zzz"), Legs(dense, nothing), depth=9, top_k=9)
+    ranked = ranker.rank(make_query("zzz"), (dense, nothing), depth=9, top_k=9)
 
     assert snapshot.n_rows > len(rows)
     assert ("1.txt", {"best_sense": 1.0, "file_sense": 1.0}) == (paths(snapshot, ranked)[0], dict(ranked[0].evidence))
