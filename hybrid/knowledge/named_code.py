@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from hybrid.base.tokens import folded, tokens_of_word
 from hybrid.index.backend import EVERYTHING
-from hybrid.prompting.symbols import FILE_EXTENSIONS, identifiers, paths
+from hybrid.prompting.content import FILE_EXTENSIONS, identifiers, paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hybrid.prompting.clean import clean
+from hybrid.prompting.content import paths
 from hybrid.prompting.query import make_query, query_digest
 from hybrid.prompting.rules import SEARCH, looks_back, prompt_verdict
-from hybrid.prompting.symbols import paths
 from hybrid.records.memory.types import LEAST_ANSWER_CHARS, SessionSummary, record_of
 from hybrid.workspace import session_key
 

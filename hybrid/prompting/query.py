@@ -14,9 +14,8 @@ from msgspec.structs import replace
 
 from hybrid.base.text import compiled
 from hybrid.base.tokens import query_tokens
-from hybrid.prompting import symbols
+from hybrid.prompting.content import SourceLine, identifiers, is_frame, parts_of_path, paths, places
 from hybrid.prompting.lexicon import in_english
-from hybrid.prompting.symbols import SourceLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -188,7 +187,7 @@ def _is_frame(line: str, shown: str, before: str, *, is_fenced: bool) -> bool:
     """Return whether a line is part of a trace: a frame, or what stands between frames."""
     if before == "trace" and _is_of_frame(line):
         return True
-    return (is_fenced or compiled(_FRAME_START).match(shown) is not None) and symbols.is_frame(line)
+    return (is_fenced or compiled(_FRAME_START).match(shown) is not None) and is_frame(line)
 
 
 def _is_of_frame(line: str) -> bool:
@@ -314,9 +313,9 @@ def make_query(cleaned_text: str, limit_chars: int = 5_000) -> Query:
     A single word counts as an identifier whatever its spelling.
     """
     text = _shortened(cleaned_text, limit_chars)
-    names, found_paths = symbols.identifiers(text), symbols.paths(text)
+    names, found_paths = identifiers(text), paths(text)
     # A trace fails at its end, which a cut text may lack.
-    found_places = _with_paths(symbols.places(cleaned_text), found_paths[:MAX_NAMES])
+    found_places = _with_paths(places(cleaned_text), found_paths[:MAX_NAMES])
     alone = text.strip().strip(_EDGES)
     if not names and not found_paths and _NAME.fullmatch(alone):
         names = (alone,)
@@ -401,7 +400,7 @@ def _with_paths(places: tuple[SourceLine, ...], paths: tuple[str, ...]) -> tuple
     known = {place.path for place in places}
     more: dict[str, SourceLine] = {}
     for path in paths:
-        parts, is_installed = symbols.parts_of_path(path)
+        parts, is_installed = parts_of_path(path)
         joined = "/".join(parts)
         if parts and joined not in known:
             more[joined] = SourceLine(joined, is_installed=is_installed)

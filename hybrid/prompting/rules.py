@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hybrid.base.text import compiled
-from hybrid.prompting import project_questions, symbols
-from hybrid.prompting.content import content_words
+from hybrid.prompting import project_questions
+from hybrid.prompting.content import content_words, has_code, identifiers, paths
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
@@ -360,9 +360,9 @@ def _verdict_of_words(words: Sequence[str], text: str) -> str:
 
 def _is_technical(text: str) -> bool:
     """Return whether a text holds code, an identifier or a path; words of a session joined without a space are none."""
-    if symbols.has_code(text):
+    if has_code(text):
         return True
-    names = (*symbols.identifiers(text), *symbols.paths(text))
+    names = (*identifiers(text), *paths(text))
     return any(not re.fullmatch(r"\w+(?:[./]\w+)+", name) or not turn_of(plain_words(name)) for name in names)
 
 
@@ -370,7 +370,7 @@ def is_short(text: str) -> bool:
     """Return whether a prompt is hardly more than a name, or than two plain words."""
     if len(text) > TURN_CHARS or _n_telling(text) > _MOST_TELLING:
         return False
-    return len(text.split()) <= _MIN_WORDS or bool(symbols.identifiers(text) or symbols.paths(text))
+    return len(text.split()) <= _MIN_WORDS or bool(identifiers(text) or paths(text))
 
 
 def must_name(text: str) -> bool:

@@ -103,8 +103,7 @@ def test_a_prompt_loads_only_what_searching_needs(tmp_path: Path) -> None:
 def test_what_comes_after_an_answer_is_not_imported_before_it() -> None:
     """Log, counters, a session's start, and what learns from transcripts wait until a prompt has its answer."""
     late = [
-        f"hybrid.{name}"
-        for name in ("answer.recording", "answer.session_start", "feedback.state", "capture.transcript")
+        f"hybrid.{name}" for name in ("answer.recording", "answer.session_start", "log.state", "capture.transcript")
     ]
     code = (
         "import sys, hybrid.hooks.taking, hybrid.search.searcher, hybrid.knowledge.record_indexes\n"

@@ -23,11 +23,12 @@ from hybrid.base.tokens import folded, part_terms, query_tokens, tokens_of_word
 from hybrid.index.analysis import bit, keys_said
 from hybrid.index.backend import EVERYTHING
 from hybrid.index.lexical import LargestSums
-from hybrid.prompting import symbols
 from hybrid.prompting.content import (
     content_words,
     gate_pieces,
     generic_terms,
+    identifiers,
+    paths,
     terms_of_names,
     terms_of_words,
     word_groups,
@@ -534,9 +535,9 @@ _EDGES = ".,;:!?()[]\"'"
 
 def names_something(backend: SearchBackend, text: str) -> bool:
     """Return whether a prompt names an identifier, a file or a literal here, or is two words of one name."""
-    if any(_is_there(backend, name) for name in symbols.identifiers(text)):
+    if any(_is_there(backend, name) for name in identifiers(text)):
         return True
-    if any(_is_file(backend, path) for path in symbols.paths(text)):
+    if any(_is_file(backend, path) for path in paths(text)):
         return True
     if len(_live(backend, backend.names.literals(keys_said(text))[1])):
         return True

@@ -21,7 +21,7 @@ from hybrid.base.tokens import part_terms
 from hybrid.index.analysis import bit
 from hybrid.index.backend import EVERYTHING
 from hybrid.prompting import project_questions
-from hybrid.prompting.symbols import parts_of_path
+from hybrid.prompting.content import parts_of_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hybrid.index.backend import SearchBackend
-    from hybrid.prompting.symbols import SourceLine
+    from hybrid.prompting.content import SourceLine
 
 
 # --- relatives among words, and abbreviations ----------------------------------------------------------------

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hybrid.prompting.content import paths
 from hybrid.prompting.project_questions import files_that_answer, may_answer, said_beside, terms_of, topic_of
-from hybrid.prompting.symbols import paths
 from tests.support.cases import cases
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hybrid.prompting.content import SourceLine
 from hybrid.prompting.query import MAX_NAMES, Passage, Query, make_query
-from hybrid.prompting.symbols import SourceLine
 from tests.support.cases import cases
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hybrid.prompting.symbols import has_code, identifiers, paths
+from hybrid.prompting.content import has_code, identifiers, paths
 from tests.support.cases import cases
 
 if TYPE_CHECKING:

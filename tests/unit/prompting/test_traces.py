@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hybrid.prompting.symbols import MAX_PLACES, SourceLine, is_frame, parts_of_path, places
+from hybrid.prompting.content import MAX_PLACES, SourceLine, is_frame, parts_of_path, places
 from tests.support.cases import cases, read
 
 if TYPE_CHECKING:
