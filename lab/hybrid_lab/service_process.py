@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.base.errors import HybridError
+from hybrid.hooks.service import environment_of
 from hybrid.ipc.start import daemon_status, start_command, stop
 from hybrid.ipc.wire import connect, read_endpoint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Mapping
 
     from hybrid.evaluation.timing import Runner
 
@@ -65,7 +66,24 @@ class ServiceProcess:
             process.wait(_ANSWER_S)
 
     def ask(self, project: Path, prompt: str, *, session: str) -> bool:
-        """One event, sent by this process: what the service and the wire alone cost; was there an answer?
+        """One prompt, sent by this process: what the service and the wire alone cost; was there an answer?
+
+        Raises:
+            HybridError: No service answers.
+        """
+        return self.tell(project, "UserPromptSubmit", {"prompt": prompt}, session=session)
+
+    def tell(
+        self, project: Path, name: str, fields: Mapping[str, object], *, session: str, environ: Mapping[str, str] = {}
+    ) -> bool:
+        """One event, sent by this process; was there an answer?
+
+        Args:
+            project: Its folder.
+            name: Of the event.
+            fields: Of the event, beside session and folder.
+            session: Of the agent.
+            environ: The client's environment; what is meant for hybrid is sent.
 
         Raises:
             HybridError: No service answers.
@@ -74,8 +92,9 @@ class ServiceProcess:
         if endpoint is None:
             raise HybridError("the service of the measurement is gone")
         connection = connect(endpoint, timeout_s=_ANSWER_S)
-        event = json.dumps({"session_id": session, "cwd": str(project), "prompt": prompt}).encode()
-        named = (b"event", b"claude", b"UserPromptSubmit", os.fsencode(project), b"0", b"10000", b"")
+        event = json.dumps({"session_id": session, "cwd": str(project), "hook_event_name": name, **fields}).encode()
+        sent = environment_of(environ)
+        named = (b"event", b"claude", name.encode(), os.fsencode(project), b"0", b"10000", sent)
         try:
             connection.receive(timeout_s=_ANSWER_S)
             connection.send(*named, event, timeout_s=_ANSWER_S)

@@ -125,7 +125,7 @@ def copy_files(workspace: Workspace, lessons: Path | None, lore: Path | None) ->
 
 
 def write_records(workspace: Workspace, records: Iterable[GivenRecord]) -> None:
-    """Write records into a project that has none, decisions and handoffs as its own.
+    """Write records into a project that has none, as its own.
 
     Raises:
         HybridError: A record cannot be written as it is.
@@ -164,7 +164,7 @@ def write_lore(folder: LoreFolder, records: Sequence[GivenRecord], project: str)
     Args:
         folder: Made when it is not there.
         records: Of these kinds.
-        project: Name that decisions and handoffs carry; empty for none.
+        project: Name that they carry; empty for none.
 
     Raises:
         LoreError: A file cannot be changed.
@@ -178,7 +178,8 @@ def write_lore(folder: LoreFolder, records: Sequence[GivenRecord], project: str)
         data = b""
         for section, kind, form in (("patterns", "pattern", _pattern), ("anti_patterns", "anti-pattern", _anti)):
             if by_kind[kind]:
-                data = patterns.with_new(data, section, [form(one) for one in by_kind[kind]], str(folder.patterns))
+                made = [form(one, project) for one in by_kind[kind]]
+                data = patterns.with_new(data, section, made, str(folder.patterns))
         if data:
             write_atomic(folder.patterns, data)
         if by_kind["decision"]:
@@ -195,15 +196,15 @@ def _texts(record: GivenRecord, n: int) -> list[str]:
     return [""] * (n - len(texts)) + texts
 
 
-def _pattern(record: GivenRecord) -> dict[str, Any]:
+def _pattern(record: GivenRecord, project: str) -> dict[str, Any]:
     context, problem, solution = _texts(record, 3)
     draft = patterns.PatternDraft(record.name, solution, context, problem)
-    return patterns.new_pattern(record.id, draft, created_at=_WRITTEN, project="")
+    return patterns.new_pattern(record.id, draft, created_at=_WRITTEN, project=project)
 
 
-def _anti(record: GivenRecord) -> dict[str, Any]:
+def _anti(record: GivenRecord, project: str) -> dict[str, Any]:
     draft = patterns.AntiPatternDraft(record.name, *_texts(record, 3))
-    return dict(patterns.new_pattern(record.id, draft, created_at=_WRITTEN, project=""))
+    return dict(patterns.new_pattern(record.id, draft, created_at=_WRITTEN, project=project))
 
 
 def _decision(record: GivenRecord, project: str) -> dict[str, Any]:
