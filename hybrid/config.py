@@ -188,6 +188,8 @@ class LogConfig(Struct, frozen=True):
 
     max_bytes: Annotated[int, (10_000, 10_000_000_000)]
     keep: Annotated[int, (0, 100)]
+    text_days: Annotated[int, (0, 3650)]
+    outcomes: bool
     hot_topics_every: Annotated[int, (1, 1_000_000)]
 
 

@@ -356,6 +356,24 @@ class ToolCall(Struct, frozen=True):
     error: str = ""
 
 
+class Use(Struct, frozen=True, omit_defaults=True):
+    """A use of a tool, as far as it tells what became of a decision; it holds no text.
+
+    Attributes:
+        at_s: Seconds since 1970.
+        kind: `read`, `search`, `edit` or `command`.
+        read: Files of the project that it read, or found if they are few.
+        written: Files of the project that it wrote.
+        failed: The form of a command that failed; empty for none.
+    """
+
+    at_s: float
+    kind: str
+    read: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    failed: str = ""
+
+
 class HookEvent(Struct, frozen=True):
     """One hook event of any client, reduced to what the engine needs; `hooks.event.parse_event` makes it.
 

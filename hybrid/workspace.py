@@ -19,7 +19,8 @@ from hybrid.config import Config, Loaded, load
 from hybrid.index.manifest import NAME as MANIFEST_NAME
 from hybrid.index.manifest import OVERLAY, Place, lenders
 from hybrid.ipc.settings import HookSettings, read_settings, write_settings
-from hybrid.log.events import EventLog
+from hybrid.log.events import OUTCOMES, EventLog
+from hybrid.log.given_texts import GivenTexts
 from hybrid.project.find import Project, find_project, hybrid_home, open_tree_state, project_folder
 from hybrid.project.trust import is_accepted
 from hybrid.session.ledger import LedgerStore, SessionKey
@@ -107,6 +108,17 @@ class Workspace(Struct, frozen=True, dict=True):
     def log(self) -> EventLog:
         """The event log."""
         return EventLog(self.home / "log", max_bytes=self.config.log.max_bytes, keep=self.config.log.keep)
+
+    @property
+    def outcomes(self) -> EventLog:
+        """The log of what became of decisions."""
+        settings = self.config.log
+        return EventLog(self.home / "log", max_bytes=settings.max_bytes, keep=settings.keep, name=OUTCOMES)
+
+    @property
+    def texts(self) -> GivenTexts:
+        """The texts that agents were given."""
+        return GivenTexts(self.home / "log", days=self.config.log.text_days)
 
 
 def _place(home: Path, project: Project, ending: str = "") -> Place:

@@ -14,7 +14,7 @@ from hybrid.answer.decide import Decision
 from hybrid.answer.pack import shortened_item
 from hybrid.base.errors import HybridError
 from hybrid.base.text import chunk_digest
-from hybrid.capture.shown import touched_files
+from hybrid.capture.shown import use_of
 from hybrid.capture.tools import PathRoots, own_home
 from hybrid.knowledge.collections import notes_on, record_body, record_entry, record_hit
 from hybrid.records.lore.types import seconds_of
@@ -50,16 +50,16 @@ def records_at_file(turn: Turn, ledger: Ledger) -> Decision:
     if call is None or workspace.project is None:
         return nothing
     root = workspace.project.root
-    read, written = touched_files(call, PathRoots(str(root), turn.event.cwd, own_home()))
-    if not (read or written):
+    use = use_of(call, PathRoots(str(root), turn.event.cwd, own_home()), turn.at_ms / 1000)
+    if use is None or not (use.read or use.written):
         return nothing
     try:
         searcher = turn.kinds.searcher(workspace)
     except (HybridError, OSError):
         return nothing  # There is no index, or it is being opened: the next use finds it.
     settings = workspace.config.hooks
-    items = [*_items(turn, searcher, [*written, *read], ledger)] if settings.at_file else []
-    tests = _tests(searcher, written, ledger) if settings.tests_of_edited else {}
+    items = [*_items(turn, searcher, [*use.written, *use.read], ledger)] if settings.at_file else []
+    tests = _tests(searcher, use.written, ledger) if settings.tests_of_edited else {}
     if not (items or tests):
         return nothing
     is_redacting = workspace.config.privacy.redact

@@ -47,6 +47,7 @@ class Effects:
         self._keeper: threading.Thread | None = None
         self._later: Callable[[], bool] | None = None
         self._is_failed = False
+        self._cited: tuple[str, ...] = ()
 
     @property
     def are_done(self) -> bool:
@@ -97,12 +98,17 @@ class Effects:
         """Do what is done once the answer was written: what the agent read, what waits in the session, what fades."""
         workspace, event = self._turn.workspace, self._turn.event
         if event.call is not None:
+            self._note_use(event.call)
             self._note_lines_read(event.call)
-        elif event.event == "UserPromptSubmit" and not event.prompt.is_blank and (store := self._memory) is not None:
-            from hybrid.knowledge.memory_intake import tell_waiting
-
+        elif event.event == "UserPromptSubmit" and not event.prompt.is_blank:
             # The new prompt of a session ends what was done before.
-            self._log(tell_waiting(workspace, event, store, self._turn.at_ms))
+            self._close_turn()
+            if (store := self._memory) is not None:
+                from hybrid.knowledge.memory_intake import tell_waiting
+
+                self._log(tell_waiting(workspace, event, store, self._turn.at_ms))
+        elif event.event in ("Stop", "SessionEnd"):
+            self._close_turn()
         elif event.event == "SessionStart":
             let_fade(workspace)
             if event.source in _GOING_ON:
@@ -167,6 +173,7 @@ class Effects:
         workspace, event = self._turn.workspace, self._turn.event
         learned = learn_from_turn(workspace, event, is_private=self.is_private)
         self._log(learned.problems)
+        self._cited = learned.cited
         if learned.cited or learned.recorded:
             from hybrid.answer.recording import record_learned
 
@@ -216,6 +223,27 @@ class Effects:
             from hybrid.answer.recording import record_error
 
             record_error(self._turn.workspace, self._turn.event, problem)
+
+    def _note_use(self, call: ToolCall) -> None:
+        """Note which files the use touched, so that the end of the turn can tell what became of what was given."""
+        workspace, event = self._turn.workspace, self._turn.event
+        if not workspace.config.log.outcomes or workspace.project is None or self.is_private:
+            return
+        from hybrid.capture.shown import use_of  # Brings what knows the tools of all clients.
+        from hybrid.capture.tools import PathRoots, own_home
+
+        roots = PathRoots(str(workspace.project.root), event.cwd, own_home())
+        use = use_of(call, roots, self._turn.at_ms / 1000)
+        if use is not None:
+            with contextlib.suppress(OSError):
+                workspace.ledgers.note_use(self._turn.key, use)
+
+    def _close_turn(self) -> None:
+        """Note what became of the decisions since the last end of a turn; a subagent's end is none."""
+        if self._turn.workspace.config.log.outcomes and not self._turn.event.agent_id:
+            from hybrid.answer.recording import record_outcome
+
+            record_outcome(self._turn, self._cited)
 
     def _note_lines_read(self, call: ToolCall) -> None:
         """Note which lines the use put before the agent; what goes wrong is logged, and they count as unread."""

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from hybrid.answer.decide import Decision, decide
 from hybrid.answer.effects import Effects
+from hybrid.base.clients import client_named
 from hybrid.base.errors import BusyError
 from hybrid.knowledge.lessons_intake import is_capturing, learn_from_prompt
 from hybrid.render.numbers import amount
@@ -210,7 +211,9 @@ def _is_asking(turn: Turn) -> bool:
 def _is_at_file(turn: Turn) -> bool:
     """Return whether a use of a tool may bring records about the files that it touched."""
     event, hooks = turn.event, turn.workspace.config.hooks
-    return event.call is not None and event.report.is_blank and (hooks.at_file or hooks.tests_of_edited)
+    at_tool = client_named(event.client).at_tool
+    is_taken = at_tool is not None and event.name in at_tool.takes
+    return is_taken and event.report.is_blank and (hooks.at_file or hooks.tests_of_edited)
 
 
 def _at_file(turn: Turn, held: ExitStack) -> Decision:

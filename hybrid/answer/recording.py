@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import math
+import time
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -17,18 +19,22 @@ from hybrid.answer.select import without_secrets
 from hybrid.answer.session_start import start_name
 from hybrid.base.errors import HybridError
 from hybrid.knowledge.lessons_intake import note_given
-from hybrid.log.events import CITED
+from hybrid.log.events import CITED, OUTCOMES, is_decision, log_folder, newest_events
+from hybrid.log.given_texts import GivenText
+from hybrid.log.outcomes import outcome_of, seconds_of
 from hybrid.log.state import count_injection, is_hot_topics_due, update_state, write_hot_topics
 from hybrid.project.find import marks_of
 from hybrid.project.registry import is_forgotten
+from hybrid.prompting.content import paths
 from hybrid.prompting.lexicon import in_english
 from hybrid.prompting.query import query_digest
+from hybrid.records.types import KINDS
 from hybrid.redact import redact
 from hybrid.session.ledger import Given
 from hybrid.sources.records import record_id
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from hybrid.answer.decide import Decision, Turn
     from hybrid.knowledge.lessons_intake import TurnReport
@@ -46,6 +52,8 @@ _DIGEST_CHARS = 5_000
 """Characters of a prompt, at most, that make its digest, and that are said in English: as many as are searched for."""
 
 _PROBLEM_CHARS = 300
+_LOG_BYTES = 500_000
+"""Bytes at the end of the log in which the decisions of a turn are looked for."""
 _HELD_BACK = 5
 _EXPLAINED = ("names_gone", "seen", "read", "budget", "stale", "topic")
 _OF_GATE = ("top_cosine", "threshold", "threshold_source", "score", "bar", "parts")
@@ -209,7 +217,11 @@ def record(turn: Turn, decision: Decision, *, latency_ms: float) -> None:
             if turn.event.event == "UserPromptSubmit" and workspace.config.lessons.remind_every:
                 workspace.ledgers.note_prompt(turn.key, is_reminded=decision.reason == "reminded")
     with contextlib.suppress(OSError):
-        workspace.log.append(_event_line(turn, decision, latency_ms))
+        event_id = workspace.log.append(_event_line(turn, decision, latency_ms))
+        if decision.text and workspace.project is not None:
+            has_memory = any(item.hit.kind in KINDS["memory"].hits for item in decision.items)
+            session, key = turn.event.session_id, workspace.project.key
+            workspace.texts.add(GivenText(event_id, time.time(), key, session, decision.text, has_memory))
     with contextlib.suppress(OSError):
         if decision.is_injected:
             _count(workspace, decision)
@@ -257,6 +269,54 @@ def record_learned(workspace: Workspace, event: HookEvent, learned: TurnReport) 
     """Append to the event log which lessons the agent cited and wrote down; does nothing when it did neither."""
     if learned.cited or learned.recorded:
         _append(workspace, event, "learned", cited=list(learned.cited), recorded=list(learned.recorded))
+
+
+def record_outcome(turn: Turn, cited: Collection[str]) -> None:
+    """Append to the log of outcomes what became of the decisions of the turn that ended before an event; never raises.
+
+    Args:
+        turn: A turn of the main conversation.
+        cited: Ids of the lessons that the agent cited in the turn.
+    """
+    workspace, event = turn.workspace, turn.event
+    with contextlib.suppress(OSError):
+        uses = workspace.ledgers.take_uses(turn.key)
+        decisions = list(_ended(turn))
+        outcome = outcome_of(decisions, uses, cited, partial(_files_of, turn)) if decisions or uses else {}
+        if outcome:
+            whose = {"project": workspace.project.key if workspace.project else None, "session": event.session_id}
+            workspace.outcomes.append({**whose, "client": event.client, **outcome})
+
+
+def _ended(turn: Turn) -> Iterator[dict[str, Any]]:
+    """Yield the decisions of a session whose outcome was not noted yet, but for that on the turn's own prompt."""
+    session, project = turn.event.session_id, turn.workspace.project
+    if project is None or not session:
+        return
+    folder, until_s = log_folder(turn.workspace.home), turn.at_ms / 1000
+
+    def is_own(line: Mapping[str, Any]) -> bool:
+        return line.get("session") == session and line.get("project") == project.key
+
+    ended = filter(is_own, newest_events(folder, max_bytes=_LOG_BYTES, name=OUTCOMES))
+    last = next(ended, None)
+    before_s = seconds_of(last.get("at")) if last else 0.0
+    for line in filter(is_own, newest_events(folder, max_bytes=_LOG_BYTES)):
+        at_s = seconds_of(line.get("at"))
+        if at_s < before_s:
+            return
+        if is_decision(line) and at_s < until_s:
+            yield line
+
+
+def _files_of(turn: Turn, item: Mapping[str, Any]) -> list[str]:
+    """Return the files that the record of an item of the log names; none for one that is gone."""
+    _, _, path = str(item.get("key")).rpartition(":")[0].partition(":")
+    about = str(item.get("why") or "").removeprefix("about ")
+    with contextlib.suppress(HybridError, OSError, KeyError):
+        record = turn.kinds.by_path(turn.workspace)[path]
+        return [about, *paths("\n".join((record.name, *record.lines)))]
+    return [about]
 
 
 def record_cited(workspace: Workspace, lesson_ids: Sequence[str]) -> None:

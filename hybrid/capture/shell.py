@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from itertools import islice, takewhile
 from typing import Literal
 
 from msgspec import Struct
@@ -267,6 +268,17 @@ def line_of(command: str) -> CommandLine:
     program = _program(words)
     work, query = _work(program, words)
     return CommandLine(work, " ".join(shown.split()), program, tuple(words), query)
+
+
+_SUBCOMMAND = re.compile(r"[a-z][a-z:_-]{0,30}")
+_MOST_SUBCOMMANDS = 2
+
+
+def form_of(line: CommandLine) -> str:
+    """Return the program and its subcommands, `npm run test`: what it has in common with other runs of its kind."""
+    plain = (word for word in line.words[1:] if not word.startswith("-"))
+    found = takewhile(lambda word: _SUBCOMMAND.fullmatch(word) is not None, plain)
+    return " ".join([line.program, *islice(found, _MOST_SUBCOMMANDS)])
 
 
 def _bare(part: str) -> str:

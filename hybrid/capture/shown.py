@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from hybrid.capture import dialects
-from hybrid.capture.shell import files_of_command, is_ours, line_of
+from hybrid.capture.shell import files_of_command, form_of, is_ours, line_of
 from hybrid.redact import redact
+from hybrid.types import Use
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -101,30 +102,40 @@ _FEW_FOUND = 3
 """Files of the results of one search: among more the agent has not chosen yet."""
 
 
-def touched_files(call: ToolCall, roots: PathRoots) -> tuple[list[str], list[str]]:
-    """Return the files of the project that a use read, or found if they are few, and those that it wrote.
+def use_of(call: ToolCall, roots: PathRoots, at_s: float) -> Use | None:
+    """Return what a use of a tool did with the project's files; None for a tool of another kind.
 
-    They are relative to the project, each once and at most 20; none of a tool that failed.
+    Files are relative to the project, each once and at most 20; a tool that failed touched none.
     """
     arguments = dialects.arguments(call.arguments)
     kind = dialects.kind_of(call.tool, arguments)
-    if kind not in _PRINTING or (kind != "command" and dialects.is_failure(call.result, call.error, None)):
-        return [], []
+    if kind not in _PRINTING:
+        return None
+    kind = "edit" if kind == "write" else kind
     read, written = _named(arguments, kind), [path for path, _, _ in _edits(arguments, kind)]
-    command = dialects.command_of(arguments) if kind == "command" else ""
-    if kind in ("edit", "write"):
-        read, written = [], written or read
-    elif command:
+    line, text, code = None, "", None
+    if kind in ("command", "search"):
+        text = dialects.cleaned(dialects.result_text(call.result))
+    if kind == "command":
+        command = dialects.command_of(arguments)
+        line, code = line_of(command), dialects.exit_code(call.result, text, call.error)
         written += files_of_command(command)[1]
-    # Claude Code and Codex search by a shell.
-    if kind == "search" or (command and line_of(command).work == "search"):
-        lines = dialects.cleaned(dialects.result_text(call.result))[:_MOST_CHARS].split("\n")
-        found = [match["path"] for line in lines if (match := _MATCHED.match(line) or _heading(line))]
-        read = [*dict.fromkeys(found)] or read
+    is_failed = dialects.is_failure(call.result, call.error, code)
+    if kind == "search" or (line and line.work == "search"):
+        kind = "search"
+        matches = (_MATCHED.match(found) or _heading(found) for found in text[:_MOST_CHARS].split("\n"))
+        read = [*dict.fromkeys(match["path"] for match in matches if match)] or read
         read = read if len(read) <= _FEW_FOUND else []
+    elif kind == "edit":
+        read, written = [], written or read
+    elif line and read and not written and line.work == "read":
+        kind = "read"
+    if is_failed and not line:
+        read = written = []
     names = ([*dict.fromkeys(map(roots.relative, paths))] for paths in (read, written))
     read, written = ([name for name in some if not name.startswith(("/", "~"))][:_MOST_FILES] for some in names)
-    return [name for name in read if name not in written], written
+    failed = form_of(line) if line and is_failed and kind == "command" else ""
+    return Use(at_s, kind, tuple(name for name in read if name not in written), tuple(written), failed)
 
 
 class _Files:

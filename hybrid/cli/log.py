@@ -197,12 +197,13 @@ def configure_explain(parser: argparse.ArgumentParser) -> None:
 def _explain(args: argparse.Namespace) -> int:
     """Print the event with advice, on a terminal with links; exit code 1 when there is no such event."""
     outcome = perform_here("explain", args)
-    links, event = places_in(asking_here(args).workspace), outcome.data["event"]
+    links = places_in(asking_here(args).workspace)
+    event: dict[str, Any] = outcome.data.get("event") or {}
 
     def paint() -> None:
         links.write([links.put_in(line, event.get("items") or ()) for line in outcome.text.split("\n")])
 
-    return print_outcome(args, outcome, is_change=False, paint=paint)
+    return print_outcome(args, outcome, is_change=False, paint=None if args.text else paint)
 
 
 # --- mark -------------------------------------------------------------------------------------------------

@@ -387,12 +387,13 @@ class Service:
             kinds.warm_reader(workspace)
 
     def _keep_memory_small(self, workspace: Workspace, kinds: OpenKinds) -> None:
-        """Once a day, remove rows of the memory that are older or more than the settings allow."""
+        """Once a day, remove rows of the memory, and texts of injections, that are older than the settings allow."""
         now_s = time.monotonic()
         if now_s < self._pruned_s + _PRUNE_EVERY_S:
             return
         self._pruned_s = now_s
         keep_small(workspace, kinds.stores.memory(workspace), time.time_ns() // 1_000_000)
+        workspace.texts.expire(time.time())
 
     def _warm_up(self, project: str) -> None:
         """Load the searcher and open the first project; a failure is left to the first prompt."""

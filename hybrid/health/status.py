@@ -26,6 +26,7 @@ from hybrid.ipc.spool import Spool
 from hybrid.ipc.start import daemon_status
 from hybrid.knowledge.stores import memory_status, record_paths, records_status
 from hybrid.log.events import health
+from hybrid.log.outcomes import figures
 from hybrid.log.state import is_corrupt, read_state
 from hybrid.models.registry import LazyEmbedder, embedder_info, embedder_of_key, present_name
 from hybrid.render.numbers import LOWEST_BAR
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 
+USE_DAYS = 7
+"""Days of which the status and the page tell what became of what was given."""
 _SHOWN_SETTINGS = ("budget_chars", "content_mode", "gate_threshold", "dedup_enabled")
 
 
@@ -79,6 +82,7 @@ def status(
         "hooks": hooks_status(workspace, installed=installed),
         "records": records_status(workspace),
         "memory": memory_status(workspace),
+        "use": figures(filter(workspace.is_here, workspace.outcomes.newest()), days=USE_DAYS, now_s=time.time()),
         "health": health(filter(workspace.is_here, workspace.log.newest())),
         "daemon": daemon_status(str(workspace.home)),
         "paused": [pause.as_json(time.time()) for pause in pauses_for(workspace.home, project.key)],

@@ -59,16 +59,18 @@ if TYPE_CHECKING:
 FOLDER = "log"
 """Name of the log's folder in a `$HYBRID_HOME`."""
 
-_NAME = "events.jsonl"
-_LOCK = "events.lock"
+EVENTS, OUTCOMES = "events", "outcomes"
+"""Names of the two logs: of decisions, and of what became of them (`log.outcomes`)."""
 
 
 class EventLog:
-    """The log of one `$HYBRID_HOME`."""
+    """A log of one `$HYBRID_HOME`, `EVENTS` or `OUTCOMES`."""
 
-    def __init__(self, folder: Path, *, max_bytes: int, keep: int) -> None:
+    def __init__(self, folder: Path, *, max_bytes: int, keep: int, name: str = EVENTS) -> None:
         self._folder = folder
-        self._path = folder / _NAME
+        self._name = name
+        self._path = folder / part_name(0, name)
+        self._lock = folder / f"{name}.lock"
         self._max_bytes = max_bytes
         self._keep = keep
 
@@ -117,13 +119,13 @@ class EventLog:
         """
         from hybrid.base.atomic import locked
 
-        with locked(self._folder / _LOCK, 1.0) as held:
+        with locked(self._lock, 1.0) as held:
             if not held:
-                raise OSError(f"{self._folder / _LOCK} cannot be locked")
+                raise OSError(f"{self._folder / f'{self._name}.lock'} cannot be locked")
             yield [path for path in map(self._part, range(self._keep + 1)) if path.is_file()]
 
     def _part(self, number: int) -> Path:
-        return self._folder / part_name(number)
+        return self._folder / part_name(number, self._name)
 
     def _rotate(self) -> None:
         from hybrid.base.atomic import locked
@@ -131,7 +133,7 @@ class EventLog:
         with contextlib.suppress(OSError):
             if self._path.stat().st_size < self._max_bytes:
                 return
-            with locked(self._folder / _LOCK, 0) as held:
+            with locked(self._lock, 0) as held:
                 if not held or self._path.stat().st_size < self._max_bytes:
                     return
                 for number in range(self._keep, 0, -1):
@@ -141,9 +143,9 @@ class EventLog:
                     self._path.unlink()
 
 
-def part_name(number: int) -> str:
-    """Return the name of a part of the log: 0 is the newest."""
-    return f"events.{number}.jsonl" if number else _NAME
+def part_name(number: int, name: str = EVENTS) -> str:
+    """Return the name of a part of a log: 0 is the newest."""
+    return f"{name}.{number}.jsonl" if number else f"{name}.jsonl"
 
 
 def log_folder(home: Path) -> Path:
@@ -151,16 +153,17 @@ def log_folder(home: Path) -> Path:
     return home / FOLDER
 
 
-def newest_events(folder: str | Path, *, max_bytes: int) -> Iterator[dict[str, Any]]:
+def newest_events(folder: str | Path, *, max_bytes: int, name: str = EVENTS) -> Iterator[dict[str, Any]]:
     """Yield the events at the end of the log, newest first, for callers that cannot wait for all of it.
 
     Args:
         folder: Folder of the log, as of an `EventLog`.
         max_bytes: So much of the current part is read; of the one before only when the current one was just begun.
+        name: Name of the log.
     """
     size = 0
     for number in (0, 1):
-        path = os.path.join(folder, part_name(number))  # noqa: PTH118 - see above
+        path = os.path.join(folder, part_name(number, name))  # noqa: PTH118 - see above
         data, is_whole = _end_of(path, max_bytes - size)
         size += len(data)
         yield from (event for _, event in _parsed(data if is_whole else data.partition(b"\n")[2]))

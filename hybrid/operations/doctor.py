@@ -39,6 +39,7 @@ from hybrid.health.doctor import (
 from hybrid.health.explaining import typeset
 from hybrid.health.status import indexed_in_words, left_out_in_words, refusals
 from hybrid.health.status import status as make_status
+from hybrid.log import outcomes
 from hybrid.operations.asking import OperationError, Outcome, operation
 from hybrid.operations.types import Arguments, Nothing, option
 from hybrid.render.numbers import amount, build_in_words, local_time, number
@@ -183,12 +184,14 @@ def _team(team: dict[str, Any]) -> str:
 def rows_of(figures: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the status as (label, text) for people."""
     project, index, gate, hooks, health = (figures[key] for key in ("project", "index", "gate", "hooks", "health"))
+    use = figures["use"]
     latency = health["latency_ms"]["p50"]
     decided = local_time(health["last_success"] or "none")
     indexed = f"{amount(index['documents'], 'document')}, {amount(index['chunks'], 'chunk')}"
     is_searched = index["chunks"] or index["stands_in"] or index["team"]
     shown = [
         ("Project", f"{project['name']} ({project['root']})"),
+        *(((f"Last {use['days']} days", outcomes.in_words(use["total"])),) if use["by_day"] else ()),
         ("Index", f"{index['state']}: {'another index answers' if index['stands_in'] else indexed}"),
         *((("Building", build_in_words(index["progress"])),) if index["progress"] else ()),
         ("Size", f"{index['size_bytes'] / 1e6:.1f} MB"),

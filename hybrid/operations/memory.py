@@ -481,6 +481,16 @@ def forget(asking: Asking, wanted: ForgetRows) -> Outcome:
     elif what:
         one = wanted.session
         done = store.forget_project(key) if key else store.forget_session(one) if one else store.forget(ids)
+    # Rows that go may be in the text of an injection.
+    one_session = wanted.session
+    asking.workspace.texts.forget(
+        lambda text: (
+            wanted.everything
+            or (bool(ids) and text.has_memory)
+            or (bool(key) and text.project == key)
+            or (bool(one_session) and text.session == one_session)
+        )
+    )
     n = done.n + n_waiting
     problems = purge_index(asking.workspace, store, progress=asking.progress or silent) if n else ()
     said = [f"Forgot {amount(n, 'row')} for good: text, full-text index and vectors are deleted, and do not come back."]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from hybrid.base.errors import HybridError
 from hybrid.health.explaining import advice, gate_rows, kind_rows, learned_ids
 from hybrid.log.events import is_prompt, reason_of
+from hybrid.log.outcomes import outcome_in_words
 from hybrid.operations.asking import ForAgents, Outcome, operation
 from hybrid.operations.types import Arguments, Nothing, option, word
 from hybrid.records.memory.types import RowFilter, name_of, parse_name, title_of
@@ -116,6 +117,7 @@ class Explain(Arguments, frozen=True):
 
     id: Annotated[str, word("of an event, as `hybrid log` shows it; its beginning is enough", "ID")] = ""
     last: Annotated[bool, option("the last prompt (the default)")] = False
+    text: Annotated[bool, option("the text of the injection alone, as the agent saw it")] = False
 
 
 @operation("explain", "why something was injected, or why it was silent", "--last", is_tolerant=True)
@@ -126,12 +128,19 @@ def explain(asking: Asking, wanted: Explain) -> Outcome:
     if event is None:
         nothing = f"No event {wanted.id}." if wanted.id else "Nothing was recorded yet."
         return Outcome(nothing, data={"event": None, "advice": []}, is_found=False)
+    text = workspace.texts.find(str(event.get("id")))
+    if wanted.text:
+        nothing = f"No text of {event.get('id')} is kept: it gave none, or it is older than `log.text_days`."
+        return Outcome(text or nothing, frame=text, data={"text": text or None}, is_found=bool(text))
     hints = advice(event, _earlier(workspace, event), workspace.config)
+    ended = (one for one in workspace.outcomes.newest() if event.get("id") in (one.get("decisions") or ()))
+    outcome = next(ended, None)
     lines = [
         *lines_of_event(event, _titles(workspace, asking.kinds, event)),
+        *(f"  outcome    {said}" for said in outcome_in_words(outcome or {})),
         *(f"  try        {hint}" for hint in hints),
     ]
-    return Outcome("\n".join(lines), data={"event": event, "advice": hints})
+    return Outcome("\n".join(lines), data={"event": event, "advice": hints, "outcome": outcome, "text": text or None})
 
 
 def _last_answer(workspace: Workspace) -> dict[str, Any] | None:

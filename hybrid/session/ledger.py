@@ -14,16 +14,18 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import re
 import time
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import Struct, field
 
 from hybrid.base.atomic import append_line, can_be_locked, locked
 from hybrid.base.text import chunk_digest
-from hybrid.types import FILE_KINDS, FORMS, Hit
+from hybrid.types import FILE_KINDS, FORMS, Hit, Use
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
@@ -328,6 +330,34 @@ class LedgerStore:
             OSError: The disk is full or read-only.
         """
         self._append(key, {"prompt": "reminded" if is_reminded else "counted"})
+
+    def note_use(self, key: SessionKey, use: Use) -> None:
+        """Note a use of a tool for the end of its turn, in a file of its own: a prompt has no use for it.
+
+        Raises:
+            OSError: The disk is full or read-only.
+        """
+        append_line(self._uses(key), msgspec.json.encode(use))
+
+    def take_uses(self, key: SessionKey) -> list[Use]:
+        """Return the uses of tools since the last call, in order; they are not given again."""
+        path = self._uses(key)
+        taken = path.with_name(f"{path.name}.{os.getpid()}")
+        try:
+            path.replace(taken)
+            data = taken.read_bytes()
+            taken.unlink()
+        except OSError:
+            return []
+        found: list[Use] = []
+        for line in data.splitlines():
+            with contextlib.suppress(msgspec.MsgspecError):
+                found.append(msgspec.json.decode(line, type=Use))
+        return found
+
+    def _uses(self, key: SessionKey) -> Path:
+        """Return the file for the uses of a session's tools, its subagents' too."""
+        return self._folder / f"{SessionKey(key.client, key.session_id).file_name}.uses"
 
     def stamp(self, key: SessionKey, what: str) -> None:
         """Note the `end` of a session, which may be resumed, or the `stop` of a turn, so that none in use expires.

@@ -20,6 +20,8 @@ from hybrid.base.atomic import free_path, locked, make_private_folder
 from hybrid.base.errors import BusyError, HybridError, ProjectError
 from hybrid.config import load
 from hybrid.knowledge.stores import COUNTERS, FILE, RecordFile, lock_of, open_stores, own_file, total, tree_records
+from hybrid.log.events import log_folder
+from hybrid.log.given_texts import GivenTexts
 from hybrid.project import registry
 from hybrid.project.trust import accept, accepted_trees, refuse_all
 from hybrid.records.lessons.importing import import_lessons
@@ -342,6 +344,7 @@ def forget(home: Path, project: IndexedProject, *, stamp: str) -> ForgottenProje
         # Under the lock too: what a build accepts and remembers after it is that of another index.
         refuse_all(project.key, home)
         registry.forget(project.key, home)
+        GivenTexts(log_folder(home), days=0).forget(lambda text: text.project == project.key)
     return ForgottenProject(bool(accepted), kept)
 
 

@@ -311,3 +311,30 @@ def test_each_project_shows_its_own_events(own_shop: Shop, tmp_path: Path) -> No
 
     assert (["a"], ["b", "a"], ["c", "b", "a"]) == (here, none, every)
     assert 1 == own_shop.json("status")["health"]["consecutive_failures"]
+
+
+def test_the_text_of_an_injection_is_shown_as_the_agent_saw_it(own_shop: Shop) -> None:
+    """Whole, with its frame; a silence has none, and what is forgotten is gone."""
+    given = own_shop.hook(FITS)
+    own_shop.hook(WINE)
+
+    own_shop.out("explain", "--text", code=1)
+    shown = next(event["id"] for event in own_shop.json("log")["events"] if event["reason"] == "injected")
+    assert given == own_shop.out("explain", shown, "--text").rstrip("\n")
+
+    own_shop.out("projects", "forget", "shop")
+    assert not (own_shop.home / "log" / "given.jsonl").read_text(encoding="utf-8")
+
+
+def test_what_became_of_it_is_shown(own_shop: Shop) -> None:
+    """By the decision and in the status, once the turn has ended."""
+    own_shop.hook(FITS, "--client", "claude")
+    assert "outcome" not in own_shop.out("explain")
+    assert not own_shop.json("status")["use"]["by_day"]
+    read = {"tool_name": "Read", "tool_input": {"file_path": "src/payments/client.py"}, "tool_response": "x"}
+    for name, fields in (("PostToolUse", read), ("Stop", {})):
+        event = {"session_id": "s1", "cwd": str(own_shop.root), "hook_event_name": name, **fields}
+        own_shop.out("hook", "inject-context", "--client", "claude", "--event", name, stdin=json.dumps(event).encode())
+
+    assert "  outcome    opened src/payments/client.py" in own_shop.out("explain")
+    assert 1 == own_shop.json("status")["use"]["by_kind"]["code"]["used"]

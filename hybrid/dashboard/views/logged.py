@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import math
+import time
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,16 +17,26 @@ from hybrid.base.errors import HybridError
 from hybrid.dashboard.rendering import curves, link
 from hybrid.dashboard.service_client import NO_PROJECT, Owners, PageError
 from hybrid.health.explaining import advice, gate_rows, item_place, kind_rows, learned_ids
-from hybrid.log.events import REASONS, STARTS, compared_in, is_decision, reason_of
+from hybrid.health.status import USE_DAYS
+from hybrid.log.events import (
+    OUTCOMES,
+    REASONS,
+    STARTS,
+    compared_in,
+    is_decision,
+    newest_events,
+    reason_of,
+)
 from hybrid.log.log_index import COMPARED, INJECTED, PROMPT, LogFilter
 from hybrid.log.marks import MEANINGS, add_mark, read_marks, remove_marks
+from hybrid.log.outcomes import figures, outcome_in_words
 from hybrid.operations.doctor import status_of
 from hybrid.records.memory.types import parse_name
 from hybrid.redact import redact
 from hybrid.render.numbers import LOWEST_BAR, local_time
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Iterator, Mapping
 
     from starlette.responses import Response
 
@@ -48,6 +59,9 @@ _LISTED = 40
 
 _COMPARED = ("score", "threshold", "top_cosine")
 
+_NO_EVENT: Event = {}
+_OUTCOMES_BYTES = 1_000_000
+"""Bytes at the end of the log of outcomes that a view reads: some thousand turns."""
 SHOWN = {"": 0, "prompts": PROMPT, "injected": INJECTED}
 """Choice of lines of the log → the signs that a line must have."""
 # --- now --------------------------------------------------------------------------------------------------
@@ -62,8 +76,10 @@ def now(asked: Asked) -> Response:
     before, marks = asked.query.get("before", ""), marks_of(asked)
     events, has_more = log.page(wanted, before=before, limit=_PAGE)
     newest = log.newest_id()
+    here = filter(lambda one: asked.is_every_project or one.get("project") == asked.project.key, _outcomes(asked))
     return asked.page(
         "now.html",
+        use=figures(here, days=USE_DAYS, now_s=time.time()),
         events=_named(asked, [described(event, marks, owners_of(asked)) for event in events]),
         owner="*" if asked.is_every_project else "",
         back=_this_view(asked, before=before),
@@ -75,6 +91,11 @@ def now(asked: Asked) -> Response:
         reasons=log.reasons(asked.log_filter()),
         sentences={name: known.sentence for name, known in REASONS.items()},
     )
+
+
+def _outcomes(asked: Asked) -> Iterator[Event]:
+    """Yield what became of decisions, the newest first."""
+    return newest_events(asked.desk.log_folder, max_bytes=_OUTCOMES_BYTES, name=OUTCOMES)
 
 
 def marks_of(asked: Asked) -> dict[str, str]:
@@ -129,7 +150,7 @@ def described(event: Event, marks: Mapping[str, str], owners: Owners | None = No
         "best": _best(event),
         "gate_kind": str(event.get("gate_kind") or "files"),
         "learned": learned_ids(event),
-        "detail": str(event.get("error") or event.get("detail") or ""),
+        "detail": str(event.get("error") or event.get("detail")),
         "mark": marks.get(str(event.get("id")), ""),
         "can_mark": is_decision(event) and reason not in STARTS and bool(event.get("id")),
         "good_means": MEANINGS[reason == "injected", True],
@@ -279,10 +300,14 @@ def decision(asked: Asked) -> Response:
     rows = [] if event.get("gate_kind") in shown["kinds"] else _rows(lambda: gate_rows(event))
     for kind, compared in shown["kinds"].items():
         rows += _rows(lambda kind=kind, compared=compared: kind_rows(kind, compared))
-    settings = asked.desk.workspace(owner).config
+    workspace = asked.desk.workspace(owner)
+    settings = workspace.config
+    outcome = next((one for one in _outcomes(asked) if event.get("id") in _list(one.get("decisions"))), _NO_EVENT)
     return asked.page(
         "decision.html",
         event=shown,
+        text=workspace.texts.find(shown["id"]),
+        outcome=outcome_in_words(outcome),
         rows=rows,
         parts=_parts(event),
         hints=_hints(event, _earlier(asked, event, owners), settings),

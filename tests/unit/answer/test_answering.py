@@ -43,11 +43,11 @@ def test_an_empty_prompt_is_no_prompt(session: Session) -> None:
 
 
 def test_an_edit_gets_nothing_and_leaves_no_trace(session: Session) -> None:
-    """A tool's use without a report is neither answered nor logged, and takes no turn of the session."""
+    """A tool's use without a report is neither answered nor logged, and the session gets no ledger by it."""
     reply = session.tell("PostToolUse", tool="Edit", paths=("src/payments/client.py",))
 
     assert ("", "ignored", []) == (reply.text, reply.decision.reason, session.log())
-    assert not (session.home / "sessions").exists()
+    assert not list(session.home.glob("sessions/*.jsonl"))
 
 
 def test_a_report_gets_what_fits_it(session: Session) -> None:

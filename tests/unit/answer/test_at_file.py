@@ -180,3 +180,55 @@ def test_records_of_other_projects_are_not_about_this_ones_files(tmp_path: Path)
 
     assert ["S001"] == [one.id for one in talk.kinds.stores.records(talk.workspace(), "lessons")]
     assert not read(talk, CLIENT).text
+
+
+# --- what became of it ---------------------------------------------------------------------------------------
+
+
+def outcomes(talk: Talk) -> list[dict[str, Any]]:
+    """What became of each turn, newest first."""
+    return list(talk.workspace().outcomes.newest())
+
+
+def test_the_end_of_a_turn_tells_what_became_of_it(talk: Talk) -> None:
+    """The file that the prompt brought was edited, the lesson cited; the next turn begins anew."""
+    given = talk.ask("How does the payment client retry a request after a timeout?")
+    assert {CLIENT, "L001"} <= {item.hit.path for item in given.decision.items}
+    edit(talk, CLIENT)
+    talk.stop("I applied [L001].")
+
+    [line] = outcomes(talk)
+    became = {one["place"]: one["how"] for one in line["became"]}
+    assert ("edited", "cited") == (became[CLIENT], became["L001"])
+    assert {"edit": 1, "failed": 0, "repeated": 0} == line["did"]
+    assert given.text == talk.workspace().texts.find(line["decisions"][0])
+
+    talk.ask("thanks, looks good")
+    talk.stop("You are welcome.")
+    assert [line] == outcomes(talk)
+
+
+def test_a_turn_without_an_end_is_told_by_the_next_prompt(talk: Talk) -> None:
+    """A person who interrupts an agent ends the turn too, and a subagent's tools count."""
+    talk.ask("How does the payment client retry a request after a timeout?")
+    read(Talk(talk.root, talk.home, agent_id="a1", kinds=talk.kinds), CLIENT)
+    talk.stop("The subagent is done.", agent_id="a1")
+    assert not outcomes(talk)
+
+    talk.ask("thanks, looks good")
+    assert "opened" in {one["how"] for one in outcomes(talk)[0]["became"] if one["place"] == CLIENT}
+
+
+def test_nothing_is_noted_of_a_private_turn_or_where_it_is_switched_off(talk: Talk) -> None:
+    """No use of a tool, and no text."""
+    talk.ask("[no-hybrid] How does the payment client retry?")
+    edit(talk, CLIENT)
+    talk.stop("Done.")
+    off = {"log_outcomes": False, "log_text_days": 0}
+    talk.ask("How does the payment client retry a request after a timeout?", flags=off)
+    talk.tell("PostToolUse", tool="Read", tool_input={"file_path": CLIENT}, tool_response="x", flags=off)
+    talk.stop("Done.", flags=off)
+
+    assert not outcomes(talk)
+    assert not list(talk.home.rglob("*.uses"))
+    assert not (talk.home / "log" / "given.jsonl").exists()

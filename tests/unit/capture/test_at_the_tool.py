@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.base.clients import clients
-from hybrid.capture.shown import shown_lines, touched_files, trouble_of
+from hybrid.capture.shown import shown_lines, trouble_of, use_of
 from hybrid.capture.tools import PathRoots, tool_use
 from hybrid.hooks.event import parse_event
 from tests.support.builders import PAYMENTS
@@ -47,6 +47,13 @@ def call_of(sample: Recorded) -> ToolCall:
     call = parsed(sample).call
     assert call
     return call
+
+
+def _touched(call: ToolCall) -> tuple[list[str], list[str]]:
+    """The files that it read or found, and those that it wrote."""
+    use = use_of(call, ROOTS, 0.0)
+    assert use
+    return list(use.read), list(use.written)
 
 
 def shown(call: ToolCall) -> dict[str, set[int]]:
@@ -89,7 +96,7 @@ def test_a_read(sample: Recorded) -> None:
     call = call_of(sample)
 
     assert (READ,) == tool_use(call, ROOTS).files_read
-    assert ([READ], []) == touched_files(call, ROOTS)
+    assert ([READ], []) == _touched(call)
     assert set(shown(call)) == {READ}
     assert {4, 11, 12} <= shown(call)[READ]
 
@@ -99,7 +106,7 @@ def test_a_search(sample: Recorded) -> None:
     """The file that it found, with the lines that hold the word, whether a tool or a shell searched."""
     call = call_of(sample)
 
-    assert ([READ], []) == touched_files(call, ROOTS)
+    assert ([READ], []) == _touched(call)
     assert set(shown(call)) == {READ}
     assert {21, 29} <= shown(call)[READ]
     assert trouble_of(call) is None
@@ -114,7 +121,7 @@ def test_an_edit(sample: Recorded) -> None:
 
     assert (False, (EDITED,), EDITED, False) == (use.is_failed, use.files_written, edit.file, edit.is_new)
     assert ("or None." in edit.old, "or nothing." in edit.new) == (True, True)
-    assert ([], [EDITED]) == touched_files(call, ROOTS)
+    assert ([], [EDITED]) == _touched(call)
     assert [EDITED] == [path.removeprefix("$PROJECT/") for path in parsed(sample).paths]
     assert 11 in shown(call)[EDITED]
 
@@ -126,7 +133,7 @@ def test_a_new_file(sample: Recorded) -> None:
     [edit] = tool_use(call, ROOTS).edits
 
     assert (WRITTEN, "", TEXT, True) == (edit.file, edit.old, edit.new.strip("\n"), edit.is_new)
-    assert ([], [WRITTEN]) == touched_files(call, ROOTS)
+    assert ([], [WRITTEN]) == _touched(call)
     assert {1, 3} <= shown(call)[WRITTEN]
 
 
@@ -154,7 +161,7 @@ def test_a_refused_edit_changed_nothing(sample: Recorded) -> None:
     call = call_of(sample)
 
     assert tool_use(call, ROOTS).is_failed
-    assert ([], []) == touched_files(call, ROOTS)
+    assert ([], []) == _touched(call)
     assert {} == shown(call)
 
 
