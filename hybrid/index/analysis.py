@@ -25,15 +25,13 @@ from msgspec.structs import astuple, replace
 from hybrid.base.text import DIGEST_BYTES, compiled, digest_of_normalised, normalise, normalised_lines
 from hybrid.base.tokens import TOKENS_VERSION, term_counts
 from hybrid.redact import REDACT_VERSION, mask, masker, part_masker, redact
-from hybrid.types import Chunk, Definition, LineSpan, Skipped
+from hybrid.types import Chunk, Chunked, ChunkLimits, Definition, Document, Found, LineSpan, Skipped, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
-
-    from hybrid.types import Chunked, ChunkLimits, Definition, Document, Found, Source
 
 
 _Named = TypeVar("_Named", Chunk, Definition)

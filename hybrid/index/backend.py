@@ -7,7 +7,7 @@ A search asks a backend for
 
 1. the dense leg and the lexical leg: the best rows and their scores, the highest score of all, and afterwards the
    scores of whatever rows it needs (`dense`, `lexical`, `DenseLeg.cosines`);
-2. the nearest chunk of each piece of a prompt, in the same pass (`Closest`);
+2. the nearest chunk of each piece of a prompt, in the same pass;
 3. what stands at given rows and files: places, vectors, lengths, roles, paths (`get`, `vectors`, `FieldTable`), and
    which of them a filter lets through (`allows`);
 4. figures of the collection: counts, document frequencies, mean cosines, the mean vector;
@@ -147,18 +147,6 @@ class DenseLeg(Leg):
     def of_files(self, files: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
         """The cosine of the query to the mean vector of each file, shape (len(files),)."""
         ...
-
-
-class Closest(Struct, frozen=True):
-    """For each piece of a query, the chunk with the largest cosine.
-
-    Attributes:
-        rows: Row of that chunk, shape (n_pieces,); −1 for a piece without a vector, or when nothing can be compared.
-        cosines: Cosine of the piece to that chunk, shape (n_pieces,).
-    """
-
-    rows: NDArray[np.int64]
-    cosines: NDArray[np.float32]
 
 
 class Outline(Struct, frozen=True):
@@ -528,14 +516,17 @@ class SearchBackend(Protocol):
 
     def dense_with_pieces(
         self, query: NDArray[np.float32], pieces: NDArray[np.float32], depth: int, only: Filter = ...
-    ) -> tuple[DenseLeg, Closest]:
-        """The dense leg of a query, and the closest chunk of each of its pieces in the same pass.
+    ) -> tuple[DenseLeg, NDArray[np.float32]]:
+        """The dense leg of a query, and the cosine of each of its pieces to the closest chunk, in the same pass.
 
         Args:
             query: Unit vector or zeros, shape (dim,).
             pieces: Unit vectors or zeros, shape (n_pieces, dim).
             depth: Rows of the leg at most.
             only: Restricts the rows of the leg; the closest chunks are those of the whole collection.
+
+        Returns:
+            The leg; and the cosines, shape (n_pieces,): NaN for a piece without a vector, or with nothing to compare.
         """
         ...
 

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from hybrid.base.arrays import distinct, ranges, runs
-from hybrid.index.backend import CosineFigures, DenseLeg, Leg, Outline
+from hybrid.index.backend import ChunkField, CosineFigures, DenseLeg, FileField, Leg, Outline
 from hybrid.index.vectors import LEAST_LENGTH, products
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.index.backend import ChunkField, FileField
     from hybrid.index.lexical import Okapi
     from hybrid.index.segment import Segment
 

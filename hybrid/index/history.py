@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hybrid.base.arrays import Strings, read_arrays, unpack_strings
+from hybrid.base.arrays import Arrays, Strings, read_arrays, unpack_strings
 from hybrid.base.tokens import TOKENS_VERSION
 from hybrid.redact import REDACT_VERSION
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hybrid.base.arrays import Arrays
 
 NAME = "history.safetensors"
 """Name of the file in the folder of a tree's index."""

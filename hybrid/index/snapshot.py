@@ -13,7 +13,7 @@ import numpy as np
 from hybrid.base.arrays import largest
 from hybrid.base.errors import IndexCorruptError, IndexMismatchError
 from hybrid.base.text import sha256_hex
-from hybrid.index.backend import EVERYTHING, BackendFigures, Closest, Filter
+from hybrid.index.backend import EVERYTHING, BackendFigures, Filter
 from hybrid.index.columns import Columns, ScannedLeg, SiftedLeg, WordLeg
 from hybrid.index.lexical import Okapi, Weighing
 from hybrid.index.lookup import SegmentGate, SegmentNames, SegmentTerms
@@ -139,13 +139,13 @@ class Snapshot:
 
     def dense_with_pieces(
         self, query: NDArray[np.float32], pieces: NDArray[np.float32], depth: int, only: Filter = EVERYTHING
-    ) -> tuple[DenseLeg, Closest]:
+    ) -> tuple[DenseLeg, NDArray[np.float32]]:
         """See `SearchBackend.dense_with_pieces`."""
         if not self.segments or not (query.any() or pieces.any()):
-            return self._nothing(), self._closest([], pieces)
+            return self._nothing(), _closest([], pieces)
         allowed = None if only == EVERYTHING else self.mask(only)
         scans = self._scans(query, pieces, depth, allowed)
-        closest = self._closest(scans, pieces)
+        closest = _closest(scans, pieces)
         if not query.any():
             return self._nothing(), closest
         scores = np.concatenate([one.cosines for one in scans], dtype=np.float64)
@@ -216,16 +216,6 @@ class Snapshot:
             is_there = has_vector if segment.is_live is None else has_vector & segment.is_live[local]
             found[mine[is_there]] = of_rows[is_there]
         return found
-
-    def _closest(self, scans: Sequence[Scan], pieces: NDArray[np.float32]) -> Closest:
-        rows = np.full(len(pieces), -1, np.int64)
-        cosines = np.zeros(len(pieces), np.float32)
-        best = np.full(len(pieces), -1.5, np.float32)  # A real one lies above, one without a vector below.
-        for start, one in zip(self._starts, scans, strict=False):
-            is_better = (one.best > best) & pieces.any(axis=1)
-            rows[is_better] = start + one.rows[is_better]
-            cosines[is_better] = best[is_better] = one.best[is_better]
-        return Closest(rows, cosines)
 
     def _nothing(self) -> ScannedLeg:
         return ScannedLeg(np.zeros(0, np.int64), np.full(self.n_rows, np.nan), self.fields)
@@ -401,6 +391,15 @@ class Snapshot:
         if not self.segments:
             return np.zeros(0, np.bool_)
         return np.concatenate([_segment_mask(segment, only) for segment in self.segments])
+
+
+def _closest(scans: Sequence[Scan], pieces: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the largest cosine of each piece; NaN for one without a vector, or when nothing can be compared."""
+    best = np.full(len(pieces), NO_VECTOR, np.float32)
+    for one in scans:
+        np.maximum(best, one.best, out=best)
+    best[(best == NO_VECTOR) | ~pieces.any(axis=1)] = np.nan
+    return best
 
 
 def _in_pairs(is_pair: NDArray[np.bool_]) -> NDArray[np.intp]:

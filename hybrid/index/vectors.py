@@ -209,14 +209,12 @@ class Scan(Struct, frozen=True):
     Attributes:
         compared: The chunks that the query was compared with, ascending; None for all.
         cosines: Cosine of the query to each of these, `NO_VECTOR` for one without vector or dead.
-        best: Largest cosine of each piece, shape (n_pieces,); below −1 when no chunk can be compared.
-        rows: The chunk that has this value, shape (n_pieces,).
+        best: Largest cosine of each piece, shape (n_pieces,); `NO_VECTOR` when no chunk can be compared.
     """
 
     compared: NDArray[np.intp] | None
     cosines: NDArray[np.float32]
     best: NDArray[np.float32]
-    rows: NDArray[np.int64]
 
 
 def scan(segment: Segment, query: NDArray[np.float32], pieces: NDArray[np.float32]) -> Scan:
@@ -245,9 +243,8 @@ def scan(segment: Segment, query: NDArray[np.float32], pieces: NDArray[np.float3
     np.clip(found, -1, 1, out=found)
     found[:, is_missing] = NO_VECTOR
     of_pieces = found[len(found) - len(pieces) :] if len(vectors) else found[:0]
-    rows = of_pieces.argmax(axis=1) if len(of_pieces) else np.zeros(len(pieces), np.int64)
-    best = of_pieces[np.arange(len(rows)), rows] if len(of_pieces) else np.full(len(pieces), NO_VECTOR, np.float32)
-    return Scan(None, found[0], best, rows)
+    best = of_pieces.max(axis=1) if len(of_pieces) else np.full(len(pieces), NO_VECTOR, np.float32)
+    return Scan(None, found[0], best)
 
 
 def can_sift(segment: Segment) -> bool:
@@ -287,12 +284,7 @@ def sift(
     if query.any():
         compared = near(query, [live] if allowed is None else [live, _live_rows(segments, allowed)])
     scans = [
-        Scan(
-            rows,
-            cosines(segment, query, rows),
-            np.full(len(pieces), NO_VECTOR, np.float32),
-            np.zeros(len(pieces), np.int64),
-        )
+        Scan(rows, cosines(segment, query, rows), np.full(len(pieces), NO_VECTOR, np.float32))
         for segment, rows in zip(segments, compared, strict=True)
     ]
     for number in np.flatnonzero(pieces.any(axis=1)).tolist():
@@ -301,9 +293,7 @@ def sift(
         found = compared if is_alike else near(pieces[number], [live])
         for segment, one, rows in zip(segments, scans, found, strict=True):
             if len(rows):
-                values = cosines(segment, pieces[number], rows)
-                place = int(values.argmax())
-                one.best[number], one.rows[number] = values[place], rows[place]
+                one.best[number] = cosines(segment, pieces[number], rows).max()
     return scans
 
 

@@ -35,7 +35,7 @@ from hybrid.prompting.content import (
 )
 from hybrid.prompting.rules import asks_how_to, gives_role, is_short, must_name
 from hybrid.search.gate import statistic
-from hybrid.search.gate.background import SILENT, Calibration, calibrate, load_background
+from hybrid.search.gate.background import SILENT, Background, Calibration, RecordReader, calibrate, load_background
 from hybrid.search.gate.identity import EARLIER_SEGMENTS, SEGMENTS_VERSION, annotation_key, background_key
 from hybrid.search.gate.record_evidence import RecordEvidence, meant_pieces
 from hybrid.search.scores import Verdict
@@ -47,9 +47,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hybrid.constants import GateConfig
-    from hybrid.index.backend import BackgroundFigures, Closest, SearchBackend
+    from hybrid.index.backend import BackgroundFigures, SearchBackend
     from hybrid.index.lexical import RowSet
-    from hybrid.search.gate.background import Background, RecordReader
     from hybrid.search.gate.record_evidence import MeantPieces
     from hybrid.types import Embedder
 
@@ -185,7 +184,7 @@ class Gate:
     def judge(
         self,
         asked: PromptPieces,
-        closest: Closest,
+        closest: NDArray[np.float32],
         top_cosine: float | None,
         names_fitting: Callable[[int], bool] | None = None,
     ) -> Verdict:
@@ -193,7 +192,7 @@ class Gate:
 
         Args:
             asked: The prompt as `ask` gives it.
-            closest: The closest chunk of each piece, from `SearchBackend.dense_with_pieces`.
+            closest: Cosine of each piece to the closest chunk, from `SearchBackend.dense_with_pieces`.
             top_cosine: The raw top cosine of the whole prompt; it is only noted in the verdict.
             names_fitting: Returns whether the record of a row names a file that fits the prompt; None when none does.
         """
@@ -205,7 +204,7 @@ class Gate:
                     raise
                 return self._without_reader.judge(asked, closest, top_cosine, names_fitting)
         bars = self.calibration
-        rows = [row for row in range(len(asked.texts)) if closest.rows[row] >= 0]
+        rows: list[int] = np.flatnonzero(~np.isnan(closest)).tolist()
         if not rows:
             return _nothing_asked(bars, top_cosine)
         parts_of = self._parts(asked, closest)
@@ -225,7 +224,7 @@ class Gate:
         score = None if verdict.score is None else verdict.score + added
         return replace(verdict, is_open=True, subject="", score=score, parts={**verdict.parts, "project": added})
 
-    def _parts(self, asked: PromptPieces, closest: Closest) -> list[dict[str, float]]:
+    def _parts(self, asked: PromptPieces, closest: NDArray[np.float32]) -> list[dict[str, float]]:
         """Return name → value of the parts of every piece, each with its sign, so that they add up to the score."""
         settings = self._settings
         null = asked.null if settings.null else np.ones_like(asked.null)
@@ -236,8 +235,8 @@ class Gate:
         n_known = [sum(self._backend.terms.document_frequency(name) > 0 for name in of_piece) for of_piece in names]
         length = settings.length * statistic.length_penalty(asked.n_words)
         columns = {
-            "cosine": closest.cosines,
-            "null": (null - 1) * closest.cosines,
+            "cosine": closest,
+            "null": (null - 1) * closest,
             "lexical": settings.lexical * lexical,
             "together": settings.together * together,
             "names": settings.names * np.minimum(n_known, statistic.MAX_NAMES),

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hybrid.index.backend import Closest
 from hybrid.models.registry import HashingEmbedder, Probe
 from hybrid.prompting.clean import clean
 from hybrid.prompting.content import MAX_PIECES, gate_pieces, generic_terms
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from hybrid.constants import GateConfig
     from hybrid.index.snapshot import Snapshot
     from hybrid.search.gate.background import Background
@@ -47,9 +48,8 @@ def _asked(
     return PromptPieces(tuple(texts), np.array(vectors, np.float32), np.array(null, np.float32), n_words)
 
 
-def _closest(*found: tuple[int, float]) -> Closest:
-    rows, cosines = zip(*found, strict=True)
-    return Closest(np.array(rows, np.int64), np.array(cosines, np.float32))
+def _closest(*cosines: float) -> NDArray[np.float32]:
+    return np.array(cosines, np.float32)
 
 
 def _gate(
@@ -78,7 +78,7 @@ def test_every_part_by_hand(tmp_path: Path) -> None:
     gate = _gate(tmp_path, chunks, bars=(0.0, 99.0))
     asked = _asked(["zorbl retry open_zorbl quuxli"], [[0.6, 0, 0, 0.8]], [0.75], n_words=120)
 
-    found = gate.judge(asked, _closest((0, 0.6)), 0.55)
+    found = gate.judge(asked, _closest(0.6), 0.55)
 
     n_documents, counts = generic_terms()
     assert {"zorbl", "quuxli", "open_zorbl"}.isdisjoint(counts)
@@ -110,7 +110,7 @@ def test_words_count_where_they_stand_together(tmp_path: Path) -> None:
 
     def together(text: str) -> list[float]:
         asked = _asked([text], [[1, 0, 0, 0]], [1])
-        return [gate.judge(asked, _closest((0, 1)), 1).parts["together"] for gate in gates]
+        return [gate.judge(asked, _closest(1), 1).parts["together"] for gate in gates]
 
     assert [pytest.approx(0.03 * 8), pytest.approx(0.03 * 16)] == together("quuxla quuxlb")
     assert [pytest.approx(0.03 * 16)] * 2 == together("quuxla quuxlb quuxlc")
@@ -123,7 +123,7 @@ def test_names_and_absent_words_have_an_upper_end(tmp_path: Path) -> None:
     text = "open_file read_file save_file quuxla quuxlb quuxlc quuxld"
     gate = _gate(tmp_path, chunks)
 
-    parts = gate.judge(_asked([text], [[1, 0, 0, 0]], [1]), _closest((0, 1)), 1).parts
+    parts = gate.judge(_asked([text], [[1, 0, 0, 0]], [1]), _closest(1), 1).parts
 
     assert (pytest.approx(0.4), pytest.approx(-0.21)) == (parts["names"], parts["absent"])
 
@@ -133,7 +133,7 @@ def test_a_word_that_is_common_elsewhere_is_not_absent(tmp_path: Path) -> None:
     assert "python" in generic_terms()[1]
     gate = _gate(tmp_path, [TinyChunk([100, 0, 0, 0])])
 
-    parts = gate.judge(_asked(["python"], [[1, 0, 0, 0]], [1]), _closest((0, 1)), 1).parts
+    parts = gate.judge(_asked(["python"], [[1, 0, 0, 0]], [1]), _closest(1), 1).parts
 
     assert (0, 0) == (parts["absent"], parts["lexical"])
 
@@ -144,10 +144,10 @@ def test_a_part_with_weight_zero_is_nothing(tmp_path: Path, part: str) -> None:
     chunks = [TinyChunk([100, 0, 0, 0], ("zorbl", "open_file"))]
     asked = _asked(["zorbl open_file quuxli"], [[0.6, 0, 0, 0.8]], [0.75], n_words=120)
     (tmp_path / "off").mkdir()
-    before = _gate(tmp_path, chunks).judge(asked, _closest((0, 0.6)), 0.6).parts
+    before = _gate(tmp_path, chunks).judge(asked, _closest(0.6), 0.6).parts
 
     off = _gate(tmp_path / "off", chunks, how=replace(SETTINGS, **{part: 0}))
-    after = off.judge(asked, _closest((0, 0.6)), 0.6).parts
+    after = off.judge(asked, _closest(0.6), 0.6).parts
 
     assert before[part] != 0 == after[part]
     assert {**before, part: 0} == after
@@ -155,7 +155,7 @@ def test_a_part_with_weight_zero_is_nothing(tmp_path: Path, part: str) -> None:
 
 def test_a_model_without_a_probe_uses_the_other_weight_of_chat(tmp_path: Path) -> None:
     """Without a probe chat weighs more, and the probe adds nothing."""
-    parts = _gate(tmp_path, probe=None).judge(_asked(["piece"], [[0.6, 0, 0, 0.8]], [1]), _closest((0, 0.6)), 0.6).parts
+    parts = _gate(tmp_path, probe=None).judge(_asked(["piece"], [[0.6, 0, 0, 0.8]], [1]), _closest(0.6), 0.6).parts
 
     assert (pytest.approx(-0.9 * 0.8), 0) == (parts["chat"], parts["probe"])
 
@@ -187,7 +187,7 @@ def test_both_bars_must_be_reached(
     gate = _gate(tmp_path, bars=bars, how=ONLY_TALK)
     asked = _asked(["piece"], [[0, 1, 0, 0]], [1])
 
-    found = gate.judge(asked, _closest((0, cosine)), 0.6)
+    found = gate.judge(asked, _closest(cosine), 0.6)
 
     expected = cosine + 0.05 if bar == "talk" else cosine
     assert (is_open, bar, bars[0 if bar == "talk" else 1]) == (found.is_open, found.bar, found.threshold)
@@ -200,7 +200,7 @@ def test_a_tie_stays_closed(tmp_path: Path, bars: tuple[float, float]) -> None:
     gate = _gate(tmp_path, bars=bars, how=ALL_OFF)
     asked = _asked(["piece"], [[0, 1, 0, 0]], [1])
 
-    opened = [gate.judge(asked, _closest((0, cosine)), 0.5).is_open for cosine in (0.499, 0.5, 0.501)]
+    opened = [gate.judge(asked, _closest(cosine), 0.5).is_open for cosine in (0.499, 0.5, 0.501)]
 
     assert [False, False, True] == opened
 
@@ -211,8 +211,8 @@ def test_the_best_piece_decides(tmp_path: Path) -> None:
     gate = _gate(tmp_path, bars=(0.3, 0.5), how=how)
     vectors = [[0, 0, 0.6, 0.8], [1, 0, 0, 0], [0, 1, 0, 0]]
 
-    apart = gate.judge(_asked(["a", "b"], vectors[:2], [1, 1]), _closest((0, 0.9), (0, 0.4)), 0.9)
-    both = gate.judge(_asked("abc", vectors, [1, 1, 1]), _closest((0, 0.9), (0, 0.4), (1, 0.6)), 0.9)
+    apart = gate.judge(_asked(["a", "b"], vectors[:2], [1, 1]), _closest(0.9, 0.4), 0.9)
+    both = gate.judge(_asked("abc", vectors, [1, 1, 1]), _closest(0.9, 0.4, 0.6), 0.9)
 
     assert (False, "tasks", pytest.approx(0.4)) == (apart.is_open, apart.bar, apart.score)
     assert (True, "tasks", pytest.approx(0.6)) == (both.is_open, both.bar, both.score)
@@ -224,9 +224,9 @@ def test_what_is_not_finite_never_opens(tmp_path: Path, wrong: float) -> None:
     gate = _gate(tmp_path, bars=(0.0, 0.0))
     asked = _asked(["piece"], [[0, 1, 0, 0]], [0.5])
 
-    assert not gate.judge(asked, _closest((0, wrong)), 0.6).is_open
+    assert not gate.judge(asked, _closest(wrong), 0.6).is_open
     gate.calibration = replace(gate.calibration, talk=wrong)
-    assert not gate.judge(asked, _closest((0, 0.9)), 0.6).is_open
+    assert not gate.judge(asked, _closest(0.9), 0.6).is_open
 
 
 @pytest.mark.parametrize(
@@ -234,13 +234,13 @@ def test_what_is_not_finite_never_opens(tmp_path: Path, wrong: float) -> None:
     [
         (
             PromptPieces((), np.zeros((0, 4), np.float32), np.zeros(0, np.float32), 5),
-            Closest(np.zeros(0, np.int64), np.zeros(0, np.float32)),
+            _closest(),
         ),
-        (_asked(["a", "b"], [[0, 0, 0, 0]] * 2, [0, 0]), _closest((-1, 0), (-1, 0))),
+        (_asked(["a", "b"], [[0, 0, 0, 0]] * 2, [0, 0]), _closest(math.nan, math.nan)),
     ],
     ids=["no piece", "no vector"],
 )
-def test_nothing_to_compare_stays_closed(tmp_path: Path, asked: PromptPieces, closest: Closest) -> None:
+def test_nothing_to_compare_stays_closed(tmp_path: Path, asked: PromptPieces, closest: NDArray[np.float32]) -> None:
     """Without a piece that has a vector there is no score; a bar that nothing reached is not shown as one."""
     (tmp_path / "silent").mkdir()
     gates = _gate(tmp_path, bars=(-0.5, -0.5)), _gate(tmp_path / "silent", bars=(SILENT, SILENT))
@@ -256,7 +256,7 @@ def test_the_subject_is_the_pieces_that_rise_above_their_bars(tmp_path: Path) ->
     asked = _asked(["the whole", "one", "two", "three"], [[0, 1, 0, 0]] * 4, [1] * 4)
 
     def subject(*cosines: float) -> str:
-        return gate.judge(asked, _closest(*((0, cosine) for cosine in cosines)), 0.6).subject
+        return gate.judge(asked, _closest(*cosines), 0.6).subject
 
     assert ["one", "three"] == subject(0.4, 0.6, 0.3, 0.9).split()
     assert "" == subject(0.9, 0.6, 0.3, 0.6)
@@ -277,7 +277,7 @@ def test_the_background_is_loaded_when_the_first_prompt_is_judged(tmp_path: Path
     for text in ("rewrite the retry loop", "rewrite the parser of headers"):
         asked = gate.ask(text)
         counts.append(len(loaded))
-        gate.judge(asked, _closest((0, 0.6)), 0.6)
+        gate.judge(asked, _closest(0.6), 0.6)
         counts.append(len(loaded))
 
     assert [0, 0, 1, 1, 1] == counts
