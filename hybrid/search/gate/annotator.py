@@ -59,7 +59,7 @@ class GateAnnotator:
         _ = self._background
 
     def annotate(self, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Return the arrays to add to a segment: those of `background`, and for records those of `meant` too."""
+        """Return the arrays to add to a segment: of `background`, and for records of `record_evidence` too."""
         from hybrid.search.gate.background import segment_arrays
 
         found = segment_arrays(arrays, self._background)

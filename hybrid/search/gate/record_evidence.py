@@ -220,7 +220,7 @@ def meant_pieces(
         vectors: Unit vectors of the pieces, shape (n_pieces, dim).
         null: Null factors of the pieces, which tell how long their sums are, shape (n_pieces,).
         terms: Terms of each piece.
-        typed: Words of each piece, as `pieces.word_groups` gives them.
+        typed: Words of each piece, as `word_groups` gives them.
         embedder: The embedder that made the vectors.
     """
     of_terms = words_of_pieces(terms, embedder)

@@ -6,7 +6,7 @@ The statistic of a piece of a prompt is what raises its top cosine above what an
     talk     = probe − chat
 
 `verdict` compares evidence with what tasks of other projects reach here, and evidence + talk with what talk reaches.
-Records are judged one by one, with other parts: see `meant`.
+Records are judged one by one, with other parts: see `record_evidence`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The verdict of the calibrated gate on a prompt: context from this corpus, or silence.
 
 The prompt's best piece must rise above what tasks of other projects reach in this corpus by chance, and above what talk
-reaches. In a collection of records each record must do so by itself (`meant`), and only those that do may be given.
-With a threshold that its owner fixed, `scores` decides instead.
+reaches. In a collection of records each record must do so by itself (`record_evidence`), and only those that do may be
+given. With a threshold that its owner fixed, `scores` decides instead.
 """
 
 from __future__ import annotations
