@@ -48,13 +48,9 @@ if TYPE_CHECKING:
     from hybrid.workspace import Workspace
 
 
-def _project(args: argparse.Namespace) -> str:
-    return args.named or (ALL if args.all_projects else HERE if args.here else "")
-
-
 def _list(name: str, args: argparse.Namespace) -> int:
     """Run an action that lists rows; exit code 1 when there is none."""
-    return print_outcome(args, perform_here(f"memory {name}", args, {"project": _project(args)}), is_change=False)
+    return print_outcome(args, perform_here(f"memory {name}", args, {"project": args.scope}), is_change=False)
 
 
 # --- changing and moving ------------------------------------------------------------------------------------
@@ -143,7 +139,7 @@ def export(args: argparse.Namespace) -> int:
     Raises:
         HybridError: The file is there, and `--force` is not given; or its folder is not there.
     """
-    memory = look_at(asking_here(args), MemoryFilters(project=_project(args) or ALL, since=args.since))
+    memory = look_at(asking_here(args), MemoryFilters(project=args.scope or ALL, since=args.since))
     if memory.warning and not args.quiet:
         warn(memory.warning)
     lines = memory.store.export(memory.only)
@@ -334,6 +330,9 @@ def _configure_moving(export: argparse.ArgumentParser, importing: argparse.Argum
 
 def _add_scope(parser: argparse.ArgumentParser, *, default: str = "as `memory.cross_project` says") -> None:
     scope = parser.add_mutually_exclusive_group()
-    scope.add_argument("--in", dest="named", metavar="NAME", default="", help="only of this project, by name or key")
-    scope.add_argument("--here", action="store_true", help="only of the present project")
-    scope.add_argument("--all-projects", action="store_true", help=f"of every project (default: {default})")
+    scope.add_argument("--in", dest="scope", metavar="NAME", default="", help="only of this project, by name or key")
+    for option, const, about in (
+        ("--here", HERE, "only of the present project"),
+        ("--all-projects", ALL, f"of every project (default: {default})"),
+    ):
+        scope.add_argument(option, dest="scope", action="store_const", const=const, help=about)

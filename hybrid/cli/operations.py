@@ -164,4 +164,13 @@ def _add_option(to: argparse._ActionsContainer, one: Argument) -> None:  # pyrig
         more |= {"type": number_in(low, high), "default": one.default}
     else:
         more["required"] = one.is_needed
-    to.add_argument(*names, help=one.about, **more)
+    to.add_argument(*names, help=_help(one), **more)
+
+
+def _help(one: Argument) -> str:
+    """Return what an option is, the values that it may have, that it may be repeated, and its default."""
+    choices = one.extra["choices"] if one.extra["metavar"] else ()
+    low, high = getattr(one.kind, "ge", None), getattr(one.kind, "le", None)
+    values = f": {', '.join(choices)}" if choices else "" if high is None else f", {low} to {high}"
+    often = "; may be repeated" if isinstance(one.kind, inspect.ListType) else ""
+    return f"{one.about}{values}{often}{f' (default: {one.default})' if one.default else ''}"

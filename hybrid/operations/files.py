@@ -406,7 +406,7 @@ class ChangesWith(Arguments, frozen=True):
     """A file."""
 
     file: Annotated[str, word("a file of the project, as it is called now", "FILE")]
-    limit: Annotated[int, option("of each, how many to show (default: 10)", ge=1)] = 10
+    limit: Annotated[int, option("of each, how many to show", ge=1)] = 10
 
 
 @operation(

@@ -102,8 +102,8 @@ class ScoreLessons(Arguments, frozen=True):
     """A query, and how well a lesson must fit it."""
 
     query: Annotated[str, word("a prompt, or words", "QUERY", is_sentence=True)]
-    top: Annotated[int, option("lessons to show (default: 5)", "N", ge=1)] = 5
-    min_score: Annotated[int, option("least relevance, 0 to 10 (default: 1)", "N", ge=0, le=10)] = 1
+    top: Annotated[int, option("lessons to show", "N", ge=1)] = 5
+    min_score: Annotated[int, option("least relevance", "N", ge=0, le=10)] = 1
 
 
 @operation(
@@ -239,9 +239,9 @@ class AddLesson(Arguments, frozen=True):
     title: Annotated[str, word("what it is about, in a few words", "TITLE")]
     content: Annotated[str, word("the rule", "CONTENT")]
     system: Annotated[bool, option("for all projects")] = False
-    category: Annotated[str, option("default: correction", choices=CATEGORIES)] = "correction"
+    category: Annotated[str, option("sort of lesson", choices=CATEGORIES)] = "correction"
     type: Annotated[str, option("of rule", choices=TYPES)] = ""
-    trigger: Annotated[list[str], option("a word that should find it; may be repeated", "WORD")] = []
+    trigger: Annotated[list[str], option("a word that should find it", "WORD")] = []
     force: Annotated[bool, option("although it resembles another lesson")] = False
 
 

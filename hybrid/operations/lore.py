@@ -47,13 +47,12 @@ if TYPE_CHECKING:
 _NAME_CHARS = 90
 
 
-OnlyKinds = Annotated[list[str], option("only this kind; may be repeated", choices=KINDS["lore"].hits)]
+OnlyKinds = Annotated[list[str], option("only this kind", choices=KINDS["lore"].hits)]
 AllLore = Annotated[bool, option("withdrawn records and those of other projects too")]
 ForAll = Annotated[bool, option("for all projects")]
 Forced = Annotated[bool, option("write it although a recent record says nearly the same")]
 LoreTitle = Annotated[str, word("title", "NAME")]
-LoreCategory = Annotated[str, option("default: general", choices=patterns.CATEGORIES)]
-ManyTexts = Annotated[list[str], option("may be repeated", "TEXT")]
+LoreCategory = Annotated[str, option("its subject", choices=patterns.CATEGORIES)]
 
 
 class ListLore(Arguments, frozen=True):
@@ -75,7 +74,7 @@ class SearchLore(Arguments, frozen=True):
     """A query, and a choice of records."""
 
     query: Annotated[str, word("words, a question", "QUERY", is_sentence=True)]
-    limit: Annotated[int, option("records to show (default: 10)", ge=1)] = 10
+    limit: Annotated[int, option("records to show", ge=1)] = 10
     kind: OnlyKinds = []
     all: AllLore = False
     verbose: bool = False
@@ -155,7 +154,7 @@ class AddPattern(Arguments, frozen=True, kw_only=True):
     problem: Annotated[str, option("what goes wrong otherwise", "TEXT", is_long=True)] = ""
     solution: Annotated[str, option("what to do", "TEXT", is_long=True)]
     context: Annotated[str, option("when it applies", "TEXT")] = ""
-    confidence: Annotated[float, option("0 to 1 (default: 0.5)", "C")] = patterns.DEFAULT_CONFIDENCE
+    confidence: Annotated[float, option("how sure it is, 0 to 1", "C")] = patterns.DEFAULT_CONFIDENCE
     category: LoreCategory = "general"
     system: ForAll = False
     force: Forced = False
@@ -186,7 +185,7 @@ class AddAntiPattern(Arguments, frozen=True, kw_only=True):
     symptom: Annotated[str, option("how it shows", "TEXT", is_long=True)]
     risk: Annotated[str, option("what it leads to", "TEXT")] = ""
     fix: Annotated[str, option("what to do instead", "TEXT", is_long=True)]
-    severity: Annotated[str, option("default: medium", choices=patterns.SEVERITIES)] = "medium"
+    severity: Annotated[str, option("how bad it is", choices=patterns.SEVERITIES)] = "medium"
     category: LoreCategory = "general"
     system: ForAll = False
     force: Forced = False
@@ -209,8 +208,8 @@ class AddDecision(Arguments, frozen=True):
 
     text: Annotated[str, word("what was decided, in one sentence", "TEXT", is_sentence=True, max_length=4000)]
     why: Annotated[str, option("the reason", "REASON", is_long=True, max_length=8000)]
-    alternative: Annotated[list[str], option("what was rejected; may be repeated", "TEXT", max_length=20)] = []
-    tag: Annotated[list[str], option("word to find it by; may be repeated", "WORD", max_length=20)] = []
+    alternative: Annotated[list[str], option("what was rejected", "TEXT", max_length=20)] = []
+    tag: Annotated[list[str], option("word to find it by", "WORD", max_length=20)] = []
     system: ForAll = False
     force: Forced = False
 
@@ -243,9 +242,9 @@ class LeaveHandoff(Arguments, frozen=True):
     """A new handoff."""
 
     message: Annotated[str, word("where things stand", "MESSAGE", is_sentence=True, is_long=True)]
-    next: Annotated[list[str], option("may be repeated", "STEP")] = []
-    blocker: ManyTexts = []
-    question: ManyTexts = []
+    next: Annotated[list[str], option("what to do next", "STEP")] = []
+    blocker: Annotated[list[str], option("what blocks it", "TEXT")] = []
+    question: Annotated[list[str], option("what is open", "TEXT")] = []
     system: ForAll = False
     force: Forced = False
 

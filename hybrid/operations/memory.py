@@ -43,7 +43,7 @@ from hybrid.operations.memory_look import (
     since_ms,
 )
 from hybrid.operations.search import GIVEN, MODES, more_after, offset_of
-from hybrid.operations.types import Arguments, Cursor, Limit, Nothing, Paths, option, word
+from hybrid.operations.types import Arguments, Cursor, Nothing, option, word
 from hybrid.records.memory.types import (
     MAX_TITLE_CHARS,
     OBSERVATION_TYPES,
@@ -304,7 +304,7 @@ def show(asking: Asking, wanted: ShowRows) -> Outcome:
 
 
 def _beside(side: str) -> Meta:
-    return option(f"records {side} it, 0 to 100 (default: half of --limit)", "N", ge=0, le=100)
+    return option(f"records {side} it, by default half of --limit", "N", ge=0, le=100)
 
 
 class Timeline(MemoryList, frozen=True, kw_only=True):
@@ -383,12 +383,12 @@ def _stats_lines(data: Mapping[str, Any]) -> list[str]:
 class AddRow(Arguments, frozen=True):
     """An observation that somebody writes down."""
 
-    title: Annotated[str, word("what was done or found, in one line", "TITLE", is_sentence=True)]
-    narrative: Annotated[str, option("what, why, and how it ended", "TEXT")] = ""
-    type: Annotated[ObservationType, option("default: discovery", choices=OBSERVATION_TYPES)] = "discovery"
-    fact: Annotated[list[str], option("may be repeated", "TEXT")] = []
-    concept: Annotated[list[str], option("gotcha, pattern, …; may be repeated", "WORD")] = []
-    file: Annotated[list[str], option("that it is about; may be repeated", "PATH")] = []
+    title: Annotated[str, word("what was done or found, in one line", "TITLE", is_sentence=True, max_length=1000)]
+    narrative: Annotated[str, option("what, why, and how it ended", "TEXT", max_length=20_000)] = ""
+    type: Annotated[ObservationType, option("sort of work", choices=OBSERVATION_TYPES)] = "discovery"
+    fact: Annotated[list[str], option("a name, a number, a command", "TEXT", max_length=20)] = []
+    concept: Annotated[list[str], option("gotcha, pattern, …", "WORD")] = []
+    file: Annotated[list[str], option("that it is about", "PATH")] = []
 
 
 @changing(
@@ -529,16 +529,12 @@ _MOST_ROWS = 100
 """Rows that may be paged through."""
 
 
-class RecallArguments(Arguments, frozen=True):
+class RecallArguments(MemoryFilters, frozen=True, kw_only=True):
     """A choice of rows of the memory: by a query, around a row, of files, or the newest."""
 
     query: Annotated[str, Meta(max_length=5000, description="What it should be about; empty: the newest.")] = ""
     around: Annotated[str, Meta(description="An id (`o42`, `s7`): what came before and after it.")] = ""
-    files: Paths = []
-    types: Annotated[list[ObservationType], Meta(description="Only these sorts of work.")] = []
-    since: Annotated[str, Meta(description="`7d`, `2w` or a date such as 2026-01-31.")] = ""
-    limit: Limit = 10
-    detail: Annotated[Literal["lines", "full"], Meta(description="lines: one line each. full: all of it.")] = "lines"
+    detail: Annotated[Literal["lines", "full"], Meta(description="lines: one for each. full: all.")] = "lines"
     cursor: Cursor = ""
 
 
@@ -549,6 +545,7 @@ class RecallArguments(Arguments, frozen=True):
         "Recall earlier work",
         "What earlier sessions did here: fixes, features, findings, failed attempts. By a question, by files, around a "
         "row, or the newest. Use it before you debug or redo something.",
+        takes=("query", "around", "file", "type", "since", "limit", "detail", "cursor"),
     ),
 )
 def recall(asking: Asking, wanted: RecallArguments) -> Outcome:
@@ -563,8 +560,7 @@ def recall(asking: Asking, wanted: RecallArguments) -> Outcome:
     require_enabled(asking, "memory")
     asking.workspace.require_project()
     skip = offset_of(wanted.cursor)
-    limit = min(skip + wanted.limit + 1, _MOST_ROWS)
-    look = look_at(asking, MemoryFilters(since=wanted.since, type=[*wanted.types], file=wanted.files, limit=limit))
+    look = look_at(asking, replace(wanted, limit=min(skip + wanted.limit + 1, _MOST_ROWS)))
     rows = _recalled(asking, look, wanted)
     page = rows[skip : skip + wanted.limit]
     own, form = look.present.key, wanted.detail
@@ -593,19 +589,14 @@ def _recalled(asking: Asking, look: Look, wanted: RecallArguments) -> list[Ranke
     return of_files(look, look.only.files) if look.only.files else newest(look)
 
 
-class RememberArguments(Arguments, frozen=True):
+class RememberArguments(AddRow, frozen=True, kw_only=True):
     """The observation, or the lesson."""
 
-    title: Annotated[str, Meta(min_length=1, max_length=400, description="One line that says what was found or done.")]
-    text: Annotated[str, Meta(max_length=8000, description="More, in prose; of a lesson the rule itself.")] = ""
     kind: Annotated[
         Literal["observation", "lesson"],
-        Meta(description="observation: what happened here. lesson: a rule for work to come."),
+        Meta(description="observation: what happened here. lesson: a rule for work to come, which `narrative` is."),
     ] = "observation"
-    type: Annotated[ObservationType, Meta(description="Sort of an observation.")] = "discovery"
-    facts: Annotated[list[str], Meta(max_length=20, description="Single statements: names, numbers, commands.")] = []
-    files: Paths = []
-    triggers: Annotated[
+    trigger: Annotated[
         list[str], Meta(max_length=20, description="Words that should bring a lesson though it does not hold them.")
     ] = []
 
@@ -617,6 +608,7 @@ class RememberArguments(Arguments, frozen=True):
         "Remember something",
         "Write down a finding for later sessions, or (kind `lesson`) a rule for work to come. Only what the code and "
         "the commits do not say already.",
+        takes=("title", "narrative", "kind", "type", "fact", "file", "trigger"),
     ),
 )
 def remember(asking: Asking, wanted: RememberArguments) -> Outcome:
@@ -630,9 +622,9 @@ def remember(asking: Asking, wanted: RememberArguments) -> Outcome:
         from hybrid.operations.lessons import add as add_lesson
 
         require_enabled(asking, "lessons")
-        return add_lesson(asking, AddLesson(wanted.title, wanted.text or wanted.title, trigger=wanted.triggers))
+        return add_lesson(asking, AddLesson(wanted.title, wanted.narrative or wanted.title, trigger=wanted.trigger))
     require_enabled(asking, "memory")
-    return add(asking, AddRow(wanted.title, wanted.text, wanted.type, wanted.facts, file=wanted.files))
+    return add(asking, wanted)
 
 
 # --- rows as JSON and as text -------------------------------------------------------------------------------

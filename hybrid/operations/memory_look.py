@@ -57,14 +57,10 @@ class MemoryFilters(Arguments, frozen=True, kw_only=True):
     """
 
     project: Annotated[str, Meta(description="only of this project, by name or key")] = ""
-    limit: Annotated[int, option("records to show, 1 to 100 (default: 10)", "N", ge=1, le=100)] = 10
+    limit: Annotated[int, option("records to show", "N", ge=1, le=100)] = 10
     since: Annotated[str, option("today, yesterday, 7d, 2w, an ISO date or time, or an epoch", "TIME")] = ""
-    type: Annotated[
-        list[RowType], option(f"only this type, may be repeated: {', '.join(ROW_TYPES)}", "TYPE", choices=ROW_TYPES)
-    ] = []
-    file: Annotated[
-        list[str], option("only what touched this file or folder of the project; may be repeated", "PATH")
-    ] = []
+    type: Annotated[list[RowType], option("only this type", "TYPE", choices=ROW_TYPES)] = []
+    file: Annotated[list[str], option("only what touched this file or folder", "PATH")] = []
 
 
 class Look(Struct, frozen=True):
@@ -204,11 +200,10 @@ def of_files(look: Look, paths: tuple[str, ...]) -> list[RankedRow]:
 # --- what was typed ---------------------------------------------------------------------------------------
 
 
-_SPAN = re.compile(r"([0-9]{1,4})([dw])")
+_SPAN = re.compile(r"([0-9]{1,3})([dw])")
 _EPOCH = re.compile(r"[0-9]{9,14}(?:\.[0-9]{1,9})?")
 _DAY_MS = 86_400_000
-_MOST = {"d": 365, "w": 52}
-_DAYS = {"d": 1, "w": 7}
+_MOST_DAYS = 365
 _MS_FROM = 100_000_000_000
 """Numbers from here on are milliseconds: as seconds they would lie beyond the year 5000."""
 _FIRST = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -288,12 +283,13 @@ def since_ms(text: str, now_ms: int, zone: tzinfo | None = None) -> int:
     if written in ("today", "yesterday"):
         return _midnight(now_ms, 0 if written == "today" else 1, zone)
     span = _SPAN.fullmatch(written)
-    if span is not None and 1 <= int(span[1]) <= _MOST[span[2]]:
-        return now_ms - int(span[1]) * _DAYS[span[2]] * _DAY_MS
+    days = int(span[1]) * (7 if span[2] == "w" else 1) if span else 0
+    if 1 <= days <= _MOST_DAYS:
+        return now_ms - days * _DAY_MS
     if _EPOCH.fullmatch(written):
         number = float(written)
         return int(number if number >= _MS_FROM else number * 1000)
-    found = None if span else _iso_ms(text.strip(), zone)
+    found = _iso_ms(text.strip(), zone)
     if found is None:
         raise OperationError(
             f"{text!r} is no time that is understood: give today, yesterday, 1d to 365d, 1w to 52w, an ISO date or "

@@ -172,15 +172,8 @@ class Search(Arguments, frozen=True, kw_only=True):
     """A query, and where to look; `lines` tells what the page shows of each hit."""
 
     query: Annotated[str, word("words, a question, an identifier", "QUERY", is_sentence=True)]
-    limit: Annotated[int, option("hits of a list to show (default: 10)", ge=1)] = 10
-    kind: Annotated[
-        list[str],
-        option(
-            f"only this kind, may be repeated: {', '.join(NAMED)} (default: files, then what fits)",
-            "KIND",
-            choices=NAMED,
-        ),
-    ] = []
+    limit: Annotated[int, option("hits of a list to show", ge=1)] = 10
+    kind: Annotated[list[str], option("only this kind (default: files, then what fits)", "KIND", choices=NAMED)] = []
     mode: Annotated[str, option("legs that take part", choices=MODES)] = "hybrid"
     path: Annotated[str, option("only files that match, for example 'src/*.py' or docs", "GLOB")] = ""
     all: Annotated[bool, option("search the files of every indexed project", is_one_of="may")] = False

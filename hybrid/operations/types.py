@@ -13,7 +13,6 @@ from msgspec import Meta, Struct, inspect
 
 Limit = Annotated[int, Meta(ge=1, le=50, description="How many to return.")]
 Cursor = Annotated[str, Meta(description="What the page before ends with; empty for the first page.")]
-Paths = Annotated[list[str], Meta(description="Files or folders, relative to the project.")]
 
 
 class Arguments(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -12,6 +12,7 @@ from mcp.shared.exceptions import MCPError
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import Summarised
 from tests.mcp_server.projects import OUTSIDE, SECRET
+from tests.support.agent import until
 from tests.support.builders import write_files
 from tests.support.cases import read
 from tests.support.memories import BLOG, FIRST_MS, shop_owner
@@ -205,9 +206,9 @@ def test_lessons_by_query_and_the_most_used(tools: Tools) -> None:
 def test_recall_by_query_file_place_and_time(tools: Tools) -> None:
     """Rows of the memory come by a question, by a file, around a row, or the newest first."""
     asked = tools.text("recall", query="retry attempts").split("\n")[0]
-    of_file = tools.text("recall", files=["src/payments/client.py"])
+    of_file = tools.text("recall", file=["src/payments/client.py"])
     around = tools.text("recall", around="o1")
-    newest = tools.text("recall", types=["bugfix"], detail="full")
+    newest = tools.text("recall", type=["bugfix"], detail="full")
 
     assert re.match(r"o1 .* bugfix Cap retry attempts at 5 in PaymentClient ", asked)
     assert "o1" in rows_of(of_file)
@@ -375,7 +376,7 @@ def test_rows_of_other_projects_are_kept_apart(tools: Tools, shared: Shop) -> No
         tools.result("read", ref=f"o3/{BLOG.key}"),
         tools.result("read", ref=f"O3/{BLOG.key.upper()}"),
         tools.result("search", query="sign the cookie with a new key", kinds=["observation"]),
-        tools.result("recall", files=["src/users/store.py"], detail="full"),
+        tools.result("recall", file=["src/users/store.py"], detail="full"),
     ]
     shared.out("config", "set", "memory.cross_project", "true", "--user")
     seen = tools.text("recall", query="cookie key")
@@ -391,7 +392,7 @@ def test_records_of_a_tree_that_nobody_accepted_are_not_given(unindexed: Shop) -
     with tools_of(unindexed) as tools:
         assert "No lesson fits." == tools.text("lessons")
         assert "No lesson fits." == tools.text("lessons", query="commit format")
-        assert "no file or record" in tools.error("read", ref="L001")
+        until(lambda: "no file or record" in tools.error("read", ref="L001"))  # The model is loaded first.
         assert "no file or record" in tools.error("read", ref=DECISION)
         found = tools.result("search", _unheard, query="Never edit an applied migration", limit=50, detail="full")
 

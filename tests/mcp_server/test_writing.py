@@ -44,9 +44,9 @@ def test_a_lesson_has_the_mark_of_agents(shared: Shop) -> None:
     """`hybrid lessons show`, the tool and an injection have the mark; the same is not written twice."""
     with tools_of(shared) as tools:
         title, rule = "Freeze the ledger clock in tests", "Tests of the ledger read a clock of their own."
-        ref = written(tools.text("remember", kind="lesson", title=title, text=rule, triggers=["clock"]))
+        ref = written(tools.text("remember", kind="lesson", title=title, narrative=rule, trigger=["clock"]))
         shown = tools.text("read", ref=ref)
-        again = tools.text("remember", kind="lesson", title=title, text=rule)
+        again = tools.text("remember", kind="lesson", title=title, narrative=rule)
 
     assert f"{ref} {title} {AI_MARK} (" in shown
     assert again.startswith(f"not added: it resembles {ref} {title}")
@@ -61,12 +61,12 @@ def test_an_observation_says_who_noted_it(shared: Shop) -> None:
         said = tools.text(
             "remember",
             title="The forge answers 503 on Sundays",
-            text=f"Seen with {SECRET} in hand",
+            narrative=f"Seen with {SECRET} in hand",
             type="discovery",
-            facts=["retry on Monday"],
-            files=["src/settings.py"],
+            fact=["retry on Monday"],
+            file=["src/settings.py"],
         )
-        again = tools.text("remember", title="The forge answers 503 on Sundays", files=["src/settings.py"])
+        again = tools.text("remember", title="The forge answers 503 on Sundays", file=["src/settings.py"])
         found = tools.text("recall", query="forge answers on Sundays", detail="full")
 
     shown = shared.out("memory", "show", written(said))
