@@ -19,8 +19,7 @@ from hybrid.capture.tools import PathRoots
 from hybrid.knowledge.stores import names_of
 from hybrid.operations.asking import BY_HAND, ForAgents, OperationError, Outcome, Shown, operation
 from hybrid.operations.lessons import AROUND_ID, lessons_called, outcome_of
-from hybrid.operations.memory import list_text
-from hybrid.operations.memory_look import rows_of
+from hybrid.operations.memory import rows_text
 from hybrid.operations.search import hit_json, project_of, steps_json
 from hybrid.operations.types import Arguments, Nothing, option, word
 from hybrid.prompting.clean import prompt_event
@@ -31,7 +30,6 @@ from hybrid.records.types import KIND_OF_HIT, Record
 from hybrid.redact import redact
 from hybrid.render.marks import harmless, harmless_line
 from hybrid.render.numbers import amount, evidence_line
-from hybrid.search.ranking.memory import RankedRow
 from hybrid.sources.records import record_id
 from hybrid.workspace import open_workspace
 
@@ -207,8 +205,8 @@ def _memory_row(asking: Asking, name: str) -> list[tuple[str, Record]]:
     if identity is None or not store.exists or not workspace.config.memory.enabled:
         return []
     own = workspace.require_project().key
-    rows = [row for row in rows_of(store, [identity]) if workspace.config.memory.cross_project or row.owner.key == own]
-    return [(list_text([RankedRow(row)], "full", here=own), record_of(row, here=own)) for row in rows]
+    rows = [row for row in store.named([identity]) if workspace.config.memory.cross_project or row.owner.key == own]
+    return [(rows_text([row], "full", here=own), record_of(row, here=own)) for row in rows]
 
 
 def _lore(asking: Asking, beginning: str) -> list[tuple[str, Record]]:

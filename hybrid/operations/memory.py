@@ -29,7 +29,6 @@ from hybrid.operations.memory_look import (
     HERE,
     Look,
     MemoryFilters,
-    flushed,
     found_by,
     look_at,
     newest,
@@ -39,7 +38,6 @@ from hybrid.operations.memory_look import (
     project_named,
     project_paths,
     require_ids,
-    rows_of,
     since_ms,
 )
 from hybrid.operations.search import GIVEN, MODES, more_after, offset_of
@@ -73,7 +71,7 @@ from hybrid.search.ranking.memory import Parts, RankedRow
 from hybrid.sources.records import path_of, record_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from hybrid.operations.asking import Asking
@@ -285,8 +283,8 @@ def show(asking: Asking, wanted: ShowRows) -> Outcome:
         OperationError: A text is no id.
     """
     ids = require_ids(wanted.id)
-    look = flushed(opened(asking))
-    rows = rows_of(look.store, ids)
+    look = look_at(asking, MemoryFilters())
+    rows = look.store.named(ids)
     there = {name_of(row) for row in rows}
     missing = ", ".join(name for one in ids if (name := row_name(*one)) not in there)
     nothing = f"No record {', '.join(wanted.id)}; `hybrid memory recent` shows ids."
@@ -334,7 +332,7 @@ def timeline(asking: Asking, wanted: Timeline) -> Outcome:
     if identity is None:
         rows = look.store.timeline_at(since_ms(wanted.at, asking.now_ms), *sides, only)
     else:
-        rows = rows_of(look.store, [identity])
+        rows = look.store.named([identity])
         if rows:
             # What came before and after it was done in its own project, wherever one asks.
             only = replace(only, key=rows[0].owner.key) if wanted.project in ("", HERE) else only
@@ -517,8 +515,8 @@ def _named(look: Look, wanted: ForgetRows, ids: Sequence[tuple[MemoryKind, int]]
     if wanted.session:
         session = store.session(wanted.session)
         return f"Session {wanted.session} of {session.owner.project}, with its prompts" if session else ""
-    rows = rows_of(store, ids)
-    shown = list_text([RankedRow(row) for row in rows[:_SHOWN]], here=look.present.key)
+    rows = store.named(ids)
+    shown = rows_text(rows[:_SHOWN], here=look.present.key)
     return f"{shown}\n… {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else shown
 
 
@@ -579,7 +577,7 @@ def recall(asking: Asking, wanted: RecallArguments) -> Outcome:
 def _recalled(asking: Asking, look: Look, wanted: RecallArguments) -> list[RankedRow]:
     if wanted.around:
         identity = parse_name(wanted.around)
-        middle = rows_of(look.store, [identity]) if identity else []
+        middle = look.store.named([identity]) if identity else []
         # The store gives the row that is named, whosever it is.
         if identity is None or not middle or look.only.key not in ("", middle[0].owner.key):
             raise OperationError(f"the memory has no row {wanted.around[:40]!r}")
@@ -736,6 +734,11 @@ def list_text(
             body = [part for line in _body(one.row) for part in neutralise(line).split("\n")] if is_full else ()
             lines += [f"{_INDENT}{line}".rstrip() for line in body]
     return "\n".join(lines)
+
+
+def rows_text(rows: Iterable[Row], form: str = "", *, here: str) -> str:
+    """Return rows that are not ranked as `list_text` does."""
+    return list_text([RankedRow(row) for row in rows], form, here=here)
 
 
 def parts_line(parts: Parts) -> str:

@@ -24,7 +24,6 @@ from hybrid.project.registry import load_registry
 from hybrid.prompting.query import make_query
 from hybrid.records.memory.types import (
     LEAST_ANSWER_CHARS,
-    MEMORY_KINDS,
     ROW_TYPES,
     ObservationType,
     RowFilter,
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
     from hybrid.operations.asking import Asking
     from hybrid.records.memory.store import MemoryStore
-    from hybrid.records.memory.types import MemoryKind, Row
+    from hybrid.records.memory.types import MemoryKind
     from hybrid.search.searcher import Mode
     from hybrid.workspace import Workspace
 
@@ -123,7 +122,7 @@ def look_at(asking: Asking, wanted: MemoryFilters, *, is_own: bool = False) -> L
         ProjectError: The project is not known, or there is none here.
     """
     # A path means a file of this project; another one may have one of the same name.
-    look = flushed(opened(asking, wanted.project, is_own=is_own or bool(wanted.file)))
+    look = _flushed(opened(asking, wanted.project, is_own=is_own or bool(wanted.file)))
     only = RowFilter(
         look.only.key,
         since_ms(wanted.since, asking.now_ms) if wanted.since.strip() else None,
@@ -133,7 +132,7 @@ def look_at(asking: Asking, wanted: MemoryFilters, *, is_own: bool = False) -> L
     return replace(look, only=only, limit=wanted.limit)
 
 
-def flushed(look: Look) -> Look:
+def _flushed(look: Look) -> Look:
     """Make observations of what has waited long enough, and return the memory, with a warning where that failed."""
     if not look.store.exists:
         return look
@@ -150,15 +149,6 @@ def paths_of(look: Look, texts: Sequence[str]) -> tuple[str, ...]:
     own = look.workspace.project
     is_here = own is not None and look.only.key in ("", own.key)
     return project_paths(texts, look.workspace.cwd if is_here else None, own.root if own else None)
-
-
-def rows_of(store: MemoryStore, ids: Sequence[tuple[MemoryKind, int]]) -> list[Row]:
-    """Return the rows with these ids in their order; what is not there is left out."""
-    found: dict[tuple[MemoryKind, int], Row] = {}
-    for kind in MEMORY_KINDS:
-        numbers = [number for one, number in ids if one == kind]
-        found |= {(kind, number): row for number, row in store.rows(kind, numbers).items()}
-    return [found[identity] for identity in ids if identity in found]
 
 
 def found_by(asking: Asking, look: Look, query: str, mode: Mode = "hybrid") -> list[RankedRow]:

@@ -92,7 +92,7 @@ def learned(asking: Asking, wanted: Nothing) -> Outcome:
 
 def _done_lately(asking: Asking) -> str:
     """Return the newest rows of the memory that this session left, or of the project where the session is unknown."""
-    from hybrid.operations.memory import RankedRow, list_text
+    from hybrid.operations.memory import rows_text
 
     workspace = asking.workspace
     store = asking.kinds.stores.memory(workspace)
@@ -101,7 +101,7 @@ def _done_lately(asking: Asking) -> str:
     key = workspace.require_project().key
     rows = store.newest(RowFilter(key=key, session_id=asking.session_id), _LATELY) if asking.session_id else []
     rows = rows or store.newest(RowFilter(key=key), _LATELY)
-    listed = list_text([RankedRow(row) for row in reversed(rows)], here=key)
+    listed = rows_text(reversed(rows), here=key)
     return f"\n\nWhat was noted lately:\n{listed}" if rows else ""
 
 
@@ -159,14 +159,12 @@ def _earlier(workspace: Workspace, event: dict[str, Any]) -> list[dict[str, Any]
 
 def _titles(workspace: Workspace, kinds: OpenKinds, event: dict[str, Any]) -> dict[str, str]:
     """Return id → title of the memory's rows that an event gave and that still exist, since the log keeps no titles."""
-    from hybrid.operations.memory_look import rows_of
-
     items = [item for item in event.get("items") or () if item.get("kind") in ("observation", "summary")]
     ids = [identity for item in items if (identity := parse_name(str(item.get("id") or "")))]
     if not ids:
         return {}
     try:
-        rows = rows_of(kinds.stores.memory(workspace), ids)
+        rows = kinds.stores.memory(workspace).named(ids)
     except (HybridError, OSError):
         return {}
     return {name_of(row): neutralise_line(title_of(row)) for row in rows}

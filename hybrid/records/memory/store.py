@@ -238,6 +238,11 @@ class MemoryStore:
             found |= {row.id: row for row in self._select(kind, clause, "r.id", _NO_LIMIT)}
         return {identity: found[identity] for identity in ids if identity in found}
 
+    def named(self, ids: Sequence[tuple[MemoryKind, int]]) -> list[Row]:
+        """Return the rows of these kinds and ids in their order; missing rows are left out."""
+        found = {kind: self.rows(kind, [number for one, number in ids if one == kind]) for kind in MEMORY_KINDS}
+        return [found[kind][number] for kind, number in ids if number in found[kind]]
+
     def timeline(self, kind: MemoryKind, identity: int, before: int, after: int, wanted: RowFilter) -> list[Row]:
         """Return a row and at most so many wanted ones before and after it, oldest first; empty without that row."""
 
