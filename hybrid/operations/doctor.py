@@ -525,6 +525,7 @@ def check_hooks(workspace: Workspace, client: str | None) -> Iterator[Finding]:
         )
     for double in doubled(installs):
         yield Finding("problem", "hooks", double.what, double.remedy)
+    yield from _unseen_failures(installs)
     if any(install.client == "claude" for install in installs):
         for path, member in switched_off(settings_roots(workspace)):
             what = f"`{member}` in {path} switches off the hooks of Claude Code"
@@ -533,6 +534,20 @@ def check_hooks(workspace: Workspace, client: str | None) -> Iterator[Finding]:
         yield Finding("warning", "hooks", what, "mend the file: its client reads no hook of it either")
     for hook in foreign_of(workspace, client):
         yield Finding("warning", "hooks", f"also adds to prompts: {hook}", "hybrid doctor --fix-foreign")
+
+
+def _unseen_failures(installs: Sequence[Install]) -> Iterator[Finding]:
+    """Yield the clients whose hooks do not tell that a command failed, so that nothing is learned of it."""
+    hooks = [each for each in installs if each.kind == "hooks"]
+    for name in dict.fromkeys(each.client for each in hooks):
+        client = clients()[name]
+        failed = client.at_tool.failed if client.at_tool else ""
+        if failed and any(failed in each.events for each in hooks if each.client == name):
+            continue
+        # Files that others share go without it: an older version of Claude Code drops all hooks of a file for it.
+        again = f"`hybrid hook install --client {name}` registers it in your own files for a version that knows it"
+        why = f"{failed} is not registered; {again}" if failed else f"{client.label} does not tell of them"
+        yield Finding("ok", "hooks", f"{name}: failed commands are not seen: {why}")
 
 
 def check_command(installs: Sequence[Install]) -> Iterator[Finding]:

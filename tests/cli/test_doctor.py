@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import shutil
 import signal
@@ -76,7 +77,7 @@ def test_a_whole_installation_has_no_problem(own_shop: Shop) -> None:
     *checks, trial = found["findings"]
     assert (0, []) == (found["problems"], found["fixed"])
     areas = "python install home rights settings model index state log records memory service hooks"
-    assert areas == " ".join(each["area"] for each in checks)
+    assert areas == " ".join(dict.fromkeys(each["area"] for each in checks))
     assert {"ok"} == {each["level"] for each in checks}
     # How long it took is the machine's affair; that it answered is not.
     assert re.search(r"on a sample prompt (answered in|took) \d+ ms", trial["what"]), trial
@@ -428,7 +429,7 @@ def test_hooks_that_are_missing_doubled_or_gone_are_told(own_shop: Shop) -> None
     gone = _of("hooks", _findings(own_shop, code=1))
 
     assert [("warning", "no client calls hybrid", "hybrid hook install --client gemini")] == none
-    assert ["ok", "ok", "problem"] == [level for level, _, _ in doubled], doubled
+    assert ["ok", "ok", "problem", "ok"] == [level for level, _, _ in doubled], doubled
     assert "calls hybrid from 2 places" in doubled[2][1]
     assert ("problem", "hybrid hook install --client claude --scope user") == (gone[0][0], gone[0][2])
     assert gone[0][1].endswith("python is not there") or "/nowhere" in gone[0][1]
@@ -446,9 +447,39 @@ def test_hooks_of_an_earlier_version_are_told(own_shop: Shop) -> None:
     own_shop.out("hook", "install", "--client", "claude")
     new = _of("hooks", _findings(own_shop))
 
-    assert [("warning", "hybrid hook install --client claude --subagents")] == [(each[0], each[2]) for each in old]
+    assert [("warning", "hybrid hook install --client claude --subagents"), ("ok", "")] == [
+        (each[0], each[2]) for each in old
+    ]
     assert "registered for fewer tools than now (PostToolUse for Agent|Task|Edit|" in old[0][1]
-    assert ["ok"] == [level for level, _, _ in new]
+    assert {"ok"} == {level for level, _, _ in new}
+
+
+@pytest.mark.parametrize(
+    ("client", "why"),
+    [
+        ("codex", "Codex does not tell of them"),
+        ("claude", "PostToolUseFailure is not registered; `hybrid hook install --client claude` registers it"),
+        *((name, "") for name in ("gemini", "qwen", "copilot", "opencode")),
+    ],
+)
+def test_where_failed_commands_are_not_seen_is_told(own_shop: Shop, client: str, why: str) -> None:
+    """What a client does not tell, and what a file that others share leaves out."""
+    own_shop.out("hook", "install", "--client", client, "--scope", "project")
+    told = [what.partition("failed commands are not seen: ")[2] for _, what, _ in _of("hooks", _findings(own_shop))]
+
+    assert [why][: bool(why)] == [each.partition(" in your own")[0] for each in told if each]
+
+
+def test_failed_commands_are_seen_by_hooks_for_a_version_that_tells_them(own_shop: Shop) -> None:
+    """The installer asks the program for its version; then nothing is left to say."""
+    program = own_shop.home / "bin" / "claude"
+    write_files(program.parent, {"claude": "#!/bin/sh\necho '2.1.330 (Claude Code)'\n"})
+    program.chmod(0o755)
+    own_shop.out("hook", "install", "--client", "claude", PATH=f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+
+    [hooks] = _of("hooks", _findings(own_shop))
+
+    assert "PostToolUseFailure" in hooks[1]
 
 
 def test_hooks_of_replaced_systems_are_named_and_switched_off_on_request(own_shop: Shop) -> None:
@@ -483,7 +514,7 @@ def test_codex_that_never_called_is_told_to_be_trusted(own_shop: Shop) -> None:
 
     found = _of("hooks", _findings(own_shop, "--client", "codex"))
 
-    assert [("warning", "approve the hooks in Codex: type /hooks")] == [(level, remedy) for level, _, remedy in found]
+    assert ("warning", "approve the hooks in Codex: type /hooks") == (found[0][0], found[0][2])
 
 
 @pytest.mark.parametrize(

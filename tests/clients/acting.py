@@ -21,19 +21,20 @@ if TYPE_CHECKING:
     from tests.clients.mock_api import Request
     from tests.clients.seat import Seat
 
-ACT = "Look at the client of the payments and mend it."
-DELEGATE = "Let a helper of yours look at the client of the payments."
-TASK = "SUBTASK: look at the client of the payments and mend it."
+ACT = "Please do now what we spoke about yesterday."
+DELEGATE = "Please have a helper of yours do it."
+TASK = "SUBTASK: do what was spoken about yesterday."
+"""Prompts that no record fits."""
 
-_READ, _EDITED, _WRITTEN = "src/payments/client.py", "src/users/store.py", "docs/refunds.md"
+READ, EDITED, WRITTEN = "src/payments/client.py", "src/users/store.py", "docs/refunds.md"
 _TEXT = "# Refunds\n\nPress the button twice.\n"
 _OLD, _NEW = "or None.", "or nothing."
 _PATTERN = "wait_before_retry"
 _FAILING = "echo oops >&2; exit 3"
 _LINE = '        """The user with an e-mail address, '
-_PATCH = f'*** Begin Patch\n*** Update File: {_EDITED}\n@@\n-{_LINE}{_OLD}"""\n+{_LINE}{_NEW}"""\n*** End Patch'
+_PATCH = f'*** Begin Patch\n*** Update File: {EDITED}\n@@\n-{_LINE}{_OLD}"""\n+{_LINE}{_NEW}"""\n*** End Patch'
 _ADDED = "".join(f"+{line}\n" for line in _TEXT.splitlines())
-_ADDING = f"*** Begin Patch\n*** Add File: {_WRITTEN}\n{_ADDED}*** End Patch"
+_ADDING = f"*** Begin Patch\n*** Add File: {WRITTEN}\n{_ADDED}*** End Patch"
 
 
 class Step(NamedTuple):
@@ -51,14 +52,14 @@ class Step(NamedTuple):
 def steps(seat: Seat) -> list[Step]:
     """What the agent does, in order; the refused edit asks for what the edit before took away."""
     client, project = seat.agent.name, seat.desk.project
-    read, edited, written = (str(project / name) for name in (_READ, _EDITED, _WRITTEN))
+    read, edited, written = (str(project / name) for name in (READ, EDITED, WRITTEN))
 
     def does(name: str, tool: str, **arguments: object) -> Step:
         return Step(name, Called(tool, arguments))
 
     if client == "codex":
         return [
-            does("read-file", "exec_command", cmd=f"sed -n 1,12p {_READ}"),
+            does("read-file", "exec_command", cmd=f"sed -n 1,12p {READ}"),
             does("search", "exec_command", cmd=f"grep -rn {_PATTERN} src"),
             does("edit-file", "apply_patch", input=_PATCH),
             does("refused-edit", "apply_patch", input=_PATCH),

@@ -1,6 +1,6 @@
 """What a hook answers at the use of a tool reaches the very next request of the real client's model.
 
-The hooks are those that our installer writes; a stand-in for `hybrid` answers each with the same text, and keeps what it
+The hooks are those that our installer writes. Records about a file come from hybrid itself; before that a stand-in for `hybrid` answers each with the same text, and keeps what it
 was told. `HYBRID_WRITE_FIXTURES=1` writes that to `tests/fixtures/hooks`, an event for each use of a tool.
 """
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hybrid.base.clients import clients
-from tests.clients.acting import ACT, DELEGATE, TASK, StandIn, rules, steps, tell_failures
+from tests.clients.acting import ACT, DELEGATE, EDITED, READ, TASK, StandIn, rules, steps, tell_failures
 from tests.clients.dialects import strings_in
 from tests.support.recorded import FOLDER
 
@@ -27,6 +27,8 @@ pytestmark = [pytest.mark.clients, pytest.mark.slow]
 CLIENTS = [name for name, each in clients().items() if each.events and each.package]
 MODELS = {"codex": "gpt-5.5"}
 """A model that Codex knows: it is offered a tool for patches. With another one patches come without an event."""
+
+WHY = "The provider locks an account after the sixth."
 
 TELLING_REFUSED_EDITS = ["qwen"]
 """Of an edit that does not fit its file the others tell nothing, or drop the answer, or have an event of their own."""
@@ -51,6 +53,30 @@ def test_the_answer_reaches_the_next_request(open_seat: OpenSeat, name: str, *, 
     if os.environ.get("HYBRID_WRITE_FIXTURES"):
         _write(seat, stand_in, is_subagent=is_subagent)
     assert [step for step in done if step != "refused-edit" or name in TELLING_REFUSED_EDITS] == told
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+@pytest.mark.parametrize("is_subagent", [False, True], ids=["main", "subagent"])
+def test_a_record_comes_with_the_file_that_it_names(open_seat: OpenSeat, name: str, *, is_subagent: bool) -> None:
+    """A decision comes with the read of its file, once; the tests of a file come with its first edit."""
+    seat = open_seat(name, model=MODELS.get(name, ""))
+    seat.install(scope="project")
+    test = seat.desk.project / "tests" / "test_store.py"
+    test.parent.mkdir()
+    test.write_text("from users.store import UserStore\n\n\ndef test_save():\n    assert UserStore\n", "utf-8")
+    seat.desk.hybrid("lore", "decide", f"{READ} tries five times, no more", "--why", WHY)
+    seat.desk.hybrid("reindex", "--quiet")
+    seat.desk.hybrid("daemon", "start")
+    seat.api.rules = rules(seat)
+
+    seat.talk(DELEGATE if is_subagent else ACT)
+
+    done = [step.name for step in steps(seat)]
+    shown = ["\n".join(request.frames) for request in seat.api.asked(TASK if is_subagent else ACT)]
+    read, edited = done.index("read-file"), done.index("edit-file")
+    assert [0] * (read + 1) + [1] * (len(done) - read) == [text.count(WHY) for text in shown][: len(done) + 1]
+    tests = f"[tests] tests/test_store.py (of {EDITED})"
+    assert [0] * (edited + 1) + [1] * (len(done) - edited) == [text.count(tests) for text in shown][: len(done) + 1]
 
 
 def _write(seat: Seat, stand_in: StandIn, *, is_subagent: bool) -> None:
