@@ -211,8 +211,7 @@ def _is_asking(turn: Turn) -> bool:
 def _is_at_file(turn: Turn) -> bool:
     """Return whether a use of a tool may bring records about the files that it touched."""
     event, hooks = turn.event, turn.workspace.config.hooks
-    at_tool = client_named(event.client).at_tool
-    is_taken = at_tool is not None and event.name in at_tool.takes
+    is_taken = event.name in client_named(event.client).at_tool.takes
     return is_taken and event.report.is_blank and (hooks.at_file or hooks.tests_of_edited)
 
 

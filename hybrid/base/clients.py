@@ -180,8 +180,8 @@ class AtTool(_Table, frozen=True, kw_only=True):
         names_agent: The use of a tool by a subagent says whose it is.
     """
 
-    takes: tuple[str, ...]
-    failed: str
+    takes: tuple[str, ...] = ()
+    failed: str = ""
     names_agent: bool = True
 
 
@@ -233,7 +233,7 @@ class Client(_Table, frozen=True, kw_only=True):
         other_events: The same of those that are read when it calls us for them, and not registered by default.
         fields: Our word for a field → its words, first the one that counts; with dots, a field of an object.
         tools: Kind of a tool → the names of its tools, in lower case.
-        at_tool: Its hooks at the use of a tool; None for a client that was not run with any.
+        at_tool: Its hooks at the use of a tool; the defaults for a client that was not run with any.
         prompts: What it puts around prompts.
         transcript: The forms of what it writes of a session.
         answer: Where it reads a text: in a nested object, there and at the top level, or alone.
@@ -260,7 +260,7 @@ class Client(_Table, frozen=True, kw_only=True):
     other_events: Mapping[str, Event] = {}
     fields: Mapping[Field, tuple[str, ...]] = {}
     tools: Mapping[ToolKind, tuple[str, ...]] = {}
-    at_tool: AtTool | None = None
+    at_tool: AtTool = AtTool()
     prompts: Prompts = Prompts()
     transcript: tuple[TranscriptForm, ...] = ()
     answer: Literal["nested", "both", "text"] = "nested"

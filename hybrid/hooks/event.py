@@ -124,8 +124,6 @@ MAX_PATHS = 200
 
 _WRITING_WORDS = ("write", "edit", "patch", "create", "replace")
 """Tools with such a word in their name write files, whoever made them; a file named in vain costs one `stat`."""
-_PATH_FIELDS = ("file_path", "filePath", "path", "notebook_path", "notebookPath")
-_PATCH_BEGIN = "*** Begin Patch"
 _PATCH_MARKS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
 
 
@@ -272,26 +270,19 @@ def _texts(parts: object) -> str:
 
 def _paths(tool: str, arguments: object) -> list[str]:
     """Return the files that a tool wrote, as the client names them; none for a tool that does not write."""
-    if isinstance(arguments, str) and arguments.startswith("{"):
-        try:
-            arguments = json.loads(arguments)
-        except (ValueError, RecursionError):
-            return []
-    if isinstance(arguments, str):
-        return _patched(arguments)
-    values = _dict(arguments)
-    patches = [value for value in values.values() if isinstance(value, str) and _PATCH_BEGIN in value]
-    if patches:
-        return _patched(patches[0])
-    path = _path(map(values.get, _PATH_FIELDS))
+    from hybrid.capture import dialects
+
+    values = dialects.arguments(arguments)
+    for text in values.values():
+        if isinstance(text, str) and dialects.PATCH_BEGIN in text:
+            return _patched(text[text.index(dialects.PATCH_BEGIN) :])
+    path = _path(map(values.get, dialects.PATH_FIELDS))
     return [path] if path and any(word in tool.lower() for word in _WRITING_WORDS) else []
 
 
 def _patched(text: str) -> list[str]:
     """Return the file names in a patch of Codex's form, each once."""
-    if _PATCH_BEGIN not in text:
-        return []
-    lines = text[text.index(_PATCH_BEGIN) :].splitlines()
+    lines = text.splitlines()
     paths = [line[len(mark) :].strip() for line in lines for mark in _PATCH_MARKS if line.startswith(mark)]
     return [_clean_path(path) for path in dict.fromkeys(paths) if 0 < len(path) <= MAX_PATH_CHARS][:MAX_PATHS]
 

@@ -538,16 +538,14 @@ def check_hooks(workspace: Workspace, client: str | None) -> Iterator[Finding]:
 
 def _unseen_failures(installs: Sequence[Install]) -> Iterator[Finding]:
     """Yield the clients whose hooks do not tell that a command failed, so that nothing is learned of it."""
-    hooks = [each for each in installs if each.kind == "hooks"]
-    for name in dict.fromkeys(each.client for each in hooks):
-        client = clients()[name]
-        failed = client.at_tool.failed if client.at_tool else ""
-        if failed and any(failed in each.events for each in hooks if each.client == name):
-            continue
+    told = [(each.client, event) for each in installs for event in each.events]
+    for name in dict.fromkeys(name for name, _ in told):
+        failed = clients()[name].at_tool.failed
         # Files that others share go without it: an older version of Claude Code drops all hooks of a file for it.
         again = f"`hybrid hook install --client {name}` registers it in your own files for a version that knows it"
-        why = f"{failed} is not registered; {again}" if failed else f"{client.label} does not tell of them"
-        yield Finding("ok", "hooks", f"{name}: failed commands are not seen: {why}")
+        why = f"{failed} is not registered; {again}" if failed else f"{clients()[name].label} does not tell of them"
+        if (name, failed) not in told:
+            yield Finding("ok", "hooks", f"{name}: failed commands are not seen: {why}")
 
 
 def check_command(installs: Sequence[Install]) -> Iterator[Finding]:

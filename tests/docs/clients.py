@@ -71,7 +71,7 @@ def _folders() -> Iterator[tuple[str, ...]]:
 def _tools() -> Iterator[tuple[str, ...]]:
     """Yield the rows of the hooks at the use of a tool."""
     for client in clients().values():
-        if at_tool := client.at_tool:
+        if (at_tool := client.at_tool).takes:
             takes = ", ".join(f"`{name}`" for name in at_tool.takes)
             failed = f"`{at_tool.failed}`" if at_tool.failed else "–"
             yield client.label, takes, failed, "yes" if at_tool.names_agent else "no"

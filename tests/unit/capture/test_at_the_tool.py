@@ -75,7 +75,6 @@ def test_every_client_was_recorded_at_every_kind_of_use() -> None:
 def test_what_the_client_file_says_is_what_was_recorded(name: str) -> None:
     """The events that take a text, the one that tells a failure, and whether a subagent is named."""
     at_tool = clients()[name].at_tool
-    assert at_tool
     own = [each for kind in ALL for each in samples(kind) if each.client == name]
     failed = [
         each.event
@@ -143,11 +142,10 @@ def test_a_command_that_failed(sample: Recorded) -> None:
     call = call_of(sample)
     use = tool_use(call, ROOTS)
     trouble = trouble_of(call)
-    at_tool = clients()[sample.client].at_tool
 
     assert "echo oops >&2; exit 3" == use.command
     assert "oops" in (use.error or use.output)
-    if at_tool and at_tool.failed:
+    if clients()[sample.client].at_tool.failed:
         assert (True, 3) == (use.is_failed, use.exit_code)
         assert trouble
         assert ("failure", True) == (trouble.cause, "oops" in trouble.text)
