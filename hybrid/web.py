@@ -222,8 +222,9 @@ class _Web:
         try:
             sock = listening(port, BACKLOG)
         except OSError as error:
-            problem = f"port {port} cannot be listened on ({error.strerror}); --port 0 takes a free one"
-            raise HybridError(problem) from error
+            raise HybridError(
+                f"port {port} cannot be listened on ({error.strerror}); --port 0 takes a free one"
+            ) from error
         try:
             port = sock.getsockname()[1]
             site: Site = served.site(self._home, hello, port)

@@ -177,19 +177,10 @@ class Spool:
 
     def read(self, kept: KeptEvent) -> list[bytes] | None:
         """Return the parts of an event; None for a file that is not ours, damaged, or of another version."""
-        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        data = read_start(self._path(kept.name), MAX_EVENT_BYTES + 1, _AS_IT_IS, is_trusted=True)
         try:
-            descriptor = os.open(self._path(kept.name), flags)
-            try:
-                status = os.fstat(descriptor)
-                if not (stat.S_ISREG(status.st_mode) and is_own(status)):
-                    return None
-                with open(descriptor, "rb", closefd=False) as file:
-                    data = file.read(MAX_EVENT_BYTES + 1)
-            finally:
-                os.close(descriptor)
             parts = unpacked(data[4:]) if len(data) <= MAX_EVENT_BYTES else []
-        except (OSError, WireError):
+        except WireError:
             return None
         return parts[1:] if parts[:1] == [_VERSION] else None
 
@@ -349,25 +340,24 @@ def may_be_private(home: str, data: bytes) -> bool:
     return any(state == _PRIVATE and b'"' + session + b'"' in data for session, state in last.items())
 
 
-def read_start(path: str, most_bytes: int, flags: int = 0) -> bytes:
-    """Return the first bytes of a file; none when it is missing or cannot be read. It never waits for a pipe.
+def read_start(path: str, most_bytes: int, flags: int = 0, *, is_trusted: bool = False) -> bytes:
+    """Return the first bytes of a regular file; none when it is missing or cannot be read. It never waits for a pipe.
 
     Args:
         path: The file.
         most_bytes: Bytes to read at most.
         flags: Added to those of `os.open`, such as `O_NOFOLLOW`.
+        is_trusted: Return none either when somebody else could have written it.
     """
-    flags |= os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    flags |= getattr(os, "O_NONBLOCK", 0)
     try:
-        descriptor = os.open(path, flags)
+        with open(path, "rb", opener=lambda name, usual: os.open(name, usual | flags)) as file:
+            status = os.fstat(file.fileno())
+            if stat.S_ISREG(status.st_mode) and (not is_trusted or is_own(status)):
+                return file.read(most_bytes)
     except OSError:
-        return b""
-    try:
-        return os.read(descriptor, most_bytes)
-    except OSError:
-        return b""
-    finally:
-        os.close(descriptor)
+        pass
+    return b""
 
 
 def _turns(home: str) -> Iterable[tuple[bytes, bytes, bytes]]:
@@ -390,8 +380,7 @@ def _shorten(path: str) -> None:
     Raises:
         OSError: The folder cannot be written.
     """
-    with open(path, "rb") as file:  # noqa: PTH123
-        lines = file.read().splitlines(keepends=True)
+    lines = read_start(path, 2 * _MAX_BYTES, _AS_IT_IS).splitlines(keepends=True)
     temporary = f"{path}.{os.getpid()}.tmp"
     with open(temporary, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as out:
         out.writelines(lines[len(lines) // 2 :])

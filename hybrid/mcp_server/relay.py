@@ -42,8 +42,8 @@ _VERSION = "io.modelcontextprotocol/protocolVersion"
 _MOST_VERSION = 32
 _MOST_ANSWERS = 40
 """Answers that are kept: a list of tools for each folder, of 10 kB."""
-_OURS = "hybrid: "
-"""Beginning of the ids of requests whose answers the client has from memory."""
+_OURS = f"hybrid {os.urandom(8).hex()}: "
+"""Beginning of the ids of requests whose answers the client has from memory; no id of a client begins so."""
 # made: `make docs` makes this from `hooks/clients`.
 _PASSED_ON = (
     "CLAUDE_CODE_SESSION_ID",
@@ -83,8 +83,9 @@ class _Session:
         self._cwd = _directory(project)
         environ = _environment()
         # A session keeps its number from one web process to the next.
-        hello = {"cwd": self._cwd, "client": client, "environ": environ, "session": os.urandom(8).hex()}
-        self._hello = json.dumps(hello).encode()
+        self._hello = json.dumps(
+            {"cwd": self._cwd, "client": client, "environ": environ, "session": os.urandom(8).hex()}
+        ).encode()
         self._said = _Said(self._home)
         self._place = f"{zlib.crc32(repr((self._cwd, sorted(environ.items()))).encode()):08x}"
         self._version = ""
@@ -152,7 +153,7 @@ class _Session:
             self._socket.close()
             lost, self._open, self._socket = self._open, {}, None
             for message in self._greeting:
-                key = json.dumps(message.get("id"))
+                key = str(message.get("id"))
                 if key in lost:  # Nobody answered it: the next one does.
                     self._open[key] = lost.pop(key)
                 self._waiting.append(_line(message if key in self._open else _as_ours(message)))
@@ -164,7 +165,7 @@ class _Session:
         message = _parsed(line) if b'"id"' in line and (self._open or _OURS.encode() in line) else {}
         identity = message.get("id")
         if "method" not in message:
-            _, name = self._open.pop(json.dumps(identity), ("", ""))
+            _, name = self._open.pop(str(identity), ("", ""))
             if name and "result" in message:
                 self._said.note(name, message["result"])
         return _is_ours(identity) or _write(line)
@@ -215,10 +216,11 @@ class _Session:
         elif method == "notifications/initialized":
             self._greeting = [*self._greeting[:1], message]
         elif method == "notifications/cancelled":
-            # Nobody answers it any more.
-            with suppress(AttributeError, KeyError):
-                self._open.pop(json.dumps(message["params"].get("requestId")), None)
-        if method is None or not isinstance(identity, (str, int)):
+            # Nobody answers it any more, also when it is named by its number as text.
+            with suppress(KeyError, TypeError):
+                self._open.pop(str(message["params"]["requestId"]), None)
+        # The package takes the others for notifications or answers: what comes back is nothing, or has another id.
+        if method is None or "error" in message or type(identity) not in (str, int):
             return line
         name = self._name(method, message.get("params"))
         known = None if self._socket or self._refusal else self._said.answers.get(name)
@@ -227,7 +229,7 @@ class _Session:
             # It hears the question all the same: a greeting begins the session, and the answer may be another one now.
             message = _as_ours(message)
             identity, line = message["id"], _line(message)
-        self._open[json.dumps(identity)] = identity, name
+        self._open[str(identity)] = identity, name
         return line
 
     def _name(self, method: str, params: Any) -> str:
@@ -269,19 +271,18 @@ class _Said:
             os.replace(beside, self._path)  # noqa: PTH105
 
     def _read(self) -> dict[str, Any]:
-        with suppress(OSError, ValueError, TypeError, KeyError):
-            with open(self._path, "rb") as file:  # noqa: PTH123
-                kept: Any = json.loads(file.read())
+        # A pipe in its place is not waited for.
+        at_once = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
+            with open(self._path, "rb", opener=lambda name, flags: os.open(name, flags | at_once)) as file:
+                kept: Any = json.loads(file.read() or b"")
             if kept["version"] == __version__:
                 return dict(kept["answers"])
         return {}
 
 
 def _environment() -> dict[str, str]:
-    def is_meant(name: str) -> bool:
-        return name.startswith("HYBRID_") or name in _PASSED_ON
-
-    return {name: value for name, value in os.environ.items() if is_meant(name)}
+    return {name: value for name, value in os.environ.items() if name.startswith("HYBRID_") or name in _PASSED_ON}
 
 
 def _directory(named: str) -> str:
@@ -340,7 +341,8 @@ def _is_ours(identity: object) -> bool:
 def _parsed(line: bytes) -> dict[str, Any]:
     """Return the message on a line; empty when it is none."""
     try:
-        message: Any = json.loads(line)
+        # As the web process reads it, so that an id is the same there.
+        message: Any = json.loads(line.decode("utf-8", "replace"))
         message["jsonrpc"]
     except (ValueError, TypeError, KeyError, RecursionError):
         return {}

@@ -13,6 +13,7 @@ import os
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
@@ -34,15 +35,13 @@ from hybrid.operations.tools import BY_NAME, INSTRUCTIONS, PROMPTS, RECORD, RESO
 from hybrid.render.marks import harmless
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from mcp.server.context import ServerRequestContext
 
     from hybrid.operations.tools import Tool
 
     Context = ServerRequestContext[Any, Any]
-    from collections.abc import Awaitable
-
     Progress = Callable[[float, float | None, str | None], Awaitable[None]]
 
 
@@ -118,14 +117,8 @@ class ToolSession(Struct):
             await anyio.sleep(_LOOK_AT_BUILD_S if kind == "building" else _LOOK_S)
 
     def _exchange(self, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        question = {
-            "cwd": self.cwd,
-            "client": self.client or "mcp",
-            "connection": self.session,
-            "environ": self.environ,
-            "arguments": arguments,
-        }
-        data = json.dumps(question).encode()
+        question = {"cwd": self.cwd, "client": self.client or "mcp", "connection": self.session}
+        data = json.dumps(question | {"environ": self.environ, "arguments": arguments}).encode()
         until_s = time.monotonic() + _START_S
         while True:
             try:
@@ -150,8 +143,7 @@ def _heard(holder: dict[str, Any] | None) -> tuple[float, float | None, str | No
 
 
 def _told(error: dict[str, Any]) -> str:
-    progress: dict[str, Any] = error.get("progress") or {}
-    share = progress.get("share")
+    share = (error.get("progress") or dict[str, Any]()).get("share")
     return f"{error['message']}{f' ({share:.0%} done)' if share else ''}"
 
 
@@ -188,8 +180,7 @@ class _Handlers:
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         if params.name not in BY_NAME:
             raise _unknown(f"there is no tool {params.name!r}")
-        has_token = bool(ctx.meta and ctx.meta.get("progress_token") is not None)
-        progress = ctx.session.report_progress if has_token else None
+        progress = ctx.session.report_progress if (ctx.meta or {}).get("progress_token") is not None else None
         try:
             session = await self._session(ctx)
             text = await session.ask(params.name, params.arguments or {}, progress)
@@ -200,16 +191,20 @@ class _Handlers:
     # --- resources ----------------------------------------------------------------------------------------
 
     async def list_resources(self, ctx: Context, params: Any) -> types.ListResourcesResult:
-        listed = [
-            types.Resource(uri=uri, name=name, title=title, description=about, mime_type="text/markdown")
-            for uri, (name, title, about) in RESOURCES.items()
-        ]
-        return types.ListResourcesResult(resources=listed)
+        return types.ListResourcesResult(
+            resources=[
+                types.Resource(uri=uri, name=name, title=title, description=about, mime_type="text/markdown")
+                for uri, (name, title, about) in RESOURCES.items()
+            ]
+        )
 
     async def list_templates(self, ctx: Context, params: Any) -> types.ListResourceTemplatesResult:
-        about = "A lesson, decision, observation or part of a file by its ref."
         template = types.ResourceTemplate(
-            uri_template=RECORD, name="record", title="A record", description=about, mime_type="text/plain"
+            uri_template=RECORD,
+            name="record",
+            title="A record",
+            description="A lesson, decision, observation or part of a file by its ref.",
+            mime_type="text/plain",
         )
         return types.ListResourceTemplatesResult(resource_templates=[template])
 
@@ -228,10 +223,11 @@ class _Handlers:
     # --- prompts ------------------------------------------------------------------------------------------
 
     async def list_prompts(self, ctx: Context, params: Any) -> types.ListPromptsResult:
-        listed = [
-            types.Prompt(name=name, title=title, description=about) for name, (_, title, about) in PROMPTS.items()
-        ]
-        return types.ListPromptsResult(prompts=listed)
+        return types.ListPromptsResult(
+            prompts=[
+                types.Prompt(name=name, title=title, description=about) for name, (_, title, about) in PROMPTS.items()
+            ]
+        )
 
     async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         if params.name not in PROMPTS:
@@ -281,21 +277,17 @@ async def _root(ctx: Context) -> str:
                 roots = (await ctx.session.list_roots()).roots  # pyright: ignore[reportDeprecated] - see above
         except Exception:  # noqa: BLE001 - a client that cannot answer has no folder to tell
             return ""
-    paths = [url2pathname(urlsplit(str(root.uri)).path) for root in roots if str(root.uri).startswith("file://")]
-    return paths[0] if paths else ""
+    uris = (str(root.uri) for root in roots)
+    return next((url2pathname(urlsplit(uri).path) for uri in uris if uri.startswith("file://")), "")
 
 
 def _is_in_project(session: ToolSession) -> bool:
-    from pathlib import Path
-
     from hybrid.project.find import find_project
 
     return find_project(Path(session.cwd), Path(session.home), Path.home()) is not None
 
 
 def _may_write(session: ToolSession) -> bool:
-    from pathlib import Path
-
     from hybrid.workspace import open_workspace
 
     environ = session.environ | {"HYBRID_HOME": session.home}
@@ -303,19 +295,18 @@ def _may_write(session: ToolSession) -> bool:
 
 
 def _listed(tool: Tool) -> types.Tool:
-    annotations = types.ToolAnnotations(
-        title=tool.title,
-        read_only_hint=not tool.is_writing,
-        destructive_hint=False,
-        idempotent_hint=not tool.is_writing,
-        open_world_hint=False,
-    )
     return types.Tool(
         name=tool.name,
         title=tool.title,
         description=tool.about,
         input_schema=tool.input_schema,
-        annotations=annotations,
+        annotations=types.ToolAnnotations(
+            title=tool.title,
+            read_only_hint=not tool.is_writing,
+            destructive_hint=False,
+            idempotent_hint=not tool.is_writing,
+            open_world_hint=False,
+        ),
     )
 
 
@@ -336,8 +327,7 @@ async def serve(
     session = ToolSession(home, hello["cwd"], hello.get("client", ""), hello.get("environ", {}), hello["session"])
     server = build_server(lambda _ctx: session)
     answers = _Answers(writer)
-    lines = _Lines(reader, answers)
-    async with stdio_server(lines, answers) as (received, sent):  # pyright: ignore[reportArgumentType] - it reads lines and writes text, no more
+    async with stdio_server(_Lines(reader, answers), answers) as (received, sent):  # pyright: ignore[reportArgumentType] - it reads lines and writes text, no more
         await server.run(received, sent, server.create_initialization_options())
 
 
@@ -384,12 +374,14 @@ def _is_message(text: str) -> bool:
 def _without_halves(text: str) -> tuple[str, object]:
     """Return a line with a question mark for each half of a pair of surrogates, and the id of its request.
 
-    A model that is cut off writes half of an emoji, which the package cannot read. Empty and None for no request.
+    A model that is cut off writes half of an emoji, which the package cannot read. Empty for one in the id, which
+    would come back as another one; empty and None for no request.
     """
     try:
         message = json.loads(text)
         identity = message["id"] if "method" in message else None
-        return json.dumps(message, ensure_ascii=False).encode("utf-8", "replace").decode(), identity
+        is_whole = str(identity).encode("utf-8", "replace").decode() == str(identity)
+        return json.dumps(message, ensure_ascii=False).encode("utf-8", "replace").decode() if is_whole else "", identity
     except (ValueError, TypeError, KeyError, RecursionError):
         return "", None
 

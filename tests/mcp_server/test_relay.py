@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -131,13 +132,19 @@ def test_a_session_is_greeted_before_there_is_a_web_process(fresh: Shop) -> None
     assert 0o600 == _said(fresh).stat().st_mode & 0o777
 
 
-@pytest.mark.parametrize("damage", ["version", "text"])
+@pytest.mark.parametrize("damage", ["version", "text", "depth", "pipe"])
 def test_what_another_version_said_is_not_repeated(fresh: Shop, damage: str) -> None:
-    """Nor is a file that cannot be read: the client waits for a web process, whose answer is kept."""
+    """Nor is what cannot be read, nor waited for a pipe: the client waits for a web process, whose answer is kept."""
     path = _said(fresh)
     with greeted(fresh):
         pass
-    path.write_text(path.read_text().replace(f'"{__version__}"', '"0.0.1"') if damage == "version" else "[]")
+    said = path.read_text()
+    path.unlink()
+    if damage == "pipe":
+        os.mkfifo(path)
+    else:
+        old = said.replace(f'"{__version__}"', '"0.0.1"')
+        path.write_text({"version": old, "text": "[]", "depth": "[" * 100_000}[damage])
     with greeted(fresh) as client:
         assert 8 == len(client.ask("tools/list", 2)["result"]["tools"])
 
@@ -202,6 +209,31 @@ def test_what_was_asked_before_the_end_is_answered(shared: Shop) -> None:
         client.process.stdin.close()
         assert "# Shop" in client.answer(5)["result"]["content"][0]["text"]
         assert (0, b"") == client.close()
+
+
+PATIENT = """
+    import sys
+    from hybrid.mcp_server import relay
+
+    relay._LAST_S = 3600.0  # Longer than any test.
+    sys.exit(relay.relay(["--client", "claude"]))
+"""
+NEVER_ANSWERED = (
+    b'{"jsonrpc": "2.0", "id": true, "method": "ping"}',
+    b'{"jsonrpc": "2.0", "id": 6, "method": "ping", "error": {"code": 1, "message": ""}}',
+    b'{"jsonrpc": "2.0", "id": "\\ud83d", "method": "ping"}',
+    b'{"jsonrpc": "2.0", "id": "\xed\xa0\xbd", "method": "ping"}',
+    b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "search", "arguments": {"query": "x"}}}\n'
+    b'{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "7"}}',
+)
+
+
+def test_what_is_never_answered_holds_no_end(shared: Shop) -> None:
+    """The relay waits at its end for what the package answers, under the id that it answers with."""
+    with greeted(shared, sys.executable, "-c", textwrap.dedent(PATIENT)) as client:
+        client.say(*NEVER_ANSWERED)
+        assert {} == client.ask("ping", 8)["result"]
+        assert 0 == client.close()[0]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -288,6 +320,8 @@ def test_a_request_that_cannot_be_read_is_answered(shared: Shop) -> None:
         assert "error" in client.answer("5")
         client.say(half)
         assert "?" in str(client.answer(6)["result"]["content"])
+        client.say(b'{"jsonrpc": "2.0", "id": "\\ud83d", "method": "ping"}')
+        assert "error" in client.answer("\ud83d")
 
 
 def test_a_line_without_end_costs_its_session_only(shared: Shop) -> None:
@@ -309,7 +343,7 @@ def test_a_large_request_is_answered_and_ids_of_any_kind_come_back(shared: Shop)
     """A prompt of two megabytes is refused by the tool, for its length; the same id may be used again."""
     with greeted(shared) as client:
         found = client.ask("tools/call", 1, name="context", arguments={"prompt": "x" * 2_000_000})
-        for identity in ("a", 7, "7", 0, "ü\n", 2**53, "a"):
+        for identity in ("a", 7, "7", 0, "ü\n", 2**53, "a", "hybrid: ping"):
             assert {} == client.ask("ping", identity)["result"]
 
     assert found["result"]["isError"]
