@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 from urllib.parse import parse_qs, urlsplit
 
 from hybrid import __version__
-from hybrid.base.atomic import write_atomic
+from hybrid.base.atomic import read_regular
+from hybrid.base.errors import HybridError
 from hybrid.ipc.loopback import (
     CHALLENGE,
     HOST,
@@ -33,6 +34,7 @@ from hybrid.ipc.loopback import (
     place_problem,
     token_file,
     token_problem,
+    write_secret,
 )
 from hybrid.render.marks import harmless, harmless_json
 from hybrid.render.visible import json_escaped
@@ -41,7 +43,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
     from pathlib import Path
 
+    from hybrid.ipc.loopback import Headers
+
     Answer = Callable[[str, Mapping[str, list[str]]], dict[str, Any] | str]
+    Problem = Callable[[Headers], str]
 
 
 _MOST_CONNECTIONS = 16
@@ -62,6 +67,7 @@ class HttpInterface:
         head_s: Seconds in which request line and headers must be there.
 
     Raises:
+        HybridError: A folder stands in the place of a file.
         OSError: The port is taken, or the home is read-only.
     """
 
@@ -74,16 +80,18 @@ class HttpInterface:
         *,
         head_s: float = _HEAD_S,
     ) -> None:
+        self._home = home
         self._path = token_file(home).with_name("http.json")
+        self._announcement = b""
         self._head_s = head_s
-        self._server = _Server(port, answer, made_token(home), clock)
-        self._wake, self._waker = socket.socketpair()
+        self._server = _Server(port, answer, self._problem, clock)
         self._is_stopping = False
         try:
-            self._announcement = self._announce()
+            self._announce()
         except BaseException:
             self._server.server_close()
             raise
+        self._wake, self._waker = socket.socketpair()
         self._thread = threading.Thread(target=self._serve, daemon=True, name="http")
         self._thread.start()
 
@@ -96,7 +104,7 @@ class HttpInterface:
         """Stop listening, remove `run/http.json` if it is ours, and cut off connections that are being answered."""
         self._is_stopping = True
         with contextlib.suppress(OSError):
-            if self._path.read_bytes() == self._announcement:
+            if read_regular(self._path, len(self._announcement)) == self._announcement:
                 self._path.unlink()
         with contextlib.suppress(OSError):
             self._waker.send(b"x")
@@ -106,13 +114,18 @@ class HttpInterface:
         self._wake.close()
         self._waker.close()
 
-    def _announce(self) -> bytes:
-        address = {"port": self.port, "token": self._server.token, "pid": os.getpid()}
-        data = json.dumps(address).encode() + b"\n"
-        # A file that is replaced keeps its rights, and those may have let others read it.
-        self._path.unlink(missing_ok=True)
-        write_atomic(self._path, data, durable=False)
-        return data
+    def _announce(self) -> None:
+        data = b"%s\n" % json.dumps({"port": self.port, "token": made_token(self._home), "pid": os.getpid()}).encode()
+        if data != self._announcement:
+            write_secret(self._path, data)
+            self._announcement = data
+
+    def _problem(self, headers: Headers) -> str:
+        """Return why a request does not carry the token; then `run/http.json` tells the one that is right."""
+        if problem := token_problem(headers, self._home):
+            with contextlib.suppress(HybridError, OSError):
+                self._announce()
+        return problem
 
     def _serve(self) -> None:
         """Accept connections until closed, and cut off those that take too long: also while one sends."""
@@ -133,16 +146,16 @@ class _Server(ThreadingHTTPServer):
 
     Attributes:
         answer: Answers a path with its parameters, each of them with the values that were given, in order.
-        token: The token that a request must carry.
+        problem: Tells from its headers why a request does not carry the token.
     """
 
     timeout = 0
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, port: int, answer: Answer, token: str, clock: Callable[[], float]) -> None:
+    def __init__(self, port: int, answer: Answer, problem: Problem, clock: Callable[[], float]) -> None:
         self.answer = answer
-        self.token = token
+        self.problem = problem
         self._waiting: dict[socket.socket, float] = {}
         """Connections without a whole head, or with their answer → when they began."""
         self._answering: dict[socket.socket, float] = {}
@@ -255,11 +268,8 @@ class _Limited:
             raise _TooLongError
         return line
 
-    def read(self, size: int = -1) -> bytes:
-        return self._inner.read(size)
-
-    def close(self) -> None:
-        self._inner.close()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -317,7 +327,7 @@ class Handler(BaseHTTPRequestHandler):
         target = urlsplit(self.path)
         if target.path == "/health":
             return {"status": "ok", "version": __version__}
-        if problem := token_problem(headers, self._server.token):
+        if problem := self._server.problem(headers):
             raise RouteError(401, problem, CHALLENGE)
         try:
             values = parse_qs(target.query, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)

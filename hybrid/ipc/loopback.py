@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from hybrid.base.atomic import locked, make_private_folder, write_atomic
+from hybrid.base.errors import HybridError
 from hybrid.ipc.wire import run_folder
 
 if TYPE_CHECKING:
@@ -65,9 +66,8 @@ def grouped(pairs: Iterable[tuple[str, str] | tuple[bytes, bytes]]) -> dict[str,
 def host_problem(headers: Headers, port: int) -> str:
     """Return why a request is not addressed to this port of loopback."""
     hosts = headers.get("host", ())
-    if len(hosts) == 1 and hosts[0].lower() in [f"{name}:{port}" for name in NAMES]:
-        return ""
-    return "the Host must be 127.0.0.1, localhost or [::1], with the port"
+    is_right = len(hosts) == 1 and hosts[0].lower() in [f"{name}:{port}" for name in NAMES]
+    return "" if is_right else "the Host must be 127.0.0.1, localhost or [::1], with the port"
 
 
 def page_problem(headers: Headers, *, is_form: bool = False) -> str:
@@ -113,6 +113,7 @@ def made_token(home: str | Path) -> str:
     """Return the token of this home, which is made when there is none; it stays until somebody deletes the file.
 
     Raises:
+        HybridError: A folder stands in its place.
         OSError: The home is read-only.
     """
     path = token_file(home)
@@ -121,19 +122,36 @@ def made_token(home: str | Path) -> str:
         token = token_of(home)
         if not token:
             token = os.urandom(_TOKEN_BYTES).hex()
-            # A file that is replaced keeps its rights, and those may have let others read it.
-            path.unlink(missing_ok=True)
-            write_atomic(path, token.encode(), durable=False)
+            write_secret(path, token.encode())
     return token
 
 
-def token_problem(headers: Headers, token: str) -> str:
-    """Return why a request does not carry the token; none is right when `token` is empty."""
+def write_secret(path: Path, data: bytes) -> None:
+    """Write a file that the owner alone can read.
+
+    Raises:
+        HybridError: A folder stands in its place.
+        OSError: The home is read-only.
+    """
+    if path.is_dir() and not path.is_symlink():
+        raise HybridError(f"a folder stands in the place of the file {path}: remove it")
+    # A file that is replaced keeps its rights, and those may have let others read it.
+    path.unlink(missing_ok=True)
+    write_atomic(path, data, durable=False)
+
+
+def token_problem(headers: Headers, home: str | Path) -> str:
+    """Return why a request does not carry the token of the home; in place of one that is gone or void one is made.
+
+    It is read for each request: who deletes it shuts everybody out who had it.
+    """
     given = headers.get("authorization", ())
     scheme, _, secret = (given[0] if len(given) == 1 else "").partition(" ")
     # Compared whatever the scheme: how long it takes tells nothing.
-    if is_same(secret.strip(), token) and scheme.lower() == "bearer":
+    if is_same(secret.strip(), token_of(home)) and scheme.lower() == "bearer":
         return ""
+    with contextlib.suppress(HybridError, OSError):
+        made_token(home)
     return "a token is needed: `Authorization: Bearer TOKEN`, with the token of run/token in HYBRID_HOME"
 
 

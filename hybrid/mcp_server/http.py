@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import JSONResponse
 
-from hybrid.ipc.loopback import CHALLENGE, HOST, Site, grouped, made_token, place_problem, token_of, token_problem
+from hybrid.ipc.loopback import CHALLENGE, HOST, Site, grouped, made_token, place_problem, token_problem
 from hybrid.mcp_server.server import ToolSession, build_server
 
 if TYPE_CHECKING:
@@ -58,8 +58,7 @@ def site(home: Path, hello: Mapping[str, Any], port: int) -> Site:
             headers, status = grouped(scope["headers"]), 403
             problem = place_problem(headers, port)
             if not problem:
-                # Read anew: who deletes the token shuts everybody out.
-                status, problem = 401, token_problem(headers, token_of(home))
+                status, problem = 401, token_problem(headers, home)
             if problem:
                 told = {"cache-control": "no-store", **(CHALLENGE if status == 401 else {})}
                 answer = JSONResponse({"error": problem, "status": status}, status, told)

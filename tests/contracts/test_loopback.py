@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
+import re
 import select
 import socket
 import sys
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from hybrid.base.errors import HybridError
 from hybrid.daemon.http import HttpInterface
 from hybrid.dashboard.app import PageSite
 from hybrid.dashboard.guard import Sessions
@@ -217,16 +220,40 @@ def test_the_token_and_the_cookie_never_stand_for_one_another(tmp_path: Path) ->
 
 
 def test_the_token_stays_until_it_is_deleted(tmp_path: Path) -> None:
-    """It outlives those who serve with it; only its owner can read it, and without the file it opens nothing."""
+    """It outlives those who serve with it; only its owner can read it."""
     token = made_token(tmp_path)
-    with _tools(tmp_path) as tools:
+    with _tools(tmp_path):
         assert token == made_token(tmp_path) == token_of(tmp_path)
         assert 64 == len(token)
         assert 0o600 == token_file(tmp_path).stat().st_mode & 0o777 or sys.platform == "win32"
-        token_file(tmp_path).unlink()
-        assert 401 == tools.ask(OURS, *tools.opened)[0]
-        assert token != made_token(tmp_path)
-        assert 401 == tools.ask(OURS, *tools.opened)[0]
+
+
+@pytest.mark.parametrize("is_deleted", [True, False])
+def test_a_deleted_or_void_token_opens_nothing_from_the_next_request_on(tmp_path: Path, is_deleted: bool) -> None:
+    """Service and tools refuse it, take the one that was made instead, and the service tells that in its file."""
+    token = made_token(tmp_path)
+    with _service(tmp_path) as service, _tools(tmp_path) as tools:
+        for asked, other in ((service, tools), (tools, service)):
+            if is_deleted or sys.platform == "win32":
+                token_file(tmp_path).unlink()
+            else:
+                token_file(tmp_path).chmod(0o644)
+            assert [401, 401] == [one.ask(OURS, f"Authorization: Bearer {token}")[0] for one in (asked, other)]
+            old, token = token, token_of(tmp_path)
+            assert token != old
+            assert 401 not in [one.ask(OURS, f"Authorization: Bearer {token}")[0] for one in (asked, other)]
+            assert token == json.loads(token_file(tmp_path).with_name("http.json").read_bytes())["token"]
+
+
+@pytest.mark.parametrize("name", ["token", "http.json"])
+def test_a_folder_in_the_place_of_a_file_is_named(tmp_path: Path, name: str) -> None:
+    """Who starts hears which one it is and what to do; it is not taken away, since somebody made it."""
+    path = token_file(tmp_path).with_name(name)
+    path.mkdir(parents=True)
+
+    with pytest.raises(HybridError, match=rf"a folder .*{re.escape(str(path))}: remove it"), _service(tmp_path):
+        pass
+    assert path.is_dir()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="rights of Unix")
