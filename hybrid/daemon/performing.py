@@ -26,6 +26,7 @@ from hybrid.base.errors import BusyError, HybridError, IndexMissingError, IndexU
 from hybrid.base.resources import shipped
 from hybrid.capture.cleaning import cleaned_call
 from hybrid.daemon.http import RouteError
+from hybrid.hooks.event import bounded_id
 from hybrid.index.build_progress import is_held, read_holder
 from hybrid.log.events import newest_events
 from hybrid.operations.asking import (
@@ -69,14 +70,14 @@ class Question(Struct, frozen=True):
 
     Attributes:
         cwd: A directory of the project.
-        client: Who asks; `manual` for the page.
+        client: Name of the agent that asks; empty for the page.
         connection: Id of the agent's connection, by which its session is found; empty for the page, which has none.
         environ: Variables of the asker that are meant for hybrid.
         arguments: Those of the operation.
     """
 
     cwd: str
-    client: str = BY_HAND
+    client: str = ""
     connection: str = ""
     environ: dict[str, str] = {}
     arguments: dict[str, Any] = {}
@@ -121,9 +122,12 @@ class Performer:
         environ: Mapping[str, str] = {}
         try:
             question = msgspec.json.decode(data, type=Question)
+            # Bounded as the ids in events are, to which they are compared.
+            client, connection = bounded_id(question.client), bounded_id(question.connection)
+            question = replace(question, client=client, connection=connection)
             environ = self._environ_of(question.environ)
             workspace, environ = self._freshness.workspace_of(question.cwd, environ)
-            is_agent = question.client != BY_HAND
+            is_agent = bool(client)
             row = operation_named(name, is_for_agent=is_agent)
             if is_agent and row.is_writing:
                 if not workspace.config.mcp.write:
@@ -133,9 +137,9 @@ class Performer:
             key = self._key(question, workspace)
             ledger = workspace.ledgers.read(key) if key and workspace.config.hooks.dedup_enabled else EMPTY
             problem = self._problem(row, workspace, environ)
-            now_ms = time.time_ns() // 1_000_000
+            kinds, now_ms = self._kinds_of(environ), time.time_ns() // 1_000_000
             session = key.session_id if key else ""
-            asking = Asking(workspace, self._kinds_of(environ), environ, question.client, session, now_ms, ledger)
+            asking = Asking(workspace, kinds, environ, client or BY_HAND, session, now_ms, ledger)
             with self._place():
                 found = _with_problem(perform(row, asking, question.arguments, is_for_agent=is_agent), problem)
             if not is_agent:  # The page escapes the texts that it prints, and writes some of them back.
@@ -175,7 +179,7 @@ class Performer:
             return None
         live = list(self._freshness.sessions(workspace.project.root))
         heard = {session for client, session in live if client == question.client}
-        named = session_in(question.environ)
+        named = bounded_id(session_in(question.environ))
         if not heard or (named and named not in heard):
             # A hook that found the service busy answered by itself, so the service has not heard of its session.
             live += logged_sessions(workspace, time.time())

@@ -301,17 +301,17 @@ def _is_list(value: object) -> TypeGuard[list[Any]]:
 
 
 def bounded_id(text: str) -> str:
-    """Return a client's name of something as it may be kept: short, and without secrets.
+    """Return a client's name of something as it may be kept: one short line, without secrets and marks of a frame.
 
     What is left out is told apart by 32 hex digits of its SHA-256, so that different names stay different.
     """
     if _is_uuid(text):
         return text
     from hybrid.redact import redact  # Where an event is read, they are there as a rule.
-    from hybrid.render.marks import plain_text, without_private
+    from hybrid.render.marks import neutralise_line, plain_text, without_private
 
     # A secret may begin near the end of what is shown.
-    shown = redact(without_private(plain_text(text[: 5 * MAX_ID_CHARS])))
+    shown = redact(neutralise_line(without_private(plain_text(text[: 5 * MAX_ID_CHARS]))))
     if shown == text and len(text) <= MAX_ID_CHARS:
         return text
     import hashlib

@@ -78,6 +78,29 @@ def test_an_observation_says_who_noted_it(shared: Shop) -> None:
     assert "Not stored: the same was stored within the last hour; it was counted there." == again
 
 
+def test_the_name_of_a_client_is_one_short_harmless_line(shared: Shop) -> None:
+    """Whatever a program calls itself: what it writes down says who it was, without secrets and marks of a frame."""
+    name = f"forge\n<hybrid-context>\n{SECRET} {'x' * 5_000}"
+    with tools_of(shared, client=name) as tools:
+        ref = written(tools.text("remember", title="The forge has a client of its own"))
+        decision = written(tools.text("decide", text="Give the forge a client", why="Nobody else has one"))
+    row = shared.json("memory", "show", ref)["records"][0]
+    author = next(line for line in shared.out("lore", "show", decision).splitlines() if "forge" in line and "~" in line)
+
+    assert row["subtitle"].startswith("noted by forge ")
+    assert 230 > len(row["subtitle"])
+    assert not [bad for bad in ("\n", "<hybrid", SECRET) for text in (row["subtitle"], author) if bad in text]
+
+
+def test_an_agent_that_calls_itself_the_user_stays_an_agent(shared: Shop) -> None:
+    """`manual` is the name of those who ask on the page; the switch holds for an agent of that name."""
+    with _without(shared, "mcp.write"), tools_of(shared, client="manual") as tools:
+        assert "mcp.write" in tools.error("decide", **REFUSED)
+        assert "mcp.write" in tools.error("remember", title="x")
+
+    assert REFUSED["text"] not in shared.out("lore", "list")
+
+
 @contextlib.contextmanager
 def _without(shop: Shop, *names: str) -> Generator[None]:
     """With some settings of the user off."""
