@@ -319,7 +319,7 @@ REMOVED = {
 _NEAR = 0.6
 """Likeness, 0 to 1 as `difflib` counts it, from which a known name is proposed for an unknown one."""
 _MOST_NAME_CHARS = 80
-_PROJECT_FILE_BYTES = 256_000
+_FILE_BYTES = 256_000
 _MOST_PROJECT_PROBLEMS = 10
 _PROBLEM_CHARS = 500
 _PRIVACY_ORDER = ("text", "hash", "none")
@@ -492,11 +492,11 @@ def read_layer(
     Args:
         path: Path of the file.
         problems: Takes a sentence for each mistake, whose setting is left out.
-        is_project: The file may come from strangers: it counts only if it is a file of at most 256 KB and no link.
+        is_project: The file may come from strangers: it counts only if it is no link.
         removed: Takes a sentence for the settings that were removed; by default `problems` does.
     """
     try:
-        data = tomli.loads(_project_text(path) if is_project else path.read_text(encoding="utf-8-sig"))
+        data = tomli.loads(_text(path if is_project else path.resolve()))  # People link their own from elsewhere.
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, RecursionError) as error:
@@ -523,12 +523,12 @@ def read_layer(
     return found
 
 
-def _project_text(path: Path) -> str:
+def _text(path: Path) -> str:
     if path.is_symlink():
         raise OSError("it is a link; a file must stand there")
-    data = read_regular(path, _PROJECT_FILE_BYTES)
-    if len(data) > _PROJECT_FILE_BYTES:
-        raise OSError(f"it is longer than {_PROJECT_FILE_BYTES:,} bytes")
+    data = read_regular(path, _FILE_BYTES)
+    if len(data) > _FILE_BYTES:
+        raise OSError(f"it is longer than {_FILE_BYTES:,} bytes")
     return data.decode("utf-8-sig")
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hybrid
-from hybrid.base.atomic import locked, make_private_folder, write_atomic
+from hybrid.base.atomic import locked, make_private_folder, read_regular, write_atomic
 from hybrid.ipc.loopback import listening
 from hybrid.ipc.start import reached, starting_mark
 from hybrid.ipc.wire import (
@@ -92,7 +92,9 @@ class Listener:
         if _code_stamp() != self._code:
             return False
         try:
-            return self._file.read_bytes() == self._announcement and (self._path is None or self._path.is_socket())
+            return read_regular(self._file, len(self._announcement)) == self._announcement and (
+                self._path is None or self._path.is_socket()
+            )
         except OSError as error:
             # With too many files open nobody can look: that passes, and ending would end all sessions.
             return error.errno in (errno.EMFILE, errno.ENFILE)
@@ -131,7 +133,7 @@ class Listener:
     def close(self) -> None:
         """Stop listening, and remove the socket and, unless another service wrote it, the file `run/daemon`."""
         with contextlib.suppress(OSError):
-            if self._file.read_bytes() == self._announcement:
+            if read_regular(self._file, len(self._announcement)) == self._announcement:
                 self._file.unlink()
         self.socket.close()
         if self._path is not None:
@@ -565,7 +567,7 @@ def _is_held(run: Path) -> bool:
 
 def _holder(run: Path) -> int:
     try:
-        return int((run / "daemon.pid").read_bytes()[:20])
+        return int(read_regular(run / "daemon.pid", 20))
     except (OSError, ValueError):
         return 0
 

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+_AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Flags with which no link is followed, and no pipe waited for."""
 _AGAIN_S = 5.0
 """Seconds before another start is tried: a service that cannot live must not be started by every prompt. One that
 listens takes the mark away."""
@@ -69,9 +71,9 @@ def start_command(*arguments: str) -> list[str]:
 
 def kept_environment(environ: Mapping[str, str], home: str) -> dict[str, str]:
     """Return the environment that the service and its builds get."""
-    kept = {name: environ[name] for name in _KEPT if name in environ}
     # A query is one small matrix-vector product: a second thread costs more than it gives.
-    return kept | {"HYBRID_HOME": home, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    ours = {"HYBRID_HOME": home, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    return {name: environ[name] for name in _KEPT if name in environ} | ours
 
 
 def start_service(home: str, environ: Mapping[str, str], *, cwd: str = "") -> None:
@@ -103,11 +105,18 @@ def _may_start(home: str) -> bool:
         with contextlib.suppress(OSError):
             os.makedirs(folder, mode=0o700, exist_ok=True)  # noqa: PTH103
     try:
-        os.close(os.open(marker, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600))
+        os.close(os.open(marker, os.O_WRONLY | os.O_CREAT | _AS_IT_IS, 0o600))
         os.utime(marker)
     except OSError:
         return False
     return True
+
+
+def _started(command: list[str], environ: dict[str, str], **options: Any) -> None:
+    import subprocess
+
+    null = subprocess.DEVNULL
+    subprocess.Popen(command, env=environ, stdin=null, stdout=null, stderr=null, **options)
 
 
 if sys.platform == "win32":
@@ -120,16 +129,7 @@ if sys.platform == "win32":
         # A client that ends its job would end the service with it; not every job lets a process leave.
         for extra in (subprocess.CREATE_BREAKAWAY_FROM_JOB, 0):
             with contextlib.suppress(OSError):
-                subprocess.Popen(
-                    command,
-                    env=environ,
-                    cwd=environ.get("SYSTEMROOT"),
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    creationflags=flags | extra,
-                    close_fds=True,
-                )
+                _started(command, environ, cwd=environ.get("SYSTEMROOT"), creationflags=flags | extra)
                 return
         raise OSError("the service could not be started")
 
@@ -141,16 +141,7 @@ else:
         try:
             os.posix_spawn(command[0], command, environ, file_actions=streams, setsid=True)
         except (NotImplementedError, AttributeError):
-            import subprocess
-
-            subprocess.Popen(
-                command,
-                env=environ,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-            )
+            _started(command, environ, start_new_session=True)
 
 
 # --- asking it ------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ TYPE_CHECKING = False  # `typing` costs a status line four milliseconds, `dateti
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping
     from pathlib import Path
-    from typing import Any, Literal, TypeAlias
+    from typing import Any, BinaryIO, Literal, TypeAlias
 
     ReasonName: TypeAlias = Literal[
         "injected",
@@ -189,10 +189,15 @@ def compared_in(event: Mapping[str, Any]) -> tuple[Any, Any]:
     return event.get("score", event.get("top_cosine")), event.get("threshold")
 
 
+def open_part(path: str | Path) -> BinaryIO:
+    """Open a file of the log for reading; a pipe in its place is not waited for."""
+    return open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0)))
+
+
 def _end_of(path: str, max_bytes: int) -> tuple[bytes, bool]:
     """Return the last bytes of a file, and whether they are the whole file; empty when it cannot be read."""
     try:
-        with open(path, "rb") as file:  # noqa: PTH123
+        with open_part(path) as file:
             begin = max(file.seek(0, os.SEEK_END) - max_bytes, 0)
             file.seek(begin)
             return file.read(max_bytes), begin == 0
@@ -201,11 +206,8 @@ def _end_of(path: str, max_bytes: int) -> tuple[bytes, bool]:
 
 
 def _events(path: Path) -> Iterator[tuple[bytes, dict[str, Any]]]:
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return
-    yield from _parsed(data)
+    with contextlib.suppress(OSError), open_part(path) as file:
+        yield from _parsed(file.read())
 
 
 def _parsed(data: bytes) -> Iterator[tuple[bytes, dict[str, Any]]]:

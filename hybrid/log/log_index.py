@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import msgspec
 from msgspec import Struct
 
-from hybrid.log.events import is_decision, is_prompt, part_name
+from hybrid.log.events import is_decision, is_prompt, open_part, part_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,7 +109,7 @@ class LogIndex:
             parts, n = list[_Part](), 0
             for number in range(self._keep + 1):
                 path = self._folder / part_name(number)
-                with contextlib.suppress(OSError), path.open("rb") as file:
+                with contextlib.suppress(OSError), open_part(path) as file:
                     status = os.fstat(file.fileno())
                     stamp = (status.st_dev, status.st_ino)
                     if any(part.stamp == stamp for part in parts):
@@ -308,7 +308,7 @@ def _events(places: list[tuple[_Part, int]]) -> list[dict[str, Any]]:
 def _opened(part: _Part, stack: contextlib.ExitStack) -> BinaryIO | None:
     """Open the file of a part; None when another one has its name by now."""
     try:
-        file = stack.enter_context(part.path.open("rb"))
+        file = stack.enter_context(open_part(part.path))
         status = os.fstat(file.fileno())
     except OSError:
         return None

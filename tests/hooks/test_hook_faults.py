@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ import pytest
 
 from hybrid.ipc.start import entry_script, start_command
 from tests.support.agent import Agent, until
-from tests.support.builders import command_environment, new_shop
+from tests.support.builders import command_environment, hybrid_command, new_shop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,6 +73,33 @@ def test_a_hook_that_cannot_have_a_child_answers_by_itself(shop: Shop, error: st
     assert (0, b"") == (ran.returncode, ran.stderr)
     assert "LESSON RECORDED" in json.loads(ran.stdout)["systemMessage"]
     assert f"answered without a child process: {error}" in (shop.home / "log/events.jsonl").read_text()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "run/daemon",
+        "run/daemon.pid",
+        "run/hook",
+        "run/starting",
+        "config.toml",
+        "log/events.jsonl",
+    ],
+)
+def test_a_pipe_in_the_place_of_a_file_is_waited_for_by_nobody(shop: Shop, name: str) -> None:
+    """Hook and commands end by themselves, whatever stands in the home; one without a writer was waited for."""
+    path = shop.home / name
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    path.unlink(missing_ok=True)
+    os.mkfifo(path, 0o600)
+    event = json.dumps({"session_id": "s1", "cwd": str(shop.root), "prompt": LESSON}).encode()
+    options = {"cwd": shop.root, "home": shop.home}
+    hook = hybrid_command("hook", "run", "--client", "claude", "--event", "UserPromptSubmit", stdin=event, **options)
+    stopped, status = (hybrid_command(*words, **options) for words in (("daemon", "stop"), ("status",)))
+
+    assert (0, b"") == (hook.returncode, hook.stderr)
+    assert (0, 0) == (stopped.returncode, status.returncode)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the service is ended with signals of POSIX")
