@@ -165,6 +165,9 @@ _SEARCHING = frozenset("grep egrep fgrep rg ag".split())
 _WRITING = frozenset("tee touch rm".split())
 _PIECES = re.compile(r"&&|\|\||[;\n|]")
 _WRITTEN = re.compile(r"(?<![0-9&>])>>?\s*([^\s;&|<>]+)")
+_SCRIPT = re.compile(r"\bpython[\d.]*\s+(?:-\w*c\b|-?\s*<<)")
+_OPENED = re.compile(r"""\b(?:open|Path)\(\s*r?(['"])([^'"\n]+)\1(?:\)\.(write)|\s*,\s*(?:mode=)?['"]([wax]))?""")
+"""A file that a script opens, and whether it says there that it writes it."""
 _PATH = re.compile(r"^[\w.~$/\\@+-][\w.~$/\\@+ -]*$")
 
 
@@ -172,10 +175,13 @@ def files_of_command(command: str) -> tuple[list[str], list[str]]:
     """Return the files that a command line reads, and those it writes, for the programs we know.
 
     They are given as the line names them, in order, perhaps more than once; only its first 4,000 characters count.
+    Of a script of Python in the line, what it opens by name counts.
     """
+    opened = list(_OPENED.finditer(command, 0, _MAX_CHARS)) if _SCRIPT.search(command) else []
     command = without_bodies(command[:_MAX_CHARS])
-    read: list[str] = []
+    read = [match[2] for match in opened if _is_file(match[2]) and not (match[3] or match[4])]
     written = [path for path in _WRITTEN.findall(command) if _is_path(path) and not path.startswith(("/dev/", "&"))]
+    written += [match[2] for match in opened if _is_file(match[2]) and (match[3] or match[4])]
     for piece in _PIECES.split(_WRITTEN.sub(" ", command)):
         words = _piece_words(piece)
         if not words:
