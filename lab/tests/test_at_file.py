@@ -117,6 +117,15 @@ def test_what_a_command_opens(tmp_path: Path, command: str, is_opened: bool) -> 
     assert is_opened == (ANCHOR in told.opens)
 
 
+def test_what_was_not_there_is_left_out(tmp_path: Path) -> None:
+    """The tree that stands in for the session's may have a file that the session did not find."""
+    steps = [step(f"cat {ANCHOR}", 1) | {"output": f"cat: {ANCHOR}: No such file or directory"}, step("make", 2)]
+    write_files(tmp_path, {"s.jsonl": lines({"id": "a__b-1", "set": "Pro", "task": "x", "steps": steps})})
+
+    shown = [one.shown for one in shell_events(read_recorded(tmp_path / "s.jsonl")[0], tmp_path, [ANCHOR])]
+    assert ["prompt", "make"] == shown
+
+
 def test_a_share_has_its_interval() -> None:
     """Wilson's, which does not end at the share when that is 0 or 1."""
     cases: Sequence[bool] = [True] * 10

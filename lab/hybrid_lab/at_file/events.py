@@ -32,6 +32,7 @@ _GIT_OPENING = ("git diff", "git show", "git blame", "git checkout", "git restor
 _IN_SCRIPT = re.compile(r"""(?:open|Path|readFileSync|writeFileSync)\(\s*r?['"]([^'"]+)['"]""")
 _BODY = re.compile(r"<<-?\s*['\"]?\w+['\"]?")
 _PATH = re.compile(r"(?<![\w/.$-])\.?/?[\w@-][\w/.@-]*\.\w{1,6}")
+_ABSENT = re.compile(r"[Nn]o such file|can't (?:cd|open)|cannot (?:access|open)")
 _SHOWN_LINES = 40
 
 
@@ -100,14 +101,19 @@ def files_named(session: RecordedSession) -> set[str]:
 
 
 def shell_events(session: RecordedSession, root: Path, asked: Iterable[str]) -> Iterator[ToldEvent]:
-    """Yield the prompt and the commands of a recorded session, told of a tree at `root`."""
+    """Yield the prompt and the commands of a recorded session, told of a tree at `root`.
+
+    What failed since a file was not there is left out: the tree that stands in may have it.
+    """
     files = list(asked)
     yield _prompt(session.id, root, session.task)
     for number, step in enumerate(session.steps):
         command = _placed(str(step["command"]), session, str(root))
         output = _placed(str(step["output"] or ""), session, str(root))
         code = 124 if step["rc"] is None else int(step["rc"])  # It was ended when its time was over.
-        opens = _opened(command, root, files) if code == 0 else frozenset[str]()
+        if code and _ABSENT.search(output):
+            continue
+        opens = _opened(command, root, files)
         yield _command(session.id, root, number, command, output, code, opens)
 
 
