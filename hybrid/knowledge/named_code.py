@@ -18,7 +18,7 @@ from hybrid.index.backend import EVERYTHING
 from hybrid.prompting.content import FILE_EXTENSIONS, identifiers, paths
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     import numpy as np
@@ -51,6 +51,8 @@ _OF_THE_PAST = re.compile(
     re.IGNORECASE,
 )
 """Words of a record that tells of what is no more: it is as true as ever."""
+_COMPARED = re.compile(r"\b(?:as|like|than) (?:in )?`?[\w./-]+")
+"""A name that something is compared with: `as src/a.py does`."""
 
 
 class CodeNames(Struct, frozen=True):
@@ -150,7 +152,7 @@ class ProjectCode:
         names = code_names(text)
         if not names.paths and not names.symbols:
             return NAMES_NOTHING
-        is_past = bool(_OF_THE_PAST.search(text))
+        is_past = bool(_OF_THE_PAST.search(_without(text, (*names.paths, *names.symbols))))
         places = {path: self._place(path) for path in names.paths}
         rows = {symbol: self._definitions(symbol) for symbol in names.symbols}
         homes = {symbol: self._home(found) for symbol, found in rows.items()}
@@ -169,14 +171,14 @@ class ProjectCode:
         is_lost = not is_past and bool(names.marked) and names.marked <= set(missing)
         return Standing(frozenset(files - {""}), tuple(notes[:_MOST_NOTES]), is_gone, is_lost)
 
-    def defined_in(self, path: str) -> set[str]:
-        """Return the names of what a file of the index defines, as written."""
+    def defined_in(self, path: str) -> dict[str, bool]:
+        """Return the names of what a file of the index defines, as written → whether it is more than a method."""
         found = self._backend.names.files_called(path.split("/"))
         number = next((number for number, called in found if called == path), None)
         if number is None:
-            return set()
+            return {}
         outline = self._backend.fields.outline(number)
-        return set(map(outline.name, range(len(outline.kinds))))
+        return {outline.name(place): kind != "method" for place, kind in enumerate(outline.kinds)}
 
     def _place(self, path: str) -> _Place:
         """Return where a path is now; a path may be shortened at its beginning, as people write it."""
@@ -189,7 +191,8 @@ class ProjectCode:
             file = path if path in called else next(iter(called))
             return _Place(file, called[file])
         if called or self._is_on_disk(path):
-            return _THERE
+            # A file that is not indexed, since a program made it, is a place too; a folder is none.
+            return _Place(path) if not called and (self._root / path).is_file() else _THERE
         renamed = self._history.renamed(path) if self._history else ""
         if renamed and self._is_on_disk(renamed):
             return _Place(renamed, note=f"{path} is now {renamed}")
@@ -265,22 +268,33 @@ class NamingRecords:
         self.by_path = by_path
         self._of_file: dict[str, dict[str, bool]] = {}
         self._of_symbol: dict[str, dict[str, bool]] = {}
+        self._of_method: dict[str, set[str]] = {}
         for path, record in by_path.items():
-            in_title = code_names(record.name)
-            names = code_names(_text_of(record))
+            text, in_title = _text_of(record), code_names(record.name)
+            names = code_names(text)
             for file in names.paths:
-                self._of_file.setdefault(file.rpartition("/")[2], {})[path] = file in in_title.paths
+                if file in _COMPARED.sub("", text):
+                    self._of_file.setdefault(file.rpartition("/")[2], {})[path] = file in in_title.paths
             for symbol in names.symbols:
-                self._of_symbol.setdefault(_last(symbol), {})[path] = symbol in in_title.symbols
+                last, is_title = _last(symbol), symbol in in_title.symbols
+                self._of_symbol.setdefault(last, {})[path] = is_title
+                if is_title or last != symbol or last.startswith("_"):
+                    self._of_method.setdefault(last, set()).add(path)
 
     def about(self, path: str, code: ProjectCode) -> list[str]:
         """Return the paths of the records about a file, those first whose title names it or what it alone defines.
 
-        A record about code that is gone is none.
+        A record about code that is gone is none. A public method that is named without its owner, in the text alone, is
+        one to call: that tells those who use it something, not who works on the file.
         """
         of_file = self._of_file.get(path.rpartition("/")[2], {})
-        symbols = self._of_symbol.keys() & code.defined_in(path) if self._of_symbol else ()
-        of_symbol = {one: is_title for name in symbols for one, is_title in self._of_symbol[name].items()}
+        defined = code.defined_in(path) if self._of_symbol else {}
+        of_symbol = {
+            one: is_title
+            for name in self._of_symbol.keys() & defined.keys()
+            for one, is_title in self._of_symbol[name].items()
+            if defined[name] or one in self._of_method.get(name, ())
+        }
         found = {one: (not is_title, 0) for one, is_title in of_file.items()}
         found = {one: (not is_title, 1) for one, is_title in of_symbol.items()} | found
         standing = {one: code.standing(self.by_path[one]) for one in found}
@@ -290,6 +304,13 @@ class NamingRecords:
 
 def _text_of(record: Record) -> str:
     return "\n".join((record.name, *record.lines))
+
+
+def _without(text: str, names: Iterable[str]) -> str:
+    """Return a text without some names in it."""
+    for name in names:
+        text = text.replace(name, "")
+    return text
 
 
 def _is_said_in(text: str, symbol: str, path: str) -> bool:
