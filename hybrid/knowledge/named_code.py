@@ -18,7 +18,7 @@ from hybrid.index.backend import EVERYTHING
 from hybrid.prompting.content import FILE_EXTENSIONS, identifiers, paths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     import numpy as np
@@ -51,7 +51,7 @@ _OF_THE_PAST = re.compile(
     re.IGNORECASE,
 )
 """Words of a record that tells of what is no more: it is as true as ever."""
-_COMPARED = re.compile(r"\b(?:as|like|than) (?:in )?`?[\w./-]+")
+_COMPARED = re.compile(r"\b(?:as|like|than) (?:in )?`?([\w./\\-]+)")
 """A name that something is compared with: `as src/a.py does`."""
 
 
@@ -152,7 +152,8 @@ class ProjectCode:
         names = code_names(text)
         if not names.paths and not names.symbols:
             return NAMES_NOTHING
-        is_past = bool(_OF_THE_PAST.search(_without(text, (*names.paths, *names.symbols))))
+        called = "|".join(map(re.escape, (*names.paths, *names.symbols)))
+        is_past = bool(_OF_THE_PAST.search(re.sub(called, "", text)))
         places = {path: self._place(path) for path in names.paths}
         rows = {symbol: self._definitions(symbol) for symbol in names.symbols}
         homes = {symbol: self._home(found) for symbol, found in rows.items()}
@@ -267,19 +268,17 @@ class NamingRecords:
     def __init__(self, by_path: Mapping[str, Record]) -> None:
         self.by_path = by_path
         self._of_file: dict[str, dict[str, bool]] = {}
-        self._of_symbol: dict[str, dict[str, bool]] = {}
-        self._of_method: dict[str, set[str]] = {}
+        self._of_symbol: dict[str, dict[str, tuple[bool, bool]]] = {}
         for path, record in by_path.items():
             text, in_title = _text_of(record), code_names(record.name)
-            names = code_names(text)
+            names, compared = code_names(text), code_names(" ".join(_COMPARED.findall(text)))
             for file in names.paths:
-                if file in _COMPARED.sub("", text):
+                if file in in_title.paths or file not in compared.paths:
                     self._of_file.setdefault(file.rpartition("/")[2], {})[path] = file in in_title.paths
             for symbol in names.symbols:
                 last, is_title = _last(symbol), symbol in in_title.symbols
-                self._of_symbol.setdefault(last, {})[path] = is_title
-                if is_title or last != symbol or last.startswith("_"):
-                    self._of_method.setdefault(last, set()).add(path)
+                is_of_methods = is_title or last != symbol or last.startswith("_")
+                self._of_symbol.setdefault(last, {})[path] = is_title, is_of_methods
 
     def about(self, path: str, code: ProjectCode) -> list[str]:
         """Return the paths of the records about a file, those first whose title names it or what it alone defines.
@@ -292,8 +291,8 @@ class NamingRecords:
         of_symbol = {
             one: is_title
             for name in self._of_symbol.keys() & defined.keys()
-            for one, is_title in self._of_symbol[name].items()
-            if defined[name] or one in self._of_method.get(name, ())
+            for one, (is_title, is_of_methods) in self._of_symbol[name].items()
+            if defined[name] or is_of_methods
         }
         found = {one: (not is_title, 0) for one, is_title in of_file.items()}
         found = {one: (not is_title, 1) for one, is_title in of_symbol.items()} | found
@@ -304,13 +303,6 @@ class NamingRecords:
 
 def _text_of(record: Record) -> str:
     return "\n".join((record.name, *record.lines))
-
-
-def _without(text: str, names: Iterable[str]) -> str:
-    """Return a text without some names in it."""
-    for name in names:
-        text = text.replace(name, "")
-    return text
 
 
 def _is_said_in(text: str, symbol: str, path: str) -> bool:

@@ -40,7 +40,7 @@ def lines(*objects: object) -> str:
 RECORDS = (
     record("Depths", f"{ANCHOR} counts in fathoms.", "path", ANCHOR),
     record("Chains", "Chains are greased in spring.", "none", ANCHOR),
-    record("Winds", f"Sails hang on the mast, as {SAILS} says.", "none", SAILS),
+    record("Winds", f"Sails hang on the mast; see {SAILS}.", "none", SAILS),
 )
 SESSIONS = (
     {
