@@ -152,8 +152,10 @@ class ProjectCode:
         names = code_names(text)
         if not names.paths and not names.symbols:
             return NAMES_NOTHING
-        called = "|".join(map(re.escape, (*names.paths, *names.symbols)))
-        is_past = bool(_OF_THE_PAST.search(re.sub(called, "", text)))
+        plain = text
+        for name in (*names.paths, *names.symbols):
+            plain = plain.replace(name, "")
+        is_past = bool(_OF_THE_PAST.search(plain))
         places = {path: self._place(path) for path in names.paths}
         rows = {symbol: self._definitions(symbol) for symbol in names.symbols}
         homes = {symbol: self._home(found) for symbol, found in rows.items()}
