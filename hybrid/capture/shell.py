@@ -165,7 +165,7 @@ _SEARCHING = frozenset("grep egrep fgrep rg ag".split())
 _WRITING = frozenset("tee touch rm".split())
 _PIECES = re.compile(r"&&|\|\||[;\n|]")
 _WRITTEN = re.compile(r"(?<![0-9&>])>>?\s*([^\s;&|<>]+)")
-_SCRIPT = re.compile(r"\bpython[\d.]*\s+(?:-\w*c\b|-?\s*<<)")
+_SCRIPT = re.compile(r"\bpython[\d.]*\s+(?:-\w*c\b|(?:-\s*)?<<)")
 _OPENED = re.compile(r"""\b(?:open|Path)\(\s*r?(['"])([^'"\n]+)\1(?:\)\.(write)|\s*,\s*(?:mode=)?['"]([wax]))?""")
 """A file that a script opens, and whether it says there that it writes it."""
 _PATH = re.compile(r"^[\w.~$/\\@+-][\w.~$/\\@+ -]*$")
