@@ -22,7 +22,16 @@ from hybrid.index.manifest import read_manifest
 from hybrid.knowledge.collections import record_body, record_entry, record_hit, record_of
 from hybrid.log.state import read_state
 from hybrid.records.lore.types import seconds_of
-from hybrid.records.memory.types import Observation, RowFilter, body_lines, index_line, moment_text, name_of, title_of
+from hybrid.records.memory.types import (
+    Observation,
+    RowFilter,
+    body_lines,
+    has_failed,
+    index_line,
+    moment_text,
+    name_of,
+    title_of,
+)
 from hybrid.redact import redact
 from hybrid.render.frame import MORE_BY_TOOL, Entry, Footer, file_entry, render_frame
 from hybrid.render.marks import neutralise_line
@@ -62,10 +71,10 @@ _MORE = 'hybrid memory show ID gives one in full; hybrid memory search "words" f
 
 
 def earlier_sessions(workspace: Workspace, store: MemoryStore, now_ms: int, *, session_id: str) -> Entry | None:
-    """Return the last summary of work and the project's last rows in index form; None without any, or none wanted.
+    """Return the last session's summary and the project's last rows in index form; None without any, or none wanted.
 
-    Rows that changed something are chosen before rows that only read; the chosen ones stand newest first. Rows of
-    other projects and of this session are left out.
+    Rows that changed something are chosen before rows that only read; the chosen ones are listed as by `_listed`. Rows
+    of other projects and of this session are left out.
     """
     project, n_lines = workspace.require_project(), workspace.config.memory.session_start
     if not n_lines or not store.exists:
@@ -79,8 +88,7 @@ def earlier_sessions(workspace: Workspace, store: MemoryStore, now_ms: int, *, s
     told = _within(_summary_lines(summaries[0]), int(room * _SUMMARY_SHARE)) if summaries else []
     present = Present(now_ms, project.key, (), workspace.config.memory.half_life_days)
     best = sorted(rows, key=lambda row: (not _has_effect(row), -parts_of(row, present).score))[:n_lines]
-    lines = [index_line(row) for row in sorted(best, key=lambda row: -row.created_ms)]
-    kept = _within([*told, *lines], room)
+    kept = _within([*told, *map(index_line, _listed(best))], room)
     return Entry("memory", f"{project.name}: earlier sessions", (*kept, _MORE)) if kept else None
 
 
@@ -89,7 +97,7 @@ def this_session(workspace: Workspace, store: MemoryStore, session_id: str) -> E
     n_lines = workspace.config.memory.session_start
     if not (n_lines and session_id and store.exists):
         return None
-    rows = sorted(store.session_rows(session_id), key=lambda row: (-row.created_ms, -row.id))
+    rows = _listed(store.session_rows(session_id))
     if not rows:
         return None
     files = store.touched_files(session_id)
@@ -102,6 +110,21 @@ def _summary_lines(summary: Row) -> list[str]:
     """Return the lines of a summary: one with id, time and title, then its text, indented."""
     title = f"{name_of(summary)} {moment_text(summary.created_ms)} {title_of(summary)}".rstrip()
     return [title, *(f"  {line}" for line in body_lines(summary))]
+
+
+def _listed(rows: Sequence[Row]) -> list[Row]:
+    """Return rows newest first, but the failures of a turn before what else it did; of equal titles the newest."""
+    newest = sorted(rows, key=lambda row: (-row.created_ms, -row.id))
+    first: dict[tuple[str, ...], Row] = {}
+    for row in newest:
+        first.setdefault((title_of(row), *(row.told.files if isinstance(row, Observation) else (name_of(row),))), row)
+    turns = dict.fromkeys((row.owner.session_id, row.prompt_number) for row in first.values())
+    place = {turn: number for number, turn in enumerate(turns)}
+
+    def order(row: Row) -> tuple[int, bool]:
+        return place[row.owner.session_id, row.prompt_number], not has_failed(row)
+
+    return sorted(first.values(), key=order)
 
 
 def _has_effect(row: Row) -> bool:

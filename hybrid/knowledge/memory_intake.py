@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.text import sha256_hex
@@ -26,6 +26,8 @@ from hybrid.capture.tools import PathRoots, ToolUse, is_skipped, own_home, tool_
 from hybrid.capture.transcript import last_exchange
 from hybrid.ipc.spool import OPT_OUT, is_private_turn
 from hybrid.knowledge.small_talk import is_about_project, is_talk
+from hybrid.prompting.clean import clean
+from hybrid.prompting.rules import prompt_verdict
 from hybrid.records.memory.types import Extracted, Owner, PendingEvent, Summarised
 from hybrid.workspace import excluded_patterns
 
@@ -45,6 +47,8 @@ _DAY_MS = 86_400_000
 _LEFT = 0.9
 """Share of the largest size down to which the oldest rows are deleted, so that it is not time again the next day."""
 _MOST_PROMPT_CHARS = 5_000
+_OF_TALK = ("acknowledgement", "session_turn")
+"""Reasons of prompts that say nothing by themselves."""
 MOST_AT_ONCE = 20
 """The most batches of other sessions that one event turns into observations; killed sessions may leave many."""
 
@@ -262,9 +266,12 @@ def is_of_private_turn(workspace: Workspace, event: HookEvent, store: MemoryStor
 def _keep_summary(
     workspace: Workspace, event: HookEvent, store: MemoryStore, now_ms: int, *, is_private: bool
 ) -> tuple[str, ...]:
-    """Store a summary of a turn, after its waiting uses became observations; return a sentence for each failure there.
+    """Take a turn into the summary of its session, after its waiting uses became observations.
 
-    A private turn and small talk get no summary.
+    A private turn and small talk stay out of it.
+
+    Returns:
+        A sentence for each failure of an extractor.
     """
     tools = store.waiting_tools(event.session_id)
     failures = flush(workspace, store, now_ms, session_id=event.session_id)
@@ -284,6 +291,8 @@ def _keep_summary(
         told = replace(told, investigated=told.investigated or f"Used {', '.join(tools)}, as in an earlier turn.")
     elif not observed and (is_talk(told) or not is_about_project(workspace, event, request, said)):
         return failures
+    if any(astuple(told)[1:]) and prompt_verdict(clean(told.request)) in _OF_TALK:
+        told = replace(told, request="")  # `ok, do it` asks for what was said before.
     if told != Summarised():
         store.add_summary(owner_of(workspace, event), told, now_ms)
     return failures

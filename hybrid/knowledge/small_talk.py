@@ -45,7 +45,7 @@ def talk_among(rows: Iterable[Row], store: MemoryStore, code: ProjectCode | None
         row.id
         for row in rows
         if isinstance(row, SessionSummary)
-        and (is_talk(row.told) or (code is not None and not code.standing(record_of(row)).files))
+        and ((not row.turns and is_talk(row.told)) or (code is not None and not code.standing(record_of(row)).files))
     }
     return found - store.worked(sorted(found)) if found else found
 

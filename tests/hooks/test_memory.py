@@ -241,7 +241,7 @@ def test_a_turn_without_a_message_is_summed_up_from_its_transcript(talk: Talk, t
     talk.tell("Stop", transcript=str(tmp_path / "transcript.jsonl"))
 
     [summary] = [row for row in rows_of(talk) if isinstance(row, SessionSummary)]
-    assert "stops after MAX_ATTEMPTS" in summary.told.completed
+    assert "stops after MAX_ATTEMPTS" in summary.told.learned
     assert "log each attempt" in summary.told.next_steps
 
 
@@ -339,16 +339,17 @@ def test_nothing_of_a_turn_that_opts_out_is_kept(talk: Talk) -> None:
     assert before == rows_of(talk)
 
 
-def test_a_machine_made_turn_leaves_the_summary_before_it(talk: Talk) -> None:
-    """What follows a notification is a turn of its own."""
+def test_a_machine_made_turn_is_a_turn_of_its_own(talk: Talk) -> None:
+    """Its work is part of the session's summary, its prompt is not; what was said before stays."""
     work(talk)
     talk.ask("<task-notification><result>the build is done</result></task-notification>")
     edit(talk, old="a = 1\n", new="a = 2\n")
     talk.stop("## Summary\n\nLooked at the build.")
 
-    summaries = [row.told for row in reversed(rows_of(talk, kinds=("summary",))) if isinstance(row, SessionSummary)]
-    assert [ASKED, ""] == [told.request for told in summaries]
-    assert "MAX_ATTEMPTS" in summaries[0].completed
+    [summary] = [row for row in rows_of(talk, kinds=("summary",)) if isinstance(row, SessionSummary)]
+    assert {1, 2} == summary.prompt_numbers
+    assert ASKED == summary.told.request
+    assert "stops after MAX_ATTEMPTS attempts. Looked at the build." in summary.told.learned
 
 
 def test_an_empty_prompt_ends_no_batch(tmp_path: Path) -> None:
@@ -395,9 +396,9 @@ def test_a_session_whose_directory_is_gone_ends(talk: Talk, tmp_path: Path) -> N
 
 
 def test_a_forgotten_title_is_in_no_log_and_no_ledger(talk: Talk) -> None:
-    """What was given is noted by its number."""
+    """What was given is noted by its number; its text is kept apart, where forgetting deletes it, or not at all."""
     work(talk)
-    assert next_session(talk).ask(LATER).text
+    assert next_session(talk, **{"log.text_days": 0}).ask(LATER).text
 
     kept = b"".join(
         path.read_bytes() for name in ("log", "sessions") for path in (talk.home / name).rglob("*") if path.is_file()

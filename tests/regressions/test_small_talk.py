@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import astuple
 
 from hybrid.records.memory.types import Extracted, Owner, RowFilter, SessionSummary, Summarised
 from tests.support.records import Talk, new_talk
@@ -219,3 +220,43 @@ def test_facts_that_were_written_down_are_given(talk: Talk) -> None:
     talk.kinds.stores.memory(talk.workspace()).add_observation(Owner("old", key, "shop"), told, 1_780_000_000_000)
 
     assert "set SANDBOX_URL=local" in given(talk, "later", "what did we find out about tests of the payment client?")
+
+
+def test_small_talk_within_a_session_is_no_part_of_its_summary(talk: Talk) -> None:
+    """One summary tells of the session's work, whatever was said between and after it."""
+    one = session(talk, "day")
+    for number, (prompt, path, answer) in enumerate(WORK[:2]):
+        one.ask(TALK[number][0])
+        one.stop(TALK[number][1])
+        one.ask(prompt)
+        given = {"file_path": str(talk.root / path), "old_string": "pass", "new_string": f"x = {number}"}
+        one.tell("PostToolUse", tool="Edit", tool_input=given, tool_response={"filePath": path})
+        one.stop(answer)
+    one.ask(TALK[5][0])
+    one.stop(TALK[5][1])
+
+    [row] = talk.kinds.stores.memory(talk.workspace()).newest(RowFilter(kinds=("summary",)), 9)
+    assert isinstance(row, SessionSummary)
+    assert f"{WORK[0][0]}; then: {WORK[1][0]}" == row.told.request
+    assert f"{WORK[0][2]} {WORK[1][2].partition(';')[0]}" in row.told.learned
+    assert row.told.completed.startswith("Changed payments/client.py, users/store.py.")
+    assert "old rows are not migrated yet." == row.told.next_steps
+    told = " ".join(astuple(row.told))
+    assert not [word for asked in TALK for word in asked if word and word in told]
+
+
+def test_the_failures_of_a_turn_are_listed_first(talk: Talk) -> None:
+    """At the start of the next session; other rows stand newest first, and one that says the same once."""
+    one = session(talk, "day")
+    one.ask(WORK[0][0])
+    for code in (1, 0, 0):
+        failed = "Exit code 1\n1 failed, 2 passed in 0.1s" if code else ""
+        response = None if code else {"stdout": "3 passed in 0.1s"}
+        given = {"command": "pytest -q"}
+        one.tell("PostToolUse", tool="Bash", tool_input=given, tool_response=response, error=failed)
+        one.tell("PostToolUse", tool="Write", tool_input={"file_path": "new.py", "content": "x = 1"})
+    one.stop(WORK[0][2])
+    lines = [line.strip() for line in session(talk, "next").start("startup").text.split("\n")]
+    listed = [line.partition(" `")[2] for line in lines if " Run `" in line]
+
+    assert ["pytest -q` → 1 failed, 2 passed", "pytest -q` → 3 passed"] == [line.partition(" (~")[0] for line in listed]

@@ -296,7 +296,7 @@ TOLD_COLUMNS = "r.type, r.title, r.subtitle, r.narrative, r.facts, r.concepts, r
 _COLUMNS: dict[MemoryKind, str] = {
     "observation": f"{TOLD_COLUMNS}, r.prompt_number, r.discovery_tokens, r.repeat_count, r.created_at_epoch, r.digest",
     "summary": "r.request, r.investigated, r.learned, r.completed, r.next_steps, r.notes, r.prompt_number, "
-    "r.created_at_epoch",
+    "r.created_at_epoch, r.turns",
 }
 _OWNER = "r.id, s.claude_session_id, r.project_key, r.project"
 _SESSION = "JOIN sessions AS s ON s.id = r.session_id"
@@ -306,9 +306,10 @@ _SESSION_COLUMNS = (
 OF_SESSION = "(SELECT id FROM sessions WHERE claude_session_id = ?)"
 WORKED = (
     "(r.investigated <> '' OR EXISTS "
-    "(SELECT 1 FROM observations AS o WHERE o.session_id = r.session_id AND o.prompt_number = r.prompt_number))"
+    "(SELECT 1 FROM observations AS o WHERE o.session_id = r.session_id "
+    "AND (r.turns <> '' OR o.prompt_number = r.prompt_number)))"
 )
-"""Condition on a summary `r`: a tool was used in its turn."""
+"""Condition on a summary `r`: a tool was used in its session, or in its turn if it tells of one."""
 
 
 class Clause:
@@ -420,7 +421,8 @@ def _hiding(db: sqlite3.Connection) -> Callable[[str], str]:
 def _row(kind: MemoryKind, values: tuple[Any, ...], hide: Callable[[str], str]) -> Row:
     owner = Owner(*values[1:4])
     if kind == "summary":
-        return SessionSummary(values[0], owner, Summarised(*map(hide, values[4:10])), *values[10:])
+        number, created_ms, turns = values[10:]
+        return SessionSummary(values[0], owner, Summarised(*map(hide, values[4:10])), number, created_ms, hide(turns))
     return Observation(values[0], owner, told_of_observation(values[4:12], hide), *values[12:])
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from hybrid.records.memory.database import FULL_TEXT_TABLES, TABLES, are_rows_masked, told_of_observation
 from hybrid.records.memory.types import ForgetReport, Summarised, chunked, clean, clean_told, marks, short_key
-from hybrid.records.memory.writing import FORGOTTEN, insert_lists, prompt_digest, session_digest, summary_digest
+from hybrid.records.memory.writing import FORGOTTEN, insert_lists, prompt_digest, session_digest, turn_digest
 from hybrid.redact import REDACT_VERSION, mask, redact
 
 if TYPE_CHECKING:
@@ -266,10 +266,10 @@ _TEXTS = {
     "pending_events": "payload",
     "user_prompts": "prompt_text",
     "observations": "title, subtitle, narrative, facts, concepts, files_read, files_modified",
-    "session_summaries": "request, investigated, learned, completed, next_steps, notes",
+    "session_summaries": "request, investigated, learned, completed, next_steps, notes, turns",
 }
 """Table → its columns of texts, some of which are JSON."""
-_OF_JSON = frozenset({"payload", "facts", "concepts", "files_read", "files_modified"})
+_OF_JSON = frozenset({"payload", "turns", "facts", "concepts", "files_read", "files_modified"})
 _MASKED_AT_ONCE = 200
 
 
@@ -364,7 +364,9 @@ def _write(table: str, row: list[Any], found: list[str], db: sqlite3.Connection)
         ).fetchone()
         if table == "user_prompts":
             digest = prompt_digest(session, number, found[0])
+        elif found[6]:  # A session's summary is known by whose it is.
+            return
         else:
-            digest = summary_digest(session, number, Summarised(*found))
+            digest = turn_digest(session, number, Summarised(*found[:6]))
         # By the digest an import knows the row. Another prompt that has it says the same: both stay.
         db.execute(f"UPDATE OR IGNORE {table} SET digest = ? WHERE id = ?", (digest, identity))

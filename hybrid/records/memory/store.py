@@ -66,6 +66,8 @@ _MAX_PATHS = 200
 """The most paths in one statement, which takes only so many variables."""
 _NEWEST_FIRST = "r.created_at_epoch DESC, r.id DESC"
 _OLDEST_FIRST = "r.created_at_epoch, r.id"
+_MOST_OF_SESSION = 10
+"""Summaries of one session that are looked past: older versions stored one for each turn."""
 _MOST_LOOKED_AT = 1_000
 """Changed rows that are looked up to bring counts up to date; when more changed, all are counted."""
 
@@ -182,7 +184,7 @@ class MemoryStore:
         return row if isinstance(row, Observation) else None
 
     def add_summary(self, owner: Owner, told: Summarised, now_ms: int) -> SessionSummary | None:
-        """Store and return the summary of the session's last prompt, in place of an earlier one; None if empty."""
+        """Take the session's last turn into its summary, and return that; None if the turn is empty."""
         from hybrid.records.memory import writing
 
         def work(db: sqlite3.Connection) -> Row | None:
@@ -296,9 +298,9 @@ class MemoryStore:
         ]
 
     def last_summaries(self, key: str, limit: int, *, not_session: str = "") -> list[Row]:
-        """Return the newest summaries of a project's turns that did something, newest first; small talk did nothing.
+        """Return the newest summaries of a project's sessions that did something, newest first, one of each.
 
-        Where no turn used a tool, as with a client that reports none, turns with a long answer count.
+        Small talk did nothing. Where no session used a tool, as with a client that reports none, long answers count.
 
         Args:
             key: Key of the project.
@@ -306,7 +308,12 @@ class MemoryStore:
             not_session: Id of a session to leave out; empty for none.
         """
         wanted = RowFilter(key=key, not_session=not_session, kinds=("summary",), answer_chars=MAX_INT)
-        return self.newest(wanted, limit) or self.newest(replace(wanted, answer_chars=LEAST_ANSWER_CHARS), limit)
+        most = limit * _MOST_OF_SESSION
+        found = self.newest(wanted, most) or self.newest(replace(wanted, answer_chars=LEAST_ANSWER_CHARS), most)
+        first: dict[str, Row] = {}
+        for row in found:
+            first.setdefault(row.owner.session_id, row)
+        return list(first.values())[:limit]
 
     def worked(self, summaries: Sequence[int]) -> set[int]:
         """Return the ids of those summaries in whose turns a tool was used."""

@@ -16,7 +16,7 @@ observation:
     `discovery_tokens`, `repeat_count`, `created_ms`, `created_at`, `digest`
 summary:
     `request`, `investigated`, `learned`, `completed`, `next_steps`, `notes`, `prompt_number`, `created_ms`,
-    `created_at`
+    `created_at`; of a session's summary `turns`, a list of `[prompt_number, the six texts]`
 
 The tables and columns of claude-mem had other names in other versions: a column is taken under any name it had, and
 done without when it has none. Times are seconds, milliseconds or ISO texts; lists are JSON or plain text.
@@ -33,7 +33,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import asdict, astuple, replace
 
 from hybrid.records.memory.database import TABLES, Clause, kinds_of, select, select_prompts, select_sessions, where
 from hybrid.records.memory.types import (
@@ -54,9 +54,11 @@ from hybrid.records.memory.types import (
     content_digest,
     digest_of,
     iso,
+    json_of_turns,
     session_of,
     text_of,
     texts_of,
+    turns_of,
 )
 from hybrid.records.memory.writing import (
     insert_observation,
@@ -173,7 +175,8 @@ def _record_of(row: AnyRow) -> dict[str, Any]:
         return record | number | {"text": row.text} | when
     record |= asdict(row.told) | number
     if isinstance(row, SessionSummary):
-        return record | when
+        turns = [[number, *astuple(told)] for number, told in turns_of(row.turns).items()]
+        return record | when | ({"turns": turns} if turns else {})
     counts = {"discovery_tokens": row.discovery_tokens, "repeat_count": row.repeat_count}
     return record | counts | when | {"digest": row.digest}
 
@@ -244,7 +247,7 @@ def _digest(row: AnyRow) -> str:
         return row.digest
     if isinstance(row, UserPrompt):
         return prompt_digest(session, row.prompt_number, row.text)
-    return session_digest(session) if isinstance(row, Session) else summary_digest(session, row.prompt_number, row.told)
+    return session_digest(session) if isinstance(row, Session) else summary_digest(row)
 
 
 def _refused(db: sqlite3.Connection, row: AnyRow) -> str:
@@ -256,12 +259,13 @@ def _refused(db: sqlite3.Connection, row: AnyRow) -> str:
     elif isinstance(row, Session):
         sql, values = "SELECT 1 FROM sessions WHERE claude_session_id = ?", (row.owner.session_id,)
     else:
-        # A prompt has one summary; the one that is here stays.
-        sql = (
-            "SELECT 1 FROM session_summaries AS r JOIN sessions AS s ON s.id = r.session_id "
-            "WHERE s.claude_session_id = ? AND r.prompt_number = ?"
-        )
-        values = (row.owner.session_id, row.prompt_number)
+        # A turn is told of once in a project, and begins one summary; the one that is here stays.
+        of_session = Clause().add("s.claude_session_id = ?", row.owner.session_id)
+        there = [one for one in select(db, "summary", of_session, "r.id", -1) if isinstance(one, SessionSummary)]
+        own = set[int]().union(*(one.prompt_numbers for one in there if one.owner.key == row.owner.key))
+        if own & row.prompt_numbers or any(one.prompt_number == row.prompt_number for one in there):
+            return "duplicate"
+        sql, values = "SELECT 1 WHERE 0", ()
     if db.execute(sql, values).fetchone() is not None:
         return "duplicate"
     return "forgotten" if is_forgotten(db, digest) else ""
@@ -378,7 +382,8 @@ def _row(given: Mapping[str, Any], now_ms: int) -> AnyRow:
         told = _summary_of(given)
         if told == Summarised():
             raise ValueError("the summary is empty")
-        return SessionSummary(0, owner, told, number, created)
+        turns = json_of_turns(_turns(given.get("turns", [])))
+        return SessionSummary(0, owner, told, number, created, "" if turns == "[]" else turns)
     raise ValueError(f"kind is {kind!r}, not session, prompt, observation or summary")
 
 
@@ -415,6 +420,21 @@ def _summary_of(given: Mapping[str, Any]) -> Summarised:
     """
     parts = (given.get(name, "") for name in Summarised.__struct_fields__)
     return clean_summary(Summarised(*(text_of(part, "a part of a summary") for part in parts)))
+
+
+def _turns(given: object) -> dict[int, Summarised]:
+    """Return the turns of a session's summary.
+
+    Raises:
+        ValueError: They have another form.
+    """
+    names, found = Summarised.__struct_fields__, dict[int, Summarised]()
+    for turn in cast("list[object]", given) if isinstance(given, list) else []:
+        number, *parts = cast("list[object]", turn) if isinstance(turn, list) else [None]
+        if len(parts) != len(names):
+            raise ValueError("turns is not a list of [prompt_number, six texts]")
+        found[_whole(number, "turns")] = _summary_of(dict(zip(names, parts, strict=True)))
+    return found
 
 
 def _observation_of(given: Mapping[str, Any], owner: Owner, created_ms: int, prompt_number: int) -> Observation:

@@ -109,15 +109,15 @@ class Observation(Struct, frozen=True):
 
 
 class Summarised(Struct, frozen=True):
-    """A summary of a session, made at the end of a turn; empty where nothing is known.
+    """A summary of a turn or of a session; empty where nothing is known.
 
     Attributes:
         request: What was asked for.
         investigated: What was looked at.
         learned: What was found out.
-        completed: What was done.
+        completed: What was changed; empty for a turn that changed nothing.
         next_steps: What is left.
-        notes: Anything else.
+        notes: How it ended: tests and commits, a line each; or anything else.
     """
 
     request: str = ""
@@ -129,13 +129,28 @@ class Summarised(Struct, frozen=True):
 
 
 class SessionSummary(Struct, frozen=True):
-    """A row of the summaries; `id`, `prompt_number` and `created_ms` as of an `Observation`."""
+    """A row of the summaries: of a session in one project, or of a single turn, as older versions stored them.
+
+    Attributes:
+        id: As of an `Observation`.
+        owner: Session and project.
+        told: The summary.
+        prompt_number: Number of the first prompt that it tells of.
+        created_ms: Time of the last change, milliseconds since 1970.
+        turns: The turns that it was made of, as `json_of_turns` gives them; empty for a single turn.
+    """
 
     id: int
     owner: Owner
     told: Summarised
     prompt_number: int
     created_ms: int
+    turns: str = ""
+
+    @property
+    def prompt_numbers(self) -> set[int]:
+        """The numbers of all prompts that it tells of."""
+        return {self.prompt_number, *turns_of(self.turns)}
 
 
 class UserPrompt(Struct, frozen=True):
@@ -364,6 +379,19 @@ def clean_summary(told: Summarised) -> Summarised:
     return Summarised(*(clean(part).strip() for part in astuple(told)))
 
 
+def json_of_turns(turns: Mapping[int, Summarised]) -> str:
+    """Return the turns of a session, by the number of their prompt, as JSON."""
+    return json.dumps([[number, *astuple(told)] for number, told in turns.items()], ensure_ascii=False)
+
+
+def turns_of(text: str) -> dict[int, Summarised]:
+    """Return the turns that `json_of_turns` wrote; none of a text that has another form."""
+    try:
+        return {int(number): clean_summary(Summarised(*parts)) for number, *parts in json.loads(text or "[]")}
+    except (ValueError, TypeError, AttributeError):
+        return {}
+
+
 def iso(ms: int) -> str:
     """Return a time as ISO 8601 in UTC with milliseconds; one beyond the year 9999 as the last of that year."""
     try:
@@ -478,12 +506,12 @@ _CHARS_OF_TOKEN = 4
 """Characters that are about one token of a language model."""
 
 _SUMMARY_PARTS = ("investigated", "learned", "completed", "next_steps", "notes")
-_SHOWN_PARTS = ("learned", "completed", "next_steps")
+_SHOWN_PARTS = ("learned", "completed", "notes", "next_steps")
 _MOST_TITLE_CHARS = 100
 _MOST_BODY_CHARS = 280
 """The most characters of a narrative in an injection, whose budget has room for three rows or four."""
-_MOST_PART_CHARS = 180
-"""The most characters of one part of a summary in an injection, which has three parts."""
+_MOST_PART_CHARS = 150
+"""The most characters of one part of a summary in an injection, which has four parts."""
 _MOST_NOTED_CHARS = 120
 """The most characters of the facts of a note in the line of a list."""
 _MOST_FILES = 5
@@ -519,14 +547,20 @@ def parse_name(name: str) -> tuple[MemoryKind, int] | None:
 
 
 def title_of(row: Row) -> str:
-    """Return the title of a row on one line: of a summary its request, else what was completed."""
-    text = row.told.title if isinstance(row, Observation) else row.told.request or row.told.completed
+    """Return the title of a row on one line: of a summary its request, else what was found or changed."""
+    told = row.told
+    text = told.title if isinstance(told, Extracted) else told.request or told.learned or told.completed
     return cut_at_word(one_line(text), _MOST_TITLE_CHARS)
 
 
 def type_of(row: Row) -> str:
     """Return the type of an observation, `bugfix` for example, or `summary`."""
     return row.told.type if isinstance(row, Observation) else "summary"
+
+
+def has_failed(row: Row) -> bool:
+    """Return whether a row tells of a command that failed."""
+    return isinstance(row, Observation) and row.told.title.startswith("Run ") and "gotcha" in row.told.concepts
 
 
 def record_of(row: Row, *, here: str = "") -> Record:
@@ -563,8 +597,8 @@ def body_lines(row: Row) -> tuple[str, ...]:
     """Return the lines below the title in the frame: few, since the rest is found by the number."""
     if isinstance(row, SessionSummary):
         parts = _labelled_parts(row.told, _SHOWN_PARTS)
-        return tuple(f"{label}: {_shortened(text, _MOST_PART_CHARS)}" for label, text in parts)
-    lines = [_shortened(row.told.narrative or row.told.subtitle), *map(_shortened, _noted(row))]
+        return tuple(f"{label}: {shortened(text, _MOST_PART_CHARS)}" for label, text in parts)
+    lines = [shortened(row.told.narrative or row.told.subtitle), *map(shortened, _noted(row))]
     if row.told.files_modified:
         lines.append(f"Changed: {', '.join(row.told.files_modified[:_MOST_FILES])}")
     return tuple(line for line in lines if line)
@@ -575,7 +609,7 @@ def _noted(row: Row) -> tuple[str, ...]:
     return row.told.facts[:_MOST_FACTS] if isinstance(row, Observation) and not row.discovery_tokens else ()
 
 
-def _shortened(text: str, most: int = _MOST_BODY_CHARS) -> str:
+def shortened(text: str, most: int = _MOST_BODY_CHARS) -> str:
     """Return a text on one line of at most `most` characters; of a longer one the beginning.
 
     It is cut after a sentence or a `;` if that keeps half of the characters, else before a word, with `…`.

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import astuple, replace
@@ -45,8 +45,11 @@ from hybrid.records.memory.types import (
     digest_of_events,
     from_json,
     iso,
+    json_of_turns,
     marks,
     short_key,
+    shortened,
+    turns_of,
 )
 from hybrid.records.scoring import jaccard
 
@@ -58,6 +61,7 @@ if TYPE_CHECKING:
     from hybrid.records.memory.types import Make
 
 
+_Item = TypeVar("_Item")
 _RETRY_MS = 2_000
 """Milliseconds within which the same prompt again is the same one: a hook tries again at once, a person later."""
 NO_USE = -1
@@ -156,8 +160,16 @@ def prompt_digest(session_id: str, number: int, text: str) -> str:
     return digest_of("prompt", session_id, number, text)
 
 
-def summary_digest(session_id: str, number: int, told: Summarised) -> str:
-    """Return the digest by which a summary is known again."""
+def summary_digest(summary: SessionSummary) -> str:
+    """Return the digest by which a summary is known again: that of a session by whose it is, since it grows."""
+    owner = summary.owner
+    if summary.turns:
+        return digest_of("summary of a session", owner.session_id, owner.key)
+    return turn_digest(owner.session_id, summary.prompt_number, summary.told)
+
+
+def turn_digest(session_id: str, number: int, told: Summarised) -> str:
+    """Return the digest by which a summary of a single turn is known again."""
     return digest_of("summary", session_id, number, astuple(told))
 
 
@@ -243,41 +255,116 @@ def insert_lists(db: sqlite3.Connection, identity: int, told: Extracted) -> None
 
 
 def add_summary(db: sqlite3.Connection, owner: Owner, told: Summarised, now_ms: int) -> int | None:
-    """Store the summary of the prompt at a time, in place of an earlier one, and return its id; None if it is empty."""
+    """Take the turn of a time into the summary of its session, and return the id of that; None if the turn is empty.
+
+    A session has one summary in each project. The end of a turn that comes again replaces what the turn said before.
+    """
     told = clean_summary(told)
     if told == Summarised():
         return None
     session, _ = open_session(db, owner, now_ms)
     number = turn_at(db, session, now_ms)
+    # A prompt begins one summary only: where a turn ended in two projects, both have that of the first.
     row = db.execute(
-        "SELECT id, digest FROM session_summaries WHERE session_id = ? AND prompt_number = ?", (session, number)
+        "SELECT id, prompt_number, turns, request, investigated, learned, completed, next_steps, notes "
+        "FROM session_summaries WHERE session_id = ? AND (project_key = ? OR prompt_number = ?) "
+        "ORDER BY project_key = ? DESC, id DESC LIMIT 1",
+        (session, owner.key, number, owner.key),
     ).fetchone()
+    known = (turns_of(row[2]) or {row[1]: Summarised(*row[3:])}) if row else {}
+    turns = _first_and_last(sorted({**known, number: told}.items()))
+    whole = clean_summary(summary_of([one for _, one in turns], _changed_files(db, session, owner.key)))
+    as_json = json_of_turns(dict(turns))
+    new = SessionSummary(0, owner, whole, row[1] if row else number, now_ms, as_json)
     if row is None:
-        return insert_summary(db, session, SessionSummary(0, owner, told, number, now_ms))
-    digest = summary_digest(owner.session_id, number, told)
-    if row[1] != digest:
+        return insert_summary(db, session, new)
+    if row[2:] != (as_json, *astuple(whole)):
         db.execute(
             "UPDATE session_summaries SET project_key = ?, project = ?, created_at_epoch = ?, created_at = ?, "
-            "digest = ?, request = ?, investigated = ?, learned = ?, completed = ?, next_steps = ?, notes = ? "
-            "WHERE id = ?",
-            (owner.key, owner.project, now_ms, iso(now_ms), digest, *astuple(told), row[0]),
+            "digest = ?, turns = ?, request = ?, investigated = ?, learned = ?, completed = ?, next_steps = ?, "
+            "notes = ? WHERE id = ?",
+            (owner.key, owner.project, now_ms, iso(now_ms), summary_digest(new), as_json, *astuple(whole), row[0]),
         )
     return row[0]
 
 
 def insert_summary(db: sqlite3.Connection, session: int, summary: SessionSummary) -> int:
     """Store a summary of a prompt that has none, in the session with this row; return the id of the summary."""
-    owner, told, number, now_ms = summary.owner, summary.told, summary.prompt_number, summary.created_ms
+    owner, now_ms = summary.owner, summary.created_ms
     cursor = db.execute(
         "INSERT INTO session_summaries(session_id, project_key, project, created_at_epoch, created_at, prompt_number, "
-        "digest, request, investigated, learned, completed, next_steps, notes) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "digest, turns, request, investigated, learned, completed, next_steps, notes) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            *(session, owner.key, owner.project, now_ms, iso(now_ms), number),
-            *(summary_digest(owner.session_id, number, told), *astuple(told)),
+            *(session, owner.key, owner.project, now_ms, iso(now_ms), summary.prompt_number),
+            *(summary_digest(summary), summary.turns, *astuple(summary.told)),
         ),
     )
     return cursor.lastrowid or 0
+
+
+def _changed_files(db: sqlite3.Connection, session: int, key: str) -> list[str]:
+    """Return the files of a project that a session changed, in the order of their first change."""
+    found = db.execute(
+        "SELECT f.path FROM observation_files AS f JOIN observations AS o ON o.id = f.observation_id "
+        "WHERE o.session_id = ? AND o.project_key = ? AND f.is_modified GROUP BY f.path ORDER BY min(o.id), f.path",
+        (session, key),
+    )
+    return [path for (path,) in found if not path.startswith(("/", "~"))]
+
+
+# --- the summary of a session ---------------------------------------------------------------------------------
+
+_MOST_TURNS = 20
+"""The most turns that a session's summary is made of, so that a row stays small: the first, and the last ones."""
+_MOST_PARTS = 5
+"""The most turns whose words stand in one field, so that each has room for a sentence."""
+_FIELD_CHARS, _REQUEST_CHARS = 600, 300
+_MOST_CHANGED = 8
+_REPLACED = ("Tests:", "Checks:")
+"""Beginnings of lines in `Summarised.notes` whose place the same line of a later turn takes."""
+
+
+def summary_of(turns: Sequence[Summarised], changed: Sequence[str]) -> Summarised:
+    """Return the summary of a session by its turns of substance and the files that it changed.
+
+    What is left comes from the last turn that changed something and those after it: what earlier ones left open may
+    be done since.
+    """
+    ended: dict[str, str] = {}
+    for line in (line for turn in turns for line in turn.notes.splitlines()):
+        head = line.partition(" ")[0]
+        name = head if head in _REPLACED else line
+        ended.pop(name, None)
+        ended[name] = line
+    last = max((place for place, turn in enumerate(turns) if turn.completed), default=0)
+    more = f", +{len(changed) - _MOST_CHANGED}" if len(changed) > _MOST_CHANGED else ""
+    names = ("/".join(path.rsplit("/", 2)[-2:]) for path in changed[:_MOST_CHANGED])
+    files = f"Changed {', '.join(names)}{more}." if changed else ""
+    return Summarised(
+        request=_together((turn.request for turn in turns), _REQUEST_CHARS, joint="; then: "),
+        investigated=_together((turn.investigated for turn in turns), _FIELD_CHARS),
+        learned=_together((turn.learned for turn in turns), _FIELD_CHARS),
+        completed=_together([files, *(turn.completed for turn in turns)], _FIELD_CHARS + len(files)),
+        next_steps=_together((turn.next_steps for turn in turns[last:]), _FIELD_CHARS),
+        notes=_together(ended.values(), _FIELD_CHARS),
+    )
+
+
+def _first_and_last(items: list[_Item], most: int = _MOST_TURNS) -> list[_Item]:
+    """Return the first item and the last ones, at most `most`."""
+    return items if len(items) <= most else [items[0], *items[1 - most :]]
+
+
+def _together(texts: Iterable[str], most: int, *, joint: str = " ") -> str:
+    """Return different texts joined within so many characters; short ones leave their room to the others."""
+    every = _first_and_last(list(dict.fromkeys(filter(None, texts))), _MOST_PARTS)
+    shown: dict[str, str] = {}
+    room = most - len(joint) * (len(every) - 1)
+    for n_left, text in zip(range(len(every), 0, -1), sorted(every, key=len), strict=True):
+        shown[text] = text if len(text) <= room // n_left else shortened(text, room // n_left)
+        room -= len(shown[text])
+    return joint.join(shown[text] for text in every)
 
 
 def complete_session(db: sqlite3.Connection, session_id: str, now_ms: int) -> None:

@@ -186,7 +186,7 @@ class _Watched(MemoryStore):
 
     def add_summary(self, owner: Owner, told: Summarised, now_ms: int) -> SessionSummary | None:
         added = super().add_summary(owner, told, now_ms)
-        self.prompt = added.prompt_number if added else None
+        self.prompt = max(added.prompt_numbers) if added else None
         return added
 
 
@@ -255,7 +255,7 @@ class _Player:
             if ref in self._turns:
                 session, prompt = self._turns[ref]
                 rows = [row for row in self._store.session_rows(session) if isinstance(row, SessionSummary)]
-                found[ref] = tuple(name_of(row) for row in rows if row.prompt_number == prompt)
+                found[ref] = tuple(name_of(row) for row in rows if prompt in row.prompt_numbers)
         self._store.close()
         return found
 

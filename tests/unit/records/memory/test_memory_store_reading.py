@@ -21,14 +21,14 @@ def _add(store: MemoryStore, title: str, at: int, owner: Owner = HERE, **parts: 
 
 
 def _names(rows: Iterable[Row]) -> list[str]:
-    return [row.told.completed if isinstance(row.told, Summarised) else row.told.title for row in rows]
+    return [row.told.notes if isinstance(row.told, Summarised) else row.told.title for row in rows]
 
 
 def test_newest_comes_first_of_both_kinds(store: MemoryStore) -> None:
     """Observations and summaries together; at one time the summary is the newer."""
     for title, at in (("one", 1), ("three", 3), ("two", 2)):
         _add(store, title, at)
-    store.add_summary(HERE, Summarised(completed="sum"), NOW_MS + 2)
+    store.add_summary(HERE, Summarised(notes="sum"), NOW_MS + 2)
 
     assert ["three", "sum", "two"] == _names(store.newest(RowFilter(), 3))
     assert [] == store.newest(RowFilter(), 0)
@@ -63,7 +63,7 @@ def test_each_filter_restricts(store: MemoryStore, wanted: RowFilter, expected: 
     _add(store, "old", 1, files_read=("src/b.py",))
     _add(store, "other", 2, THERE)
     _add(store, "fix", 3, type="bugfix", files_modified=("src/a.py",), files_read=("src/a.py",))
-    store.add_summary(HERE, Summarised(completed="sum"), NOW_MS + 4)
+    store.add_summary(HERE, Summarised(notes="sum"), NOW_MS + 4)
 
     assert expected == _names(store.newest(wanted, 9))
     assert expected[:1] == _names(store.newest(wanted, 1))
@@ -88,7 +88,7 @@ def test_newer_rows_of_the_present_project_are_not_cut_to_half(store: MemoryStor
     for at in range(5):
         _add(store, f"own{at}", 50 + at)
         _add(store, f"other{at}", at, THERE)
-    store.add_summary(THERE, Summarised(completed="sum"), NOW_MS + 99)
+    store.add_summary(THERE, Summarised(notes="sum"), NOW_MS + 99)
 
     assert ["own4", "own3", "own2", "own1"] == _names(store.recent(RowFilter(), HERE.key, 4))
     assert "sum" not in _names(store.recent(RowFilter(), HERE.key, 50))
@@ -107,7 +107,7 @@ def test_filters_come_before_the_limit(store: MemoryStore) -> None:
 def test_timeline_around_a_row_and_a_time(store: MemoryStore) -> None:
     """So many rows before and after, oldest first; rows of one time keep their order."""
     ids = {title: _add(store, title, at) for title, at in (("a", 1), ("b", 2), ("c", 2), ("d", 2), ("e", 3))}
-    summary = store.add_summary(HERE, Summarised(completed="sum"), NOW_MS + 2)
+    summary = store.add_summary(HERE, Summarised(notes="sum"), NOW_MS + 2)
     assert summary is not None
 
     assert ["b", "c", "d", "sum"] == _names(store.timeline("observation", ids["c"], 1, 2, RowFilter()))
