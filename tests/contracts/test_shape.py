@@ -20,8 +20,8 @@ from tests.support.builders import CHECKOUT
 
 BOUNDS = {
     "files": 287,
-    "net lines": 53_901,
-    "statements": 45_186,
+    "net lines": 54_042,
+    "statements": 45_302,
     "imports per 1,000 net lines": 89,
     "public class names used twice": 0,
     "settings": 97,
