@@ -199,6 +199,12 @@ class TerminalConfig(Struct, frozen=True):
     links: str
 
 
+class ExperimentConfig(Struct, frozen=True):
+    """The `[experiment]` section."""
+
+    holdout: Annotated[float, (0, 0.5)]
+
+
 class Config(Struct, frozen=True):
     """Every setting in force."""
 
@@ -217,6 +223,7 @@ class Config(Struct, frozen=True):
     model: ModelConfig
     privacy: PrivacyConfig
     log: LogConfig
+    experiment: ExperimentConfig
     terminal: TerminalConfig
 
 
@@ -253,6 +260,7 @@ _READERS_A_PROJECT_MAY_USE = ("all-MiniLM-L6-v2-int8", "")
 NO_PROJECT_CHOOSES = (
     "daemon.",
     "dashboard.",
+    "experiment.",
     "hooks.deadline_ms",
     "hooks.ledger_days",
     "index.auto_max_files",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from hybrid.answer.decide import Decision
+from hybrid.answer.holdout import HELD_OUT
 from hybrid.answer.pack import shortened_item
 from hybrid.base.errors import HybridError
 from hybrid.base.text import chunk_digest
@@ -58,18 +59,20 @@ def records_at_file(turn: Turn, ledger: Ledger) -> Decision:
     except (HybridError, OSError):
         return nothing  # There is no index, or it is being opened: the next use finds it.
     settings = workspace.config.hooks
-    items = [*_items(turn, searcher, [*use.written, *use.read], ledger)] if settings.at_file else []
+    found = [*_items(turn, searcher, [*use.written, *use.read], ledger)] if settings.at_file else []
+    held = tuple(item for item, _ in found if turn.holds_out(item.hit.path))
+    items = [one for one in found if one[0] not in held]
     tests = _tests(searcher, use.written, ledger) if settings.tests_of_edited else {}
+    noted = (*map(_digest_of_tests, tests), *(item.hit.digest for item in held))
     if not (items or tests):
-        return nothing
+        return Decision(HELD_OUT, "at_file", held=held, noted=noted) if held else nothing
     is_redacting = workspace.config.privacy.redact
     entries = [record_entry(record, item, "", is_redacting=is_redacting) for item, record in items]
     entries += [Entry("tests", f"{', '.join(found)} (of {path})") for path, found in tests.items()]
     has_lessons = any(item.hit.kind == "lesson" for item, _ in items)
     text = render_frame(entries, fmt=settings.format, footer=Footer(cites_lessons=has_lessons))
     told = ", ".join(f"tests of {path}" for path in tests)
-    noted = tuple(map(_digest_of_tests, tests))
-    return Decision("at_file", told, text, items=tuple(item for item, _ in items), noted=noted)
+    return Decision("at_file", told, text, items=tuple(item for item, _ in items), held=held, noted=noted)
 
 
 def _items(turn: Turn, searcher: Searcher, files: Sequence[str], ledger: Ledger) -> Iterator[tuple[Item, Record]]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from hybrid.answer.holdout import HELD_OUT, is_held_out
 from hybrid.answer.select import Packer, Selection, all_withheld, gate_form, verdict_of
 from hybrid.base.errors import (
     BusyError,
@@ -78,6 +79,7 @@ class Decision(Struct, frozen=True):
         untold: Lines for the user about earlier events of the session, whose hooks could not show them.
         is_unfinished: Something that the prompt asks for could not be written down yet.
         noted: Digests that the ledger is to know beside those of the items.
+        held: Items that were held out and would have been given.
     """
 
     reason: ReasonName
@@ -96,6 +98,12 @@ class Decision(Struct, frozen=True):
     untold: tuple[str, ...] = ()
     is_unfinished: bool = False
     noted: tuple[bytes, ...] = ()
+    held: tuple[Item, ...] = ()
+
+    def held_back(self) -> Decision:
+        """Return the decision of a session that is held out: it gives nothing, and notes what it would have given."""
+        held = (*self.items, *self.held)
+        return replace(self, reason=HELD_OUT, detail=self.reason, text="", items=(), held=held)
 
     @property
     def is_injected(self) -> bool:
@@ -164,6 +172,11 @@ class Turn(Struct, frozen=True, dict=True, eq=False):
             self.workspace.home, project.key if project else None, event.client, event.session_id, at_s=at_s
         )
         return Decision("paused", scope) if scope else None
+
+    def holds_out(self, *record: str) -> bool:
+        """Return whether an experiment holds the session out, or of its records the one at a path of the index."""
+        share = self.workspace.config.experiment.holdout
+        return share > 0 and is_held_out(share, self.event.session_id, *record)
 
     @cached_property
     def has_tools(self) -> bool:
@@ -382,6 +395,8 @@ class _Injection:
             return base
         for selection in chosen:
             selection.pass_floor()
+            if self._workspace.config.experiment.holdout:
+                selection.keep(HELD_OUT, lambda hit: not (hit.is_record and self._turn.holds_out(hit.path)))
         keys = [hit.key for selection in chosen for hit in selection.hits[:_TOPIC_HITS]]
         chosen += self._handoff(found, chosen)
         _put_first(last, found, chosen)

@@ -149,6 +149,7 @@ def answer(turn: Turn, *, working: AbstractContextManager[object] = _NOTHING, is
     try:
         with working:
             decision = _decision(turn)
+        decision = decision.held_back() if decision.text and turn.holds_out() else decision
         effects.wait(_KEEP_S)
     except BaseException:
         held.close()
@@ -220,11 +221,12 @@ def _at_file(turn: Turn, held: ExitStack) -> Decision:
     from hybrid.answer.at_file import records_at_file  # A prompt has no need of it.
 
     decision = records_at_file(turn, turn.workspace.ledgers.read(turn.key))
-    if not decision.text or not held.enter_context(turn.workspace.ledgers.hold(turn.key, 0.0)):
+    if not (decision.text or decision.held) or not held.enter_context(turn.workspace.ledgers.hold(turn.key, 0.0)):
         return _IGNORED
     # Mostly there is nothing, and nothing to be held for it. What there is another hook may have given meanwhile.
     decision = records_at_file(turn, turn.workspace.ledgers.read(turn.key))
-    return decision if decision.text else _IGNORED
+    decision = decision.held_back() if decision.text and turn.holds_out() else decision
+    return decision if decision.text or decision.held else _IGNORED
 
 
 def _decision(turn: Turn) -> Decision:

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from hybrid.answer.decide import NOTHING_FITS
+from hybrid.answer.holdout import HELD_OUT
 from hybrid.answer.select import without_secrets
 from hybrid.answer.session_start import start_name
 from hybrid.base.errors import HybridError
 from hybrid.knowledge.lessons_intake import note_given
-from hybrid.log.events import CITED, OUTCOMES, is_decision, log_folder, newest_events
+from hybrid.log.events import CITED, OUTCOMES, is_decision, is_prompt, log_folder, newest_events
 from hybrid.log.given_texts import GivenText
 from hybrid.log.outcomes import outcome_of, seconds_of
 from hybrid.log.state import count_injection, is_hot_topics_due, update_state, write_hot_topics
@@ -55,7 +56,7 @@ _PROBLEM_CHARS = 300
 _LOG_BYTES = 500_000
 """Bytes at the end of the log in which the decisions of a turn are looked for."""
 _HELD_BACK = 5
-_EXPLAINED = ("names_gone", "seen", "read", "budget", "stale", "topic")
+_EXPLAINED = ("names_gone", HELD_OUT, "seen", "read", "budget", "stale", "topic")
 _OF_GATE = ("top_cosine", "threshold", "threshold_source", "score", "bar", "parts")
 
 
@@ -282,9 +283,18 @@ def record_outcome(turn: Turn, cited: Collection[str]) -> None:
     with contextlib.suppress(OSError):
         uses = workspace.ledgers.take_uses(turn.key)
         decisions = list(_ended(turn))
-        outcome = outcome_of(decisions, uses, cited, partial(_files_of, turn)) if decisions or uses else {}
+        # What a session begins with belongs to its first turn.
+        is_turn = bool(uses) or any(map(is_prompt, decisions))
+        outcome = outcome_of(decisions, uses, cited, partial(_files_of, turn)) if is_turn else {}
         if outcome:
+            prompt = next((one["prompt"] for one in decisions if one.get("prompt")), "")
+            if prompt:
+                from hybrid.search.ranking.query_terms import is_wish  # Slow to load.
+
+                outcome["task"] = "change" if is_wish(prompt) else "question"
             whose = {"project": workspace.project.key if workspace.project else None, "session": event.session_id}
+            if workspace.config.experiment.holdout:
+                whose["arm"] = "held_out" if turn.holds_out() else "given"
             workspace.outcomes.append({**whose, "client": event.client, **outcome})
 
 
@@ -384,6 +394,7 @@ def _event_line(turn: Turn, decision: Decision, latency_ms: float) -> dict[str, 
         **kinds_part(decision),
         "topic_id": decision.topic_id or None,
         "items": [item_part(item) for item in decision.items],
+        **({"held": [item_part(item) for item in decision.held]} if decision.held else {}),
         "withheld": Counter(entry.reason for entry in decision.withheld),
         **evidence_part(decision),
         "bytes": len(decision.text.encode("utf-8", "replace")),

@@ -428,6 +428,75 @@ def print_marked(form: Mapping[str, Any]) -> None:
     print_table("thresholds moved", ["", "by", "true", "false"], rows)
 
 
+# --- `holdout`: what injections are worth ------------------------------------------------------------------
+
+
+def configure_holdout(parser: argparse.ArgumentParser) -> None:
+    """Add the options of `holdout`."""
+    add_common(parser, example="hybrid config set experiment.holdout 0.1 --user\n  hybrid eval holdout")
+    about = "which differences are found with how many sessions, on simulated ones (a minute)"
+    parser.add_argument("--power", action="store_true", help=about)
+    parser.add_argument("--share", type=float, default=0.1, metavar="SHARE", help="held out in --power (default: 0.1)")
+
+
+def run_holdout(args: argparse.Namespace) -> int:
+    """Compare the sessions of all projects with those that were held out; exit code 1 without any of both sides."""
+    from hybrid.evaluation import holdout
+
+    if args.power:
+        return _run_power(args)
+    found = holdout.report(list(workspace_of(args).outcomes.newest()))
+    if args.json:
+        print_json(found)
+        return 0 if found["held_out"] else 1
+    _print_holdout("all sessions", found)
+    if not args.quiet:
+        for task, some in found["by_task"].items():
+            _print_holdout(f"sessions that mostly ask for a {task}", some)
+        names = ("given", "given_used", "held_out", "held_out_used")
+        rows = [[kind, *(str(counts[name]) for name in names)] for kind, counts in found["items"].items()]
+        print_table("files and records that the agent then used", ["", "given", "used", "held out", "used"], rows)
+    return 0 if found["held_out"] else 1
+
+
+def _print_holdout(title: str, found: Mapping[str, Any]) -> None:
+    from hybrid.evaluation.holdout import FEWEST, FIGURES, LEAST_EFFECT
+
+    n, n_held = found["sessions"], found["held_out"]
+    if min(n_held, n - n_held) < FEWEST:
+        say(f"{title}: {n - n_held} got injections, {n_held} were held out; at least {FEWEST} of each are needed")
+        say("")
+        return
+    rows: list[Sequence[str]] = []
+    for name, one in found["differences"].items():
+        more = max((one["needed"] or 0) - n, 0)
+        told = f"{one['ratio'] - 1:+.0%} ({one['low'] - 1:+.0%} to {one['high'] - 1:+.0%})" if one["is_found"] else ""
+        told = told or (f"not known; {LEAST_EFFECT:.0%} needs {more:,} more sessions" if more else "none found")
+        rows.append([FIGURES[name], f"{one['given']:.2f}", f"{one['held_out']:.2f}", told])
+    heads = ["", f"got injections ({n - n_held})", f"held out ({n_held})", "difference (95 %)"]
+    print_table(f"{title}: means of a session", heads, rows)
+
+
+def _run_power(args: argparse.Namespace) -> int:
+    """Print how often simulated experiments of some sizes find differences of some sizes."""
+    from hybrid.evaluation.holdout import power
+
+    effects, sizes = (0.0, 0.1, 0.2, 0.3, 0.4), (100, 300, 1_000, 3_000)
+    if not 0 < args.share <= 0.5:
+        raise HybridError(f"--share {args.share}: a share above 0 and up to 0.5 can be held out")
+    found = {n: {effect: power(n, args.share, effect, trials=100) for effect in effects} for n in sizes}
+    if args.json:
+        table = [
+            {"sessions": n, "effect": effect, "found": one[0]} for n, of in found.items() for effect, one in of.items()
+        ]
+        print_json({"share": args.share, "power": table})
+        return 0
+    heads = ["sessions", *(f"−{effect:.0%}" if effect else "none (anything)" for effect in effects)]
+    rows = [[f"{n:,}", *(percent(one[0 if effect else 1]) for effect, one in of.items())] for n, of in found.items()]
+    print_table(f"share of experiments that find fewer searches, {args.share:.0%} held out", heads, rows)
+    return 0
+
+
 # --- `init` and `run`: the user's own project -------------------------------------------------------------
 
 
@@ -655,6 +724,9 @@ _OWN = {
     "retrieval": _Measure("how well judged queries are answered, and why", configure_retrieval, run_retrieval),
     "init": _Measure("propose queries from your own project, to be corrected", configure_init, run_init),
     "run": _Measure("score those queries on your own project", configure_run, run_queries),
+    "holdout": _Measure(
+        "what injections are worth, beside sessions that were held out", configure_holdout, run_holdout
+    ),
     "gate": _Measure("how often the decisions you marked were right", configure_gate, run_gate),
 }
 

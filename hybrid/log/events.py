@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         "all_seen",
         "budget",
         "at_file",
+        "held_out",
         "oriented",
         "given_back",
         "reminded",
@@ -326,6 +327,10 @@ REASONS: dict[ReasonName, Reason] = {
     "all_seen": Reason("This session already has every result.", short="given before"),
     "budget": Reason("No result fits the budget.", short="nothing fits the budget"),
     "at_file": Reason("The agent opened or edited a file that these records are about."),
+    "held_out": Reason(
+        "This session is held out: it gets nothing, so that `hybrid eval holdout` can compare.",
+        advice="`hybrid config set experiment.holdout 0 --user` ends the experiment.",
+    ),
     "oriented": Reason("A new session was told where it is and how to search."),
     "given_back": Reason("After a compaction the session got back the best of what it had been given."),
     "reminded": Reason("The lessons that are used most were given again, as `lessons.remind_every` wants it."),

@@ -16,7 +16,7 @@ from msgspec import Struct, to_builtins
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from hybrid.log.events import ReasonName
     from hybrid.types import Use
@@ -48,23 +48,25 @@ def outcome_of(
     Returns:
         `decisions`: their ids; `became`: {key, kind, place, how} of each item given; `is_silent`: whether the
         prompt got nothing, since nothing was close enough; `is_missed`: whether the agent then searched by hand and
-        opened files; `opened`: the first of these; `did`: number of uses of each kind, of failures and of repeats of
-        these.
+        opened files; `opened`: the first of these; `did`: kind → number of uses; `failed`: form → number of failures;
+        `before_edit`: number of uses before the first edit, None without one. An item that an experiment held out has
+        `is_held`.
     """
     became: dict[str, dict[str, Any]] = {}
     for decision in decisions:
         later = [use for use in uses if use.at_s >= seconds_of(decision.get("at"))]
-        for item in decision.get("items") or ():
+        for item in (*(decision.get("items") or ()), *_held(decision)):
             names = {str(item["path"])} if item.get("path") else set(map(str, files_of(item)))
             how: How = "cited" if item.get("id") and item["id"] in cited else _how(names, uses, later)
             key = str(item.get("key"))
             if key not in became or _ORDER.index(how) < _ORDER.index(became[key]["how"]):
                 place = item.get("id") or item.get("path")
                 became[key] = {"key": key, "kind": item.get("kind"), "place": place, "how": how}
+                became[key] |= {"is_held": True} if item.get("is_held") else {}
     prompts = [one for one in decisions if one.get("event") == "UserPromptSubmit"]
     is_silent = bool(prompts) and all(one.get("reason") in _SILENT for one in prompts)
     did = Counter(use.kind for use in uses)
-    failed = Counter(use.failed for use in uses if use.failed)
+    n_before = next((n for n, use in enumerate(uses) if use.written), None)
     opened = list(dict.fromkeys(path for use in uses for path in (*use.read, *use.written)))
     if not (became or is_silent or did):
         return {}
@@ -74,8 +76,21 @@ def outcome_of(
         "is_silent": is_silent,
         "is_missed": is_silent and did["search"] > 0 and bool(opened),
         "opened": opened[:_MOST_OPENED] if is_silent else [],
-        "did": {**did, "failed": failed.total(), "repeated": failed.total() - len(failed)},
+        "did": did,
+        "failed": Counter(use.failed for use in uses if use.failed),
+        "before_edit": n_before,
     }
+
+
+def _held(decision: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield what an experiment held out: items with all that they would have had, and of further ones the keys."""
+    for item in decision.get("held") or ():
+        yield {**item, "is_held": True}
+    for entry in decision.get("held_back") or ():
+        if entry.get("reason") == "held_out":
+            key = str(entry.get("key"))
+            kind, _, path = key.rpartition(":")[0].partition(":")
+            yield {"key": key, "kind": kind, "id": path, "is_held": True}
 
 
 def _how(names: Collection[str], uses: Sequence[Use], later: Sequence[Use]) -> How:
@@ -139,9 +154,10 @@ def figures(newest_first: Iterable[Mapping[str, Any]], *, days: int, now_s: floa
         at_s = seconds_of(line.get("at"))
         if at_s < now_s - days * 86_400:
             break
+        given = [one for one in line.get("became") or () if not one.get("is_held")]
         day = datetime.fromtimestamp(at_s, timezone.utc).date().isoformat()
         of_day = by_day.setdefault(day, Figures())
-        for one in line.get("became") or ():
+        for one in given:
             for counts in (total, of_day, by_kind.setdefault(str(one.get("kind")), Figures())):
                 counts.given += 1
                 counts.used += one.get("how") in USED
@@ -171,7 +187,8 @@ def outcome_in_words(line: Mapping[str, Any]) -> list[str]:
     """Return what a line of the log of outcomes says, a line each: `edited src/a.py`, `ignored L001`."""
     by_how: dict[str, list[str]] = {}
     for one in line.get("became") or ():
-        by_how.setdefault(str(one.get("how")), []).append(str(one.get("place")))
+        if not one.get("is_held"):
+            by_how.setdefault(str(one.get("how")), []).append(str(one.get("place")))
     said = [f"{how} {', '.join(by_how[how])}" for how in _ORDER if how in by_how and how != "answered"]
     if "answered" in by_how:
         said.append("the agent answered without a tool")

@@ -108,7 +108,12 @@ def _done_lately(asking: Asking) -> str:
 # --- what was decided, and why ------------------------------------------------------------------------------
 
 
-_MARKS = {"topic": "", "read": " (read)", "names_gone": " (about code that is gone)"}
+_MARKS = {
+    "topic": "",
+    "held_out": " (held out by the experiment)",
+    "read": " (read)",
+    "names_gone": " (about code that is gone)",
+}
 """Reason of what was held back → what follows its place, for reasons that are shown by name."""
 
 

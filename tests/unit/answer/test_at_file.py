@@ -231,7 +231,7 @@ def test_the_end_of_a_turn_tells_what_became_of_it(talk: Talk) -> None:
     [line] = outcomes(talk)
     became = {one["place"]: one["how"] for one in line["became"]}
     assert ("edited", "cited") == (became[CLIENT], became["L001"])
-    assert {"edit": 1, "failed": 0, "repeated": 0} == line["did"]
+    assert ({"edit": 1}, {}, 0, "question") == tuple(line[name] for name in ("did", "failed", "before_edit", "task"))
     assert given.text == talk.workspace().texts.find(line["decisions"][0])
 
     talk.ask("thanks, looks good")

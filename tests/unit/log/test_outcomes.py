@@ -76,11 +76,28 @@ def test_a_silence_is_missed_where_the_agent_found_something_by_hand(uses: list[
     assert not ended(prompt(reason="prompt"), *uses).get("is_missed")
 
 
-def test_failures_are_counted_with_their_repeats() -> None:
-    """A command of the same form that fails again is a repeat."""
+def test_uses_are_counted_by_kind_and_failures_by_form() -> None:
+    """A command of the same form that fails again is told by its number."""
     uses = [Use(NOW_S, "command", failed=form) for form in ("make test", "make test", "npm run", "")]
+    outcome = ended(prompt(), *uses, Use(NOW_S, "edit", (), ("src/a.py",)), Use(NOW_S, "read"))
 
-    assert {"command": 4, "failed": 3, "repeated": 1} == ended(prompt(), *uses)["did"]
+    assert {"command": 4, "edit": 1, "read": 1} == outcome["did"]
+    assert {"make test": 2, "npm run": 1} == outcome["failed"]
+    assert 4 == outcome["before_edit"]
+
+
+def test_what_was_held_out_is_told_apart() -> None:
+    """It is no item that was given, in figures and words."""
+    held = prompt(reason="held_out") | {"held": [item("src/a.py")]}
+    held |= {
+        "held_back": [{"key": "lesson:L001:aa", "reason": "held_out"}, {"key": "lesson:L002:aa", "reason": "seen"}]
+    }
+    outcome = {"at": AT} | ended(held, Use(NOW_S, "read", ("src/a.py",)))
+
+    assert {"src/a.py": "opened", "L001": "ignored"} == {one["place"]: one["how"] for one in outcome["became"]}
+    assert all(one["is_held"] for one in outcome["became"])
+    assert 0 == figures([outcome], days=7, now_s=NOW_S)["total"]["given"]
+    assert not outcome_in_words(outcome)
 
 
 def test_a_turn_that_tells_nothing_has_no_outcome() -> None:
