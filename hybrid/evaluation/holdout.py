@@ -44,7 +44,7 @@ _SEED = 7
 
 
 class ComparedSession(Struct):
-    """What one session did.
+    """The figures of one session.
 
     Attributes:
         is_held_out: It got nothing.
