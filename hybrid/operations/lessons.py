@@ -22,6 +22,7 @@ from hybrid.base.errors import HybridError
 from hybrid.base.text import one_line
 from hybrid.chunking.languages import kind_of, language_of
 from hybrid.knowledge.stores import open_stores
+from hybrid.log.outcomes import USED
 from hybrid.operations.asking import BY_HAND, ForAgents, Outcome, Shown, changing, operation
 from hybrid.operations.types import Arguments, Limit, Nothing, option, word
 from hybrid.records.lessons.reranking import COMMAND_S, reranker
@@ -147,6 +148,7 @@ def stats(asking: Asking, wanted: LessonStats) -> Outcome:
         "categories": dict(sorted(categories.items())),
         "injections": sum(lesson.injections for lesson in lessons),
         "citations": sum(lesson.citations for lesson in lessons),
+        "used": sum(_used_by_week(asking.workspace, {lesson.id for lesson in lessons}).values()),
         "never_cited": [one.id for one in active if one.injections >= 3 and not one.citations],
         "to_promote": [lesson.id for lesson in lessons if lesson.is_promotion_due],
         "lessons": [_json(lesson) for lesson in lessons],
@@ -161,6 +163,8 @@ def _stats_lines(data: Mapping[str, Any]) -> list[str]:
         f"categories: {', '.join(f'{name} {n}' for name, n in data['categories'].items())}",
         f"given {amount(data['injections'], 'time')}, cited {amount(data['citations'], 'time')}",
     ]
+    if data["used"]:
+        lines.append(f"in {amount(data['used'], 'turn')} cited or followed by work on a file that the lesson names")
     if data["never_cited"]:
         lines.append(f"given three times or more and never cited: {', '.join(data['never_cited'])}")
     if data["to_promote"]:
@@ -177,13 +181,23 @@ def _weekly(workspace: Workspace, only: str | None) -> Outcome:
         if week:
             given[week] += _n_named(_given_ids(event), only)
             cited[week] += _n_named(event.get("cited"), only)
+    used = _used_by_week(workspace, {only} if only else None)
     weeks = [
-        {"week": week, "given": given[week], "cited": cited[week]}
-        for week in sorted(given.keys() | cited.keys(), reverse=True)
-        if given[week] or cited[week]
+        {"week": week, "given": given[week], "cited": cited[week], "used": used[week]}
+        for week in sorted(given.keys() | cited.keys() | used.keys(), reverse=True)
+        if given[week] or cited[week] or used[week]
     ]
-    lines = [f"{row['week']}  given {row['given']:>4}  cited {row['cited']:>4}" for row in weeks]
+    lines = [f"{row['week']}  given {row['given']:>4}  cited {row['cited']:>4}  used {row['used']:>4}" for row in weeks]
     return _found(lines, {"weeks": weeks}, "No lesson was given or cited yet.")
+
+
+def _used_by_week(workspace: Workspace, only: Collection[str] | None) -> Counter[str]:
+    """Return week → turns in which lessons, with these ids or any, were cited or a file that they name was used."""
+    used: Counter[str] = Counter()
+    for line in filter(workspace.is_here, workspace.outcomes.newest()):
+        became = [one for one in line.get("became") or () if one.get("kind") == "lesson" and one.get("how") in USED]
+        used[_week(line.get("at"))] += sum(only is None or one.get("place") in only for one in became)
+    return used
 
 
 def _given_ids(event: Mapping[str, Any]) -> list[str]:

@@ -192,7 +192,7 @@ def test_stats_of_all_and_of_one(taught: Shop) -> None:
 
 
 def test_stats_by_week_come_from_the_event_log(taught: Shop) -> None:
-    """Lessons given and cited in each ISO week, of one lesson or of all; half-written events count nothing."""
+    """Lessons given, cited and used in each ISO week, of one lesson or of all; half-written events count nothing."""
     key = taught.json("status")["project"]["key"]
     log = taught.home / "log" / "events.jsonl"
     log.parent.mkdir(exist_ok=True)
@@ -205,11 +205,15 @@ def test_stats_by_week_come_from_the_event_log(taught: Shop) -> None:
     lines = [json.dumps({"id": str(n), "project": key, "reason": "x", **event}) for n, event in enumerate(events)]
     log.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
-    expected = [{"week": "2026-W11", "given": 0, "cited": 1}, {"week": "2026-W10", "given": 2, "cited": 1}]
-    assert expected == taught.json("lessons", "stats", "--weekly")["weeks"]
-    assert [{"week": "2026-W10", "given": 1, "cited": 1}] == taught.json("lessons", "stats", "L001", "--weekly")[
-        "weeks"
-    ]
+    became = [{"kind": "lesson", "place": name, "how": how} for name, how in (("L001", "opened"), ("L002", "ignored"))]
+    turn = {"at": "2026-03-02T11:00:00+00:00", "project": key, "became": became}
+    (log.parent / "outcomes.jsonl").write_text(json.dumps(turn) + "\n", encoding="utf-8")
+
+    weeks = taught.json("lessons", "stats", "--weekly")["weeks"]
+    assert [("2026-W11", 0, 1, 0), ("2026-W10", 2, 1, 1)] == [tuple(week.values()) for week in weeks]
+    [week] = taught.json("lessons", "stats", "L001", "--weekly")["weeks"]
+    assert {"week": "2026-W10", "given": 1, "cited": 1, "used": 1} == week
+    assert "in 1 turn cited or followed by work" in taught.out("lessons", "stats")
 
 
 def test_validate_names_what_is_not_there(own_shop: Shop) -> None:
