@@ -20,8 +20,8 @@ from tests.support.builders import CHECKOUT
 
 BOUNDS = {
     "files": 289,
-    "net lines": 54_330,
-    "statements": 45_545,
+    "net lines": 54_334,
+    "statements": 45_548,
     "imports per 1,000 net lines": 89,
     "public class names used twice": 0,
     "settings": 98,
