@@ -299,7 +299,10 @@ def record_outcome(turn: Turn, cited: Collection[str]) -> None:
 
 
 def _ended(turn: Turn) -> Iterator[dict[str, Any]]:
-    """Yield the decisions of a session whose outcome was not noted yet, but for that on the turn's own prompt."""
+    """Yield the decisions of a session whose outcome was not noted yet, but for that on the turn's own prompt.
+
+    What came too late for its agent is none.
+    """
     session, project = turn.event.session_id, turn.workspace.project
     if project is None or not session:
         return
@@ -315,7 +318,7 @@ def _ended(turn: Turn) -> Iterator[dict[str, Any]]:
         at_s = seconds_of(line.get("at"))
         if at_s < before_s:
             return
-        if is_decision(line) and at_s < until_s:
+        if is_decision(line) and line.get("reason") != "late" and at_s < until_s:
             yield line
 
 

@@ -263,3 +263,13 @@ def test_nothing_is_noted_of_a_private_turn_or_where_it_is_switched_off(talk: Ta
     assert not outcomes(talk)
     assert not list(talk.home.rglob("*.uses"))
     assert not (talk.home / "log" / "given.jsonl").exists()
+
+
+def test_what_came_too_late_was_not_given(talk: Talk) -> None:
+    """The agent never saw it, so it neither used nor ignored it."""
+    talk.reply("UserPromptSubmit", prompt="How does the payment client retry a request after a timeout?").drop(1_700.0)
+    edit(talk, CLIENT)
+    talk.stop("Done.")
+
+    assert ["late", "at_file"] == [line["reason"] for line in reversed(talk.log())]
+    assert ["L001"] == [one["place"] for one in outcomes(talk)[0]["became"]]
