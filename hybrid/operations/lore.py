@@ -21,6 +21,9 @@ from hybrid.records.lore.json_records import DecisionDraft, GitState, HandoffDra
 from hybrid.records.lore.patterns import AntiPatternDraft, PatternDraft
 from hybrid.records.lore.store import project_folder
 from hybrid.records.lore.types import (
+    AntiPattern,
+    LoreDecision,
+    Pattern,
     best_matches,
     called,
     day_of,
@@ -29,6 +32,7 @@ from hybrid.records.lore.types import (
     latest_handoff,
     listed,
     shown_fields,
+    texts_of,
 )
 from hybrid.records.lore.writing import git_state, head_commit, new_writer
 from hybrid.records.types import KINDS, LoreError, NoRecordError
@@ -40,7 +44,7 @@ if TYPE_CHECKING:
 
     from hybrid.operations.asking import Asking
     from hybrid.records.lore.store import LoreShelf
-    from hybrid.records.lore.types import Listed
+    from hybrid.records.lore.types import AnyLore, Listed
     from hybrid.records.lore.writing import LoreDraft, LoreWriter
     from hybrid.workspace import Workspace
 
@@ -283,6 +287,44 @@ def supersede(asking: Asking, wanted: Replace) -> Outcome:
     old, new = _whole_id(asking, wanted.old), _whole_id(asking, wanted.new)
     is_changed = _writer(asking).supersede(old, new)
     return _written(asking, old, f"superseded by {new}" if is_changed else "was withdrawn already")
+
+
+class OneLore(Arguments, frozen=True):
+    """A record by its id."""
+
+    id: Annotated[str, word("of a decision, a pattern or an anti-pattern", "ID")]
+
+
+@changing("lore promote", "make a record of one project one for all projects", "dec-a1b2c3d4")
+def promote(asking: Asking, wanted: OneLore) -> Outcome:
+    """Write a record once more for all projects, and take the one of its project back.
+
+    Raises:
+        LoreError: There is no such record, it counts everywhere already, is a handoff or taken back, or a file cannot
+            be written.
+    """
+    everywhere = replace(asking, workspace=replace(asking.workspace, project=None))
+    identity = _whole_id(asking, wanted.id)
+    one = called(_every(asking), identity)
+    if one is None or one.status != "active":
+        raise LoreError(f"{identity} is not active: only an active record is promoted")
+    if called(_every(everywhere, is_all=False), identity):
+        raise LoreError(f"{identity} counts in all projects already")
+    copy = _writer(everywhere).add(_draft_of(one.value), is_forced=True)  # The one that it replaces says the same.
+    _writer(asking).retract(identity, f"promoted: {copy}")
+    return _written(everywhere, copy, f"was {identity}, for all projects")
+
+
+def _draft_of(value: AnyLore) -> LoreDraft:
+    """Return a record as one that is still to be written; raises `LoreError` for a handoff, which is of one project."""
+    if isinstance(value, Pattern):
+        return PatternDraft(value.name, value.solution, value.context, value.problem, value.category, value.confidence)
+    if isinstance(value, AntiPattern):
+        return AntiPatternDraft(value.name, value.symptom, value.risk, value.fix, value.category, value.severity)
+    if isinstance(value, LoreDecision):
+        alternatives, tags = (texts_of(value.fields.get(name)) for name in ("alternatives", "tags"))
+        return DecisionDraft(value.decision, value.rationale, alternatives, tags)
+    raise LoreError("a handoff is of one project and is not promoted")
 
 
 @changing(

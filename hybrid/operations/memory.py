@@ -434,6 +434,35 @@ def _clean(text: str) -> str:
     return redact(without_private(text))
 
 
+class OneRow(Arguments, frozen=True):
+    """A row by its id."""
+
+    id: Annotated[str, word(_IDS, "ID")]
+
+
+@changing("memory promote", "make a record a lesson for all projects: only so other projects are given it", "o42")
+def promote(asking: Asking, wanted: OneRow) -> Outcome:
+    """Write a row down as a lesson for all projects; the row stays.
+
+    Raises:
+        OperationError: There is no such row, or its text is no id.
+        HybridError: The lesson cannot be written.
+    """
+    from hybrid.knowledge.stores import open_stores
+    from hybrid.records.lessons.types import Draft
+
+    rows = look_at(asking, MemoryFilters()).store.named(require_ids([wanted.id]))
+    if not rows:
+        raise OperationError(f"no record {wanted.id}; `hybrid memory recent` shows ids")
+    title, name = title_of(rows[0]), name_of(rows[0])
+    draft = Draft(title, redact("\n".join(body_lines(rows[0]))) or title)
+    added = open_stores(asking.workspace).system.add(draft, today=asking.today)
+    if added.lesson is not None:
+        return Outcome(f"{name} is now {added.lesson.id}, for all projects", data={"lesson": added.lesson.id})
+    twin = added.duplicate_of.id if added.duplicate_of else "another lesson"
+    return Outcome(f"Not written: {twin} says nearly the same.", data={"lesson": twin}, is_found=False)
+
+
 class ForgetRows(Arguments, frozen=True):
     """Rows to forget for good; without `yes` it is only said which."""
 

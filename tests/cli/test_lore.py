@@ -5,14 +5,16 @@ import shlex
 import subprocess
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from hybrid.project.find import find_project
 from hybrid.project.trust import accept
+from tests.support.builders import Shop, git_project
 from tests.support.cases import Case, cases
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.support.builders import Shop
 
 PATTERN = ("pattern", "add", "Safe bash arithmetic", "--problem", "((x++)) fails", "--solution", "Use x=$((x + 1))")
 DECISION = ("decide", "Use", "JSONL", "--why", "append-only, grep-friendly")
@@ -205,3 +207,38 @@ def test_exit_codes(new_project: Shop, case: Case) -> None:
     """1 when nothing is found, 2 for a mistake; nothing is written."""
     assert case.json() == new_project.run("lore", *shlex.split(case.text)).returncode
     assert not (new_project.home / "lore").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("pattern", "add", "Quote paths", "--solution", "write quotes", "--problem", "spaces split them"),
+        ("anti-pattern", "add", "Parsing ls", "--symptom", "names are split", "--fix", "use a glob"),
+        ("decide", "Use JSONL", "--why", "append-only", "--alternative", "SQLite"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_only_a_promoted_record_counts_in_other_projects(
+    new_project: Shop, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    """With all it says; its project has it once, and it is not promoted again."""
+    new_project.out("lore", *words)
+    (one,) = new_project.json("lore", "list")["records"]
+    other = Shop(git_project(tmp_path / "other"), new_project.home)
+    other.out("lore", "list", code=1)
+    said = new_project.out("lore", "promote", one["id"])
+    (copy,) = new_project.json("lore", "list")["records"]
+
+    assert f"{copy['id']}  was {one['id']}, for all projects" in said
+    assert (one["text"], one["name"]) == (copy["text"], copy["name"])
+    assert [copy["id"]] == [found["id"] for found in other.json("lore", "list")["records"]]
+    assert "in all projects already" in new_project.error("lore", "promote", copy["id"])
+    assert "is not active" in new_project.error("lore", "promote", one["id"])
+
+
+def test_a_handoff_is_not_promoted(new_project: Shop) -> None:
+    """It says where one project stands."""
+    new_project.out("lore", "handoff", "Login works")
+    (one,) = new_project.json("lore", "list")["records"]
+
+    assert "is not promoted" in new_project.error("lore", "promote", one["id"])

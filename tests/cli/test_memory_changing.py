@@ -8,14 +8,12 @@ import pytest
 
 from hybrid.records.memory.store import MemoryStore
 from hybrid.records.memory.types import Extracted
-from tests.support.builders import command_environment
+from tests.support.builders import Shop, command_environment, git_project
 from tests.support.memories import BLOG, DAY_MS, FIRST_MS, fill_memory, shop_owner
 from tests.support.terminals import Terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from tests.support.builders import Shop
 
 WORDS = (b"zanzibar", b"quokkaflag", b"wombatville")
 SECRET_TOLD = Extracted(
@@ -237,6 +235,23 @@ def test_forgetting_keeps_the_index_of_other_records(own_shop: Shop) -> None:
 
     assert before == own_shop.json("lore", "search", "append only storage")["records"]
     assert json.loads((own_shop.home / "records/views").joinpath(*_view(own_shop)).read_text())["change"]
+
+
+def test_a_promoted_record_is_a_lesson_of_all_projects(own_shop: Shop, tmp_path: Path) -> None:
+    """Other projects get it as they get lessons; the row stays, and a second time nothing is written."""
+    fill_memory(own_shop)
+    said = own_shop.out("memory", "promote", "o1")
+    other = Shop(git_project(tmp_path / "other"), own_shop.home)
+    (lesson,) = other.json("lessons", "list")["lessons"]
+
+    assert f"o1 is now {lesson['id']}, for all projects\n" == said
+    assert ("Cap retry attempts at 5 in PaymentClient", "The loop never ended") == (
+        lesson["title"],
+        lesson["content"].partition(" after")[0],
+    )
+    assert f"{lesson['id']} says nearly the same" in own_shop.out("memory", "promote", "1", code=1)
+    assert "no record o77" in own_shop.error("memory", "promote", "o77")
+    assert own_shop.out("memory", "show", "o1")
 
 
 def _view(shop: Shop) -> tuple[str, str]:
