@@ -176,12 +176,14 @@ class AtTool(_Table, frozen=True, kw_only=True):
 
     Attributes:
         takes: Its words for the events whose answer stands in the next request of the agent that used the tool.
-        failed: Its word for the event that tells of a command that failed; empty when none says so.
+        failed: Its word for the event that tells of a command that failed; empty when none does.
+        exit_code: Paths of id and exit code in its transcript's line about a command; empty where the event has it.
         names_agent: The use of a tool by a subagent says whose it is.
     """
 
     takes: tuple[str, ...] = ()
     failed: str = ""
+    exit_code: tuple[str, ...] = ()
     names_agent: bool = True
 
 

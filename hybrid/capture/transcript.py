@@ -6,6 +6,7 @@ needed: whatever is missing, broken or of an unknown form is passed over.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -21,7 +22,7 @@ from hybrid.capture.dialects import fields_of
 from hybrid.render.marks import block_tags, machine_prefixes, without_elements
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 
@@ -206,6 +207,24 @@ def last_exchange(path: Path) -> Exchange:
                 look *= 8
     except OSError:
         return Exchange()
+
+
+def exit_code(path: Path, use_id: str, names: Sequence[str]) -> int | None:
+    """Return how a command ended that the end of a transcript tells of; None where it does not.
+
+    Args:
+        path: The transcript.
+        use_id: The client's id of the use.
+        names: Paths of id and exit code in an entry.
+    """
+    with contextlib.suppress(OSError, ValueError), _open(path) as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - _FIRST_LOOK_BYTES))
+        for line in reversed(file.read().split(b"\n")):
+            if use_id.encode() in line:
+                found, code = (value_at(json.loads(line), name) for name in names)
+                if found == use_id and isinstance(code, int):
+                    return code
+    return None
 
 
 def _exchange(utterances: list[Utterance]) -> Exchange:

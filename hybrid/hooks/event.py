@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hybrid.base.clients import Field, client_named, clients, value_at
@@ -173,8 +174,13 @@ def _use_of_tool(fields: _Fields, client: str) -> tuple[ToolCall, tuple[str, ...
     """Return the use of a tool, the files that it wrote, and the final text of a subagent."""
     from hybrid.capture.cleaning import cleaned_call  # A prompt needs none of it.
 
-    arguments = fields.value("tool_input")
-    given = ToolCall(fields.id("tool"), arguments, fields.value("tool_response"), fields.text("error"))
+    arguments, result = fields.value("tool_input"), fields.value("tool_response")
+    if isinstance(result, str) and (names := client_named(client).at_tool.exit_code):
+        from hybrid.capture.transcript import exit_code
+
+        code = exit_code(Path(fields.path("transcript")), fields.id("tool_use_id"), names)
+        result = {"output": result, "exit_code": code} if code else result
+    given = ToolCall(fields.id("tool"), arguments, result, fields.text("error"))
     call = cleaned_call(given)
     return call, tuple(_paths(given.tool, arguments)), _prompt(_report(given.tool, call.result, client), is_report=True)
 

@@ -543,9 +543,9 @@ def _unseen_failures(installs: Sequence[Install]) -> Iterator[Finding]:
         failed = clients()[name].at_tool.failed
         # Files that others share go without it: an older version of Claude Code drops all hooks of a file for it.
         again = f"`hybrid hook install --client {name}` registers it in your own files for a version that knows it"
-        why = f"{failed} is not registered; {again}" if failed else f"{clients()[name].label} does not tell of them"
-        if (name, failed) not in told:
-            yield Finding("ok", "hooks", f"{name}: failed commands are not seen: {why}")
+        if failed and (name, failed) not in told:
+            what = f"{name}: failed commands are not seen: {failed} is not registered; {again}"
+            yield Finding("ok", "hooks", what)
 
 
 def check_command(installs: Sequence[Install]) -> Iterator[Finding]:

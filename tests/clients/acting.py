@@ -149,24 +149,31 @@ def _ripgrep() -> Path | None:
     return next((path for folder in folders if os.access(path := folder / "rg", os.X_OK)), None)
 
 
-TEXT = "--- hybrid context (a stand-in) ---\nabout this file\n--- end hybrid context ---"
+TEXT = "--- hybrid context (a stand-in) ---\n{}\n--- end hybrid context ---"
+FAILED = "that command failed"
 
 _PROGRAM = """\
 #!{python}
 import os, sys, time
 sys.path.insert(0, {checkout!r})
+from hybrid.capture.shown import trouble_of
 from hybrid.hooks.answer import write_answer
+from hybrid.hooks.event import parse_event
 from hybrid.hooks.service import event_of
-name = sys.argv[sys.argv.index("--event") + 1]
+name, data = sys.argv[sys.argv.index("--event") + 1], sys.stdin.buffer.read()
 with open(f"{folder}/{{time.time_ns()}} {{name}}", "wb") as file:
-    file.write(sys.stdin.buffer.read())
+    file.write(data)
 if event_of(name) == "PostToolUse":
-    print(write_answer({text!r}, client={client!r}, name=name, event="PostToolUse"))
+    call = parse_event(data, client={client!r}, event=name, cwd="").call
+    text = {text!r}.format({failed!r} if trouble_of(call) else "about this file")
+    print(write_answer(text, client={client!r}, name=name, event="PostToolUse"))
 """
 
 
 class StandIn:
     """A program `hybrid` that keeps the input of each hook, and answers the use of any tool with `TEXT`.
+
+    The text says whether hybrid would see that a command failed.
 
     Args:
         seat: Whose client calls it, by hooks of the project that our installer wrote.
@@ -178,7 +185,7 @@ class StandIn:
         self._events.mkdir(parents=True)
         program = folder / "hybrid"
         values = {"checkout": str(Path(__file__).parents[2]), "folder": self._events, "client": seat.agent.name}
-        program.write_text(_PROGRAM.format(python=sys.executable, text=TEXT, **values), encoding="utf-8")
+        program.write_text(_PROGRAM.format(python=sys.executable, text=TEXT, failed=FAILED, **values), encoding="utf-8")
         program.chmod(0o755)
         if found := _ripgrep():
             (folder / "rg").symlink_to(found)

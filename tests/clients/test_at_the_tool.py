@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from hybrid.base.clients import clients
-from tests.clients.acting import ACT, DELEGATE, EDITED, READ, TASK, StandIn, rules, steps, tell_failures
+from tests.clients.acting import ACT, DELEGATE, EDITED, FAILED, READ, TASK, StandIn, rules, steps, tell_failures
 from tests.clients.dialects import strings_in
 from tests.support.recorded import FOLDER
 
@@ -53,13 +54,20 @@ def test_the_answer_reaches_the_next_request(open_seat: OpenSeat, name: str, *, 
     if os.environ.get("HYBRID_WRITE_FIXTURES"):
         _write(seat, stand_in, is_subagent=is_subagent)
     assert [step for step in done if step != "refused-edit" or name in TELLING_REFUSED_EDITS] == told
+    failed = [frame for request in seat.api.requests for frame in request.frames if FAILED in frame]
+    assert "failed-command" == done[-1]
+    assert 1 == len(failed)
 
 
-@pytest.mark.parametrize("name", CLIENTS)
+@pytest.mark.parametrize(
+    ("name", "model"), [*((name, MODELS.get(name, "")) for name in CLIENTS), ("claude", "claude-sonnet-4-5")]
+)
 @pytest.mark.parametrize("is_subagent", [False, True], ids=["main", "subagent"])
-def test_a_record_comes_with_the_file_that_it_names(open_seat: OpenSeat, name: str, *, is_subagent: bool) -> None:
+def test_a_record_comes_with_the_file_that_it_names(
+    open_seat: OpenSeat, name: str, model: str, *, is_subagent: bool
+) -> None:
     """A decision comes with the read of its file, once; the tests of a file come with its first edit."""
-    seat = open_seat(name, model=MODELS.get(name, ""))
+    seat = open_seat(name, model=model)
     seat.install(scope="project")
     test = seat.desk.project / "tests" / "test_store.py"
     test.parent.mkdir()
@@ -92,7 +100,8 @@ def _write(seat: Seat, stand_in: StandIn, *, is_subagent: bool) -> None:
         step = next((step for step in left if given and set(strings_in(step.call.arguments)) <= set(given)), None)
         if step:
             left.remove(step)
-        kind = step.name if step else "report" if TASK in given else ""
+        # Codex starts a subagent and goes on.
+        kind = step.name if step else "report" if TASK in given and name != "codex" else ""
         if not kind or (is_subagent and kind not in ("read-file", "edit-file", "report")):
             continue
         text = json.dumps(told, indent=1, ensure_ascii=False)
@@ -100,3 +109,9 @@ def _write(seat: Seat, stand_in: StandIn, *, is_subagent: bool) -> None:
             text = text.replace(place, mark)
         end = ".in_subagent" if is_subagent and step else ""
         (folder / f"{event}.{kind}{end}.json").write_text(text, encoding="utf-8")
+        if clients()[name].at_tool.exit_code and kind == "failed-command":
+            lines = Path(told["transcript_path"]).read_text("utf-8").splitlines(keepends=True)
+            said = "".join(line for line in lines if told["tool_use_id"] in line).replace(
+                str(seat.desk.project), "$PROJECT"
+            )
+            (folder / "_transcript.jsonl").write_text(said, encoding="utf-8")

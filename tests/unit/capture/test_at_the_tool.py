@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +18,8 @@ from tests.support.builders import PAYMENTS
 from tests.support.recorded import recorded
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from hybrid.types import HookEvent, ToolCall
     from tests.support.recorded import Recorded
 
@@ -38,8 +41,11 @@ def names(kind: str) -> list[object]:
 
 
 def parsed(sample: Recorded) -> HookEvent:
-    """The event as hybrid reads it."""
-    return parse_event(sample.path.read_bytes(), client=sample.client, event=sample.event, cwd="/elsewhere")
+    """The event as hybrid reads it, with the end of the transcript that was kept beside it."""
+    data = json.loads(sample.path.read_text("utf-8")) | {
+        "transcript_path": str(sample.path.parent / "_transcript.jsonl")
+    }
+    return parse_event(json.dumps(data).encode(), client=sample.client, event=sample.event, cwd="/elsewhere")
 
 
 def call_of(sample: Recorded) -> ToolCall:
@@ -138,19 +144,32 @@ def test_a_new_file(sample: Recorded) -> None:
 
 @pytest.mark.parametrize("sample", names("failed-command"))
 def test_a_command_that_failed(sample: Recorded) -> None:
-    """Where the client says so it is a failure with its exit code and output; Codex gives the output alone."""
+    """It is a failure with its exit code and output; Codex has the code in its transcript alone."""
     call = call_of(sample)
     use = tool_use(call, ROOTS)
     trouble = trouble_of(call)
 
     assert "echo oops >&2; exit 3" == use.command
     assert "oops" in (use.error or use.output)
-    if clients()[sample.client].at_tool.failed:
-        assert (True, 3) == (use.is_failed, use.exit_code)
-        assert trouble
-        assert ("failure", True) == (trouble.cause, "oops" in trouble.text)
-    else:
-        assert (False, None, None) == (use.is_failed, use.exit_code, trouble)
+    assert (True, 3) == (use.is_failed, use.exit_code)
+    assert trouble
+    assert ("failure", True) == (trouble.cause, "oops" in trouble.text)
+
+
+@pytest.mark.parametrize(
+    "lines", ["", "{broken call_18\n", '{"payload": {"item": {"id": "call_1", "exit_code": 3}}}\n', None]
+)
+def test_without_its_line_in_the_transcript_a_command_of_codex_is_as_it_was(tmp_path: Path, lines: str | None) -> None:
+    """No transcript, one that is broken, or that tells of another command."""
+    [sample] = [each for each in samples("failed-command") if each.client == "codex"]
+    path = tmp_path / "transcript.jsonl"
+    if lines is not None:
+        path.write_text(lines, encoding="utf-8")
+    data = json.loads(sample.path.read_text("utf-8")) | {"transcript_path": str(path)}
+    call = parse_event(json.dumps(data).encode(), client="codex", event="PostToolUse", cwd="/").call
+
+    assert call
+    assert ("oops\n", None) == (call.result, trouble_of(call))
 
 
 @pytest.mark.parametrize("sample", names("refused-edit"))
