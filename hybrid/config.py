@@ -94,6 +94,7 @@ class MemoryConfig(Struct, frozen=True):
 
     enabled: bool
     capture: bool
+    remedies: bool
     path: str
     skip_tools: tuple[str, ...]
     exclude_projects: tuple[str, ...]

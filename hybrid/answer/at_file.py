@@ -15,12 +15,14 @@ from hybrid.answer.holdout import HELD_OUT
 from hybrid.answer.pack import shortened_item
 from hybrid.base.errors import HybridError
 from hybrid.base.text import chunk_digest
+from hybrid.capture.cleaning import cleaned_value
 from hybrid.capture.shown import use_of
-from hybrid.capture.tools import PathRoots, own_home
+from hybrid.capture.tools import PathRoots, own_home, tool_use
 from hybrid.knowledge.collections import notes_on, record_body, record_entry, record_hit
 from hybrid.records.lore.types import seconds_of
 from hybrid.redact import redact
 from hybrid.render.frame import Entry, Footer, render_entry, render_frame
+from hybrid.render.numbers import amount
 from hybrid.types import Item
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from hybrid.records.types import Record
     from hybrid.search.searcher import Searcher
     from hybrid.session.ledger import Ledger
+    from hybrid.types import ToolCall
 
 MOST_AT_ONCE = 2
 CHARS = 600
@@ -51,7 +54,10 @@ def records_at_file(turn: Turn, ledger: Ledger) -> Decision:
     if call is None or workspace.project is None:
         return nothing
     root = workspace.project.root
-    use = use_of(call, PathRoots(str(root), turn.event.cwd, own_home()), turn.at_ms / 1000)
+    roots = PathRoots(str(root), turn.event.cwd, own_home())
+    use = use_of(call, roots, turn.at_ms / 1000)
+    if use is not None and use.failed and workspace.config.memory.remedies:
+        return _remedy(turn, call, roots, ledger) or nothing
     if use is None or not (use.read or use.written):
         return nothing
     try:
@@ -73,6 +79,25 @@ def records_at_file(turn: Turn, ledger: Ledger) -> Decision:
     text = render_frame(entries, fmt=settings.format, footer=Footer(cites_lessons=has_lessons))
     told = ", ".join(f"tests of {path}" for path in tests)
     return Decision("at_file", told, text, items=tuple(item for item, _ in items), held=held, noted=noted)
+
+
+def _remedy(turn: Turn, call: ToolCall, roots: PathRoots, ledger: Ledger) -> Decision | None:
+    """Return what made the same failure of a command pass in another session; None if that is not known, or given."""
+    from hybrid.capture.extraction.commands import run_of  # Few commands fail.
+
+    workspace, run = turn.workspace, run_of(cleaned_value(tool_use(call, roots)))
+    if run is None or not run.error or not workspace.config.memory.enabled:
+        return None
+    store = turn.kinds.stores.memory(workspace)
+    remedy = store.remedy(workspace.require_project().key, run, not_session=turn.event.session_id)
+    digest = chunk_digest("\0".join(("remedy", run.form, run.error)))
+    if remedy is None or digest.hex() in ledger.given:
+        return None
+    title = f"o{remedy.observation_id} `{run.form}` failed like this before ({run.error})"
+    steps = f"It passed after: {'; '.join(remedy.steps)} ({amount(remedy.n_worked, 'time')})."
+    settings = workspace.config.hooks
+    text = render_frame([Entry("memory", title, (steps,))], fmt=settings.format, footer=Footer())
+    return Decision("at_failure", f"o{remedy.observation_id}", text, noted=(digest,))
 
 
 def _items(turn: Turn, searcher: Searcher, files: Sequence[str], ledger: Ledger) -> Iterator[tuple[Item, Record]]:

@@ -211,9 +211,9 @@ def _is_asking(turn: Turn) -> bool:
 
 def _is_at_file(turn: Turn) -> bool:
     """Return whether a use of a tool may bring records about the files that it touched."""
-    event, hooks = turn.event, turn.workspace.config.hooks
+    event, hooks, memory = turn.event, turn.workspace.config.hooks, turn.workspace.config.memory
     is_taken = event.name in client_named(event.client).at_tool.takes
-    return is_taken and event.report.is_blank and (hooks.at_file or hooks.tests_of_edited)
+    return is_taken and event.report.is_blank and (hooks.at_file or hooks.tests_of_edited or memory.remedies)
 
 
 def _at_file(turn: Turn, held: ExitStack) -> Decision:

@@ -19,6 +19,7 @@ from msgspec.structs import astuple, replace
 from hybrid.base.errors import ConfigError, HybridError
 from hybrid.base.text import sha256_hex
 from hybrid.capture.cleaning import cleaned_text, cleaned_value
+from hybrid.capture.extraction.commands import run_of, step_of
 from hybrid.capture.extraction.extract import observations
 from hybrid.capture.shell import is_ours
 from hybrid.capture.summaries import summarise
@@ -222,7 +223,9 @@ def _keep_use(workspace: Workspace, event: HookEvent, call: ToolCall, store: Mem
         return  # It repeats what is known.
     payload = use.as_json()
     pending = PendingEvent(use.tool, payload, use_digest(event, payload), n_answered // _CHARS_OF_TOKEN, now_ms)
-    store.add_event(owner_of(workspace, event), pending, window_ms=settings.batch_window_ms, make=maker(workspace))
+    owner = owner_of(workspace, event)
+    if store.add_event(owner, pending, window_ms=settings.batch_window_ms, make=maker(workspace)) and settings.remedies:
+        store.note_run(owner, run_of(use), step_of(use), now_ms)
 
 
 def _n_chars(value: object) -> int:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         "all_seen",
         "budget",
         "at_file",
+        "at_failure",
         "held_out",
         "oriented",
         "given_back",
@@ -327,6 +328,7 @@ REASONS: dict[ReasonName, Reason] = {
     "all_seen": Reason("This session already has every result.", short="given before"),
     "budget": Reason("No result fits the budget.", short="nothing fits the budget"),
     "at_file": Reason("The agent opened or edited a file that these records are about."),
+    "at_failure": Reason("A command failed as it did in an earlier session, where it passed after these steps."),
     "held_out": Reason(
         "This session is held out: it gets nothing, so that `hybrid eval holdout` can compare.",
         advice="`hybrid config set experiment.holdout 0 --user` ends the experiment.",

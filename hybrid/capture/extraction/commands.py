@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hybrid.base.text import one_line
 from hybrid.capture.definitions import without_counts
 from hybrid.capture.extraction import texts
-from hybrid.capture.shell import CommandLine, line_of
-from hybrid.records.memory.types import MAX_TITLE_CHARS
+from hybrid.capture.shell import CommandLine, form_of, line_of
+from hybrid.records.memory.types import MAX_TITLE_CHARS, Run
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
@@ -108,6 +109,50 @@ class RunOutcome(Struct, frozen=True):
     failing: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
+
+
+_NUMBERS = re.compile(r"0x[0-9a-fA-F]+|\d+")
+_LEAST_LETTERS = 12
+"""Letters of the line of an error that tells one failure from another."""
+_MAX_ERROR_CHARS = 200
+_MOST_TARGETS = 20
+_LOOKING_ONLY = ("search", "read", "look", "list")
+_CHECKING = re.compile(r"test|spec|lint|check|mypy|pyright|ruff|clippy|vet\b|tsc\b")
+_CHANGING_GIT = frozenset("pull fetch rebase merge checkout switch stash submodule lfs config init reset".split())
+
+
+def run_of(use: ToolUse) -> Run | None:
+    """Return a use of a tool as a run of a command; None for another tool, one that only looks, and a vague failure."""
+    line = line_of(use.command) if use.kind == "command" else None
+    if line is None or not line.program or line.work in _LOOKING_ONLY:
+        return None
+    form = form_of(line)
+    plain = (word for word in line.words[1:] if not word.startswith("-"))
+    target = tuple(islice((word for word in plain if word not in form.split()), _MOST_TARGETS))
+    output = "\n".join(filter(None, (use.output, use.error)))
+    outcome = outcome_of(output, is_failed=use.is_failed, exit_code=use.exit_code)
+    if outcome.status != "failed":
+        return Run(form, target)
+    said = next(iter((*outcome.errors, *outcome.failing, *outcome.lines[-1:])), "")
+    words = (word.replace("\\", "/").rpartition("/")[2] or word for word in said.split())
+    error = _NUMBERS.sub("N", " ".join(words))[:_MAX_ERROR_CHARS]
+    return Run(form, target, error) if sum(map(str.isalpha, error)) >= _LEAST_LETTERS else None
+
+
+def step_of(use: ToolUse) -> str:
+    """Return what a use of a tool may have done for a command that failed, in words; empty for nothing."""
+    if use.is_failed:
+        return ""
+    if use.kind == "command":
+        line = line_of(use.command)
+        is_git = line.work == "git" and bool(_CHANGING_GIT.intersection(line.words[1:2]))
+        is_change = is_git or (line.work in ("run", "check") and not _CHECKING.search(line.shown))
+        return f"ran {texts.code(line.shown, 120)}" if is_change else ""
+    if use.kind not in ("edit", "write") or not use.edits:
+        return ""
+    first = use.edits[0]
+    changed = one_line(first.new)[:60]
+    return f"edited {first.file}{f' ({texts.code(changed, 60)})' if changed else ''}"
 
 
 def telling_lines(output: str) -> tuple[str, ...]:

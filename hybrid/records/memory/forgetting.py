@@ -327,6 +327,9 @@ def rewrite(database: Database) -> bool:
     if not database.read(are_rows_masked, False):
         for table in _TEXTS:
             _mask_rows(database, table)
+        # What failed is known again by texts that are masked in another way now.
+        for table in ("failures", "remedies"):
+            database.write(lambda db, table=table: db.execute(f"DELETE FROM {table}"))
         note_masked(database, "file")
     return for_good(database, lambda db: merge_words(db, 1)).is_wiped
 

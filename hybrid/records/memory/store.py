@@ -59,7 +59,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from hybrid.records.memory.types import Extracted, Make, Owner, PendingEvent, Session, Summarised, UserPrompt
+    from hybrid.records.memory.remedies import Remedy
+    from hybrid.records.memory.types import Extracted, Make, Owner, PendingEvent, Run, Session, Summarised, UserPrompt
 
 _NO_LIMIT = -1
 _MAX_PATHS = 200
@@ -135,6 +136,23 @@ class MemoryStore:
         with contextlib.suppress(MemoryBusyError):  # What was asked for is done.
             writing.Batcher(self.database, make, window_ms).flush_first(session, event.created_ms)
         return True
+
+    def note_run(self, owner: Owner, run: Run | None, step: str, now_ms: int) -> None:
+        """Take in a run of a command, and what a use of a tool may have done for one that failed; see `remedies.note`.
+
+        Nothing is written for a step while no command of the session waits for one.
+        """
+        from hybrid.records.memory import remedies
+
+        session = clean_owner(owner).session_id
+        if (run and run.error) or self.database.read(lambda db: remedies.is_waiting(db, session), False):
+            self.database.write(lambda db: remedies.note(db, clean_owner(owner), run, step, now_ms))
+
+    def remedy(self, key: str, run: Run, *, not_session: str) -> Remedy | None:
+        """Return what made a failure pass in another session of a project; None when that is not known."""
+        from hybrid.records.memory import remedies
+
+        return self.database.read(lambda db: remedies.find(db, key, run, not_session), None)
 
     def flush(
         self, *, make: Make, now_ms: int, window_ms: int, session_id: str = "", most: int | None = None

@@ -183,6 +183,26 @@ class Session(Struct, frozen=True):
     prompt_counter: int
 
 
+class Run(Struct, frozen=True):
+    """A run of a command.
+
+    Attributes:
+        form: Program and subcommands.
+        target: The other words, without options: what it ran on.
+        error: The telling line of a failure, without numbers and folders; empty when it passed.
+        said: The same line as it was printed.
+    """
+
+    form: str
+    target: tuple[str, ...]
+    error: str = ""
+    said: str = ""
+
+    def covers(self, target: tuple[str, ...]) -> bool:
+        """Return whether this run was on all that another one was on: on everything, or on what holds it."""
+        return not self.target or all(any(one.startswith(own) for own in self.target) for one in target)
+
+
 class PendingEvent(Struct, frozen=True):
     """A tool use that waits for those that follow it within the batch window.
 
