@@ -2,7 +2,7 @@
 CREATE TABLE failures (
     session_id INTEGER NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
     form TEXT NOT NULL,  -- program and subcommands
-    target TEXT NOT NULL,  -- the other words, without options
+    target TEXT NOT NULL,  -- what it ran on, as a JSON list
     error TEXT NOT NULL,  -- the telling line, without numbers and folders
     steps TEXT NOT NULL DEFAULT '[]',
     PRIMARY KEY (session_id, form, target)

@@ -27,7 +27,7 @@ MOST_STEPS = 6
 
 
 class Remedy(Struct, frozen=True):
-    """What made a failure pass.
+    """The steps that made a failure pass.
 
     Attributes:
         observation_id: The observation that tells it.
@@ -65,7 +65,7 @@ def note(db: sqlite3.Connection, owner: Owner, run: Run | None, step: str, now_m
         is_same = bool(run) and form == run.form
         if run and is_same and not run.error and run.covers(target):
             if steps and len(steps) <= MOST_STEPS:
-                _record(db, owner, session, Run(form, target, error), steps, now_ms)
+                _record(db, owner, Run(form, target, error), steps, now_ms)
             db.execute(
                 f"DELETE FROM failures WHERE {_ONE}",
                 (session, form, _as_text(target)),
@@ -102,10 +102,9 @@ def _waiting(db: sqlite3.Connection, session: int) -> list[tuple[str, tuple[str,
     return [(form, _as_tuple(target), error, _as_tuple(steps)) for form, target, error, steps in rows]
 
 
-def _record(
-    db: sqlite3.Connection, owner: Owner, session: int, failed: Run, steps: tuple[str, ...], now_ms: int
-) -> None:
+def _record(db: sqlite3.Connection, owner: Owner, failed: Run, steps: tuple[str, ...], now_ms: int) -> None:
     """Count a remedy that worked again, or let it take the place of another one."""
+    session, number = writing.open_session(db, owner, now_ms)
     names = owner.key, failed.form, failed.error
     row = db.execute(f"SELECT observation_id, steps FROM remedies WHERE {_OF}", names).fetchone()
     if row and _as_tuple(row[1]) == steps:
@@ -125,7 +124,6 @@ def _record(
         return
     known = db.execute("SELECT id FROM observations WHERE digest = ?", (digest,)).fetchone()
     if known is None:
-        number = writing.turn_at(db, session, now_ms)
         new = Observation(0, owner, clean_told(told), number, 0, 0, now_ms, digest)
         known = (writing.insert_observation(db, session, new),)
     db.execute(
