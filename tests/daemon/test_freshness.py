@@ -64,6 +64,8 @@ def test_edits_in_a_repository_inside_are_found(served: Agent) -> None:
     (inner / "src" / "zebra.py").write_text(ANSWER)
     until(lambda: _finds(served))
 
+    assert "[code] libs/inner/src/zebra.py" in served.prompt(QUESTION, "last").text
+
 
 def test_edits_are_found_after_the_project_was_made_anew(served: Agent) -> None:
     """A project that is removed and cloned again under its old path is followed like before."""
@@ -112,9 +114,11 @@ def test_another_model_waits_for_no_sweep(served: Agent) -> None:
     served.send("SessionStart", source="startup")
     until(lambda: _is_watched(served))
     served.shop.out("models", "use", "hashing-256", "--quiet")
+    before = served.shop.json("status")["index"]["reembedding"]
     served.prompt(RETRY)
-
     until(lambda: served.shop.json("status")["index"]["reembedding"] is None)
+
+    assert before is not None
 
 
 def test_two_terminals_do_not_swap_the_index(served: Agent) -> None:

@@ -49,8 +49,10 @@ def test_git_ends_with_a_builder_that_is_closed(root: Path, tmp_path: Path) -> N
     with closing(Builder(tmp_path / "home")) as builder:
         builder.request(root, {})
         until(lambda: bool(_at_work(root)) or not builder.is_busy)
-
+        before = _at_work(root)
     until(lambda: not _at_work(root))
+
+    assert before, "git did not wait for the pipe"
 
 
 def test_git_ends_with_a_worker_whose_service_was_killed(root: Path, tmp_path: Path) -> None:
@@ -62,7 +64,9 @@ def test_git_ends_with_a_worker_whose_service_was_killed(root: Path, tmp_path: P
         worker.stdin.write(json.dumps(request).encode() + b"\n")
         worker.stdin.flush()
         until(lambda: bool(_at_work(root)) or worker.poll() is not None)
+        before = _at_work(root)
         worker.stdin.close()
         worker.wait()
-
     until(lambda: not _at_work(root))
+
+    assert before, "git did not wait for the pipe"

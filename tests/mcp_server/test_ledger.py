@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hybrid.session.ledger import SessionKey
 from tests.support.agent import Agent, until
 from tests.support.builders import neighbour_of
 from tests.support.tool_client import tools_of
@@ -112,11 +113,14 @@ def test_the_use_of_a_subagent_counts_for_it_alone(agent: Agent) -> None:
     """What a subagent looked up is not taken from the main conversation."""
     agent.prompt("thanks, go on please")
     arguments = {"query": PROMPT, "limit": 5, "detail": "full"}
+    ledger = agent.shop.home / "sessions" / SessionKey("claude", agent.session, "sub-1").file_name
     with tools_of(agent.shop) as tools:
         tools.text("search", **arguments)
+        before = ledger.exists()
         _used(agent, arguments, agent_id="sub-1", agent_type="explorer")
-
     _shown(agent)
+
+    assert (False, True) == (before, ledger.exists())
 
 
 def test_without_hooks_a_connection_is_a_session(agent: Agent) -> None:
