@@ -95,8 +95,14 @@ def test_a_pipe_in_the_place_of_a_file_is_waited_for_by_nobody(shop: Shop, name:
     os.mkfifo(path, 0o600)
     event = json.dumps({"session_id": "s1", "cwd": str(shop.root), "prompt": LESSON}).encode()
     options = {"cwd": shop.root, "home": shop.home}
-    hook = hybrid_command("hook", "run", "--client", "claude", "--event", "UserPromptSubmit", stdin=event, **options)
-    stopped, status = (hybrid_command(*words, **options) for words in (("daemon", "stop"), ("status",)))
+    try:
+        hook = hybrid_command(
+            "hook", "run", "--client", "claude", "--event", "UserPromptSubmit", stdin=event, **options
+        )
+        stopped, status = (hybrid_command(*words, **options) for words in (("daemon", "stop"), ("status",)))
+    finally:
+        if path.is_fifo():
+            path.unlink()  # Who ends the service reads it too.
 
     assert (0, b"") == (hook.returncode, hook.stderr)
     assert (0, 0) == (stopped.returncode, status.returncode)
