@@ -35,6 +35,9 @@ _MOST_NOTES = 3
 _MOST_DEFINITIONS = 16
 """Definitions of one name that are looked at; a name with more has no place of its own."""
 
+_MOST_ANNOUNCING = 3
+"""Files of one name among which the one that defines it is looked for."""
+
 _OUTSIDE = re.compile(r"[A-Za-z]:|[/\\~]|.*\.\.(?:[/\\]|$)")
 """Beginning of a path that is not one of the project: absolute, of a home, or upwards."""
 _EVERYWHERE = re.compile(r"(?:__init__|__main__|index|main|mod|lib|readme|conftest|setup)\.\w+", re.IGNORECASE)
@@ -158,7 +161,7 @@ class ProjectCode:
         is_past = bool(_OF_THE_PAST.search(plain))
         places = {path: self._place(path) for path in names.paths}
         rows = {symbol: self._definitions(symbol) for symbol in names.symbols}
-        homes = {symbol: self._home(found) for symbol, found in rows.items()}
+        homes = {symbol: self._home(symbol, found) for symbol, found in rows.items()}
         missing = [one for one in names.symbols if not len(rows[one]) and not self._is_held(_last(one))]
         notes = [place.note for place in places.values() if place.note and not (is_past and not place.file)]
         notes += self._moved_symbols(text, homes, places)
@@ -178,8 +181,9 @@ class ProjectCode:
         """Return the names of what a file of the index defines, as written → whether it is more than a method."""
         found = self._backend.names.files_called(path.split("/"))
         number = next((number for number, called in found if called == path), None)
-        if number is None:
-            return {}
+        return {} if number is None else self._outlined(number)
+
+    def _outlined(self, number: int) -> dict[str, bool]:
         outline = self._backend.fields.outline(number)
         return {outline.name(place): kind != "method" for place, kind in enumerate(outline.kinds)}
 
@@ -238,9 +242,14 @@ class ProjectCode:
         of_owner = np.concatenate(owned) if owned else rows[:0]
         return of_owner if len(of_owner) else rows
 
-    def _home(self, rows: NDArray[np.intp]) -> str:
-        """Return the file that all definitions of a symbol are in; empty for none or several."""
+    def _home(self, symbol: str, rows: NDArray[np.intp]) -> str:
+        """Return the file that all definitions of a symbol are in; empty for none or several.
+
+        A header that only announces it is none, so that a function of C has its home.
+        """
         files = set(self._backend.fields.of_rows("file", rows).tolist()) if len(rows) else ()
+        if 1 < len(files) <= _MOST_ANNOUNCING:
+            files = {file for file in files if _last(symbol) in self._outlined(file)}
         return self._backend.fields.path(next(iter(files))) if len(files) == 1 else ""
 
     def _is_held(self, word: str) -> bool:

@@ -111,6 +111,19 @@ def test_a_file_that_no_index_holds_has_its_records_too(tmp_path: Path) -> None:
     )
 
 
+def test_a_header_does_not_hide_where_a_function_of_c_is(tmp_path: Path) -> None:
+    """The record comes with the file that defines the function, not with the one that announces it."""
+    code = {
+        "src/pump.c": '#include "pump.h"\nint pump_start(int n)\n{\n  return n;\n}\n',
+        "src/pump.h": "int pump_start(int n);\n",
+    }
+    lessons = lesson_file(("L001", "Priming", f"`pump_start` must not run dry. {SHORT}"))
+    talk = new_talk(tmp_path, {".hybrid/LESSONS.md": lessons}, code=code, is_indexed=True)
+
+    assert not read(talk, "src/pump.h").text
+    assert SHORT in read(talk, "src/pump.c").text
+
+
 def test_the_name_of_a_file_is_no_word_about_the_past(tmp_path: Path) -> None:
     """A record that names what is gone stays away from the file, however the file is called."""
     path = "src/migrations/old_runner.py"
