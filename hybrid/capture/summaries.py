@@ -22,7 +22,7 @@ _MAX_AGENT_CHARS = 40_000
 _FENCE = re.compile(r"^[ \t]*```.*?(?:^[ \t]*```[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^\s*(?:#{1,6}\s+(\S.*)|\*\*([^*\n]{2,160}?):?\*\*:?|([A-Z][\w' -]{2,40}):)\s*$")
 _LEAD = re.compile(r"^\s*(?:[-*•]\s+)?\*\*([^*\n]{2,40}?):?\*\*:?\s+(\S.*)$")
-_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+")
+_BULLET = re.compile(r"^\s*(?:[-*•✅✔✓❌]|\d+[.)])\s+")
 _MARKS = re.compile(r"\*\*|__|[✅✔✓❌⚠️🎉]\s*")
 
 
@@ -170,7 +170,7 @@ def _parts(text: str) -> tuple[dict[str, list[str]], list[str]]:
                 continue
             if target:
                 parts[target].append(_NEXT.sub("", sentence) if target == "next_steps" else sentence)
-            if target != "next_steps":
+            if target != "next_steps" and not sentence.endswith(":"):
                 (points if _BULLET.match(line) and not of_lead else statements).append(sentence)
     return parts, statements or points
 

@@ -315,6 +315,8 @@ _CHANGED = re.compile(r"^([+-](?![+-]{2})\s*\S.*)$", re.MULTILINE)
 _STATUS = re.compile(r"^(?: ?[MADRCU?!]{1,2}|\t(?:modified|new file|deleted|renamed):) +(\S.*)$", re.MULTILINE)
 _COMMIT = re.compile(r"^\[(\S+) (?:\(root-commit\) )?([0-9a-f]{7,})\] (.+)$", re.MULTILINE)
 _QUOTES = re.compile(r"(['\"])([^\s'\"]+)\1")
+_LEAST_SAID = 3
+"""Letters of the shortest line of an output that says something in a title."""
 _LEAST_CODE = 24
 """Room in a title for less than which a line of code would say nothing."""
 _COUNTING = re.compile(r"-(?!-)\w*c\w*$|--count\b")
@@ -513,6 +515,8 @@ def _abbreviated(command: str, max_chars: int) -> str:
             break
         kept.insert(0, name)
         room -= len(name) + 1
+    if not kept and len(words) > n_head and (begun := words[-1].rpartition("::")[2][:room].rpartition("_")[0]):
+        return " ".join([*words[:n_head], f"{begun}…"])  # The name of a test is mostly long.
     return " ".join([*words[:n_head], "…", *kept])
 
 
@@ -550,7 +554,7 @@ def _key(outcome: RunOutcome, prompt: str) -> list[str]:
 
 def _last(outcome: RunOutcome, prompt: str) -> str:
     """Return the last telling line for a title, or the most telling one and the number of lines; or empty."""
-    lines = [line.strip() for line in outcome.lines if len(line.strip()) > 2]
+    lines = [line.strip() for line in outcome.lines if sum(map(str.isalpha, line)) >= _LEAST_SAID]
     if 1 < len(lines) <= 12:
         best = texts.telling(lines, texts.terms_of(prompt), 1, max_chars=60)
         return f"{best[0] if best else texts.clip(lines[-1], 60)} ({len(lines)} lines)"
