@@ -81,7 +81,7 @@ def test_too_many_open_files_end_nothing(
     listener = Listener(tmp_path, {})
     try:
         with monkeypatch.context() as patched:
-            patched.setattr(Path, "read_bytes", lambda _: (_ for _ in ()).throw(OSError(number, "no")))
+            patched.setattr(server, "read_regular", lambda *_: (_ for _ in ()).throw(OSError(number, "no")))
             assert is_current == listener.is_current()
     finally:
         listener.close()
