@@ -364,7 +364,7 @@ class Use(Struct, frozen=True, omit_defaults=True):
         kind: `read`, `search`, `edit` or `command`.
         read: Files of the project that it read, or found if they are few.
         written: Files of the project that it wrote.
-        failed: The form of a command that failed; empty for none.
+        failed: The form of a command that failed, and digits that tell its error from others; empty for none.
     """
 
     at_s: float

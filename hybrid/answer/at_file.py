@@ -68,7 +68,7 @@ def records_at_file(turn: Turn, ledger: Ledger) -> Decision:
     found = [*_items(turn, searcher, [*use.written, *use.read], ledger)] if settings.at_file else []
     held = tuple(item for item, _ in found if turn.holds_out(item.hit.path))
     items = [one for one in found if one[0] not in held]
-    tests = _tests(searcher, use.written, ledger) if settings.tests_of_edited else {}
+    tests = _tests(turn, searcher, use.written, ledger) if settings.tests_of_edited else {}
     noted = (*map(_digest_of_tests, tests), *(item.hit.digest for item in held))
     if not (items or tests):
         return Decision(HELD_OUT, "at_file", held=held, noted=noted) if held else nothing
@@ -93,6 +93,8 @@ def _remedy(turn: Turn, call: ToolCall, roots: PathRoots, ledger: Ledger) -> Dec
     digest = chunk_digest("\0".join(("remedy", run.form, run.error)))
     if remedy is None or digest.hex() in ledger.given:
         return None
+    if turn.holds_out(f"o{remedy.observation_id}"):
+        return Decision(HELD_OUT, "at_failure", noted=(digest,))
     title = f"o{remedy.observation_id} `{run.form}` failed like this before ({run.error})"
     steps = f"It passed after: {'; '.join(remedy.steps)} ({amount(remedy.n_worked, 'time')})."
     settings = workspace.config.hooks
@@ -142,16 +144,21 @@ def _about(turn: Turn, searcher: Searcher, files: Sequence[str]) -> Iterator[tup
                 yield path, file, record, code
 
 
-def _tests(searcher: Searcher, written: Sequence[str], ledger: Ledger) -> dict[str, list[str]]:
-    """Return file → the tests that clearly cover it, for files that the session edited for the first time."""
+def _tests(turn: Turn, searcher: Searcher, written: Sequence[str], ledger: Ledger) -> dict[str, list[str]]:
+    """Return file → the tests that clearly cover it, three in all, for files that the session had not edited."""
+    if searcher.lender or not searcher.is_whole:
+        return {}
     from hybrid.search.covering_tests import covering_tests  # Brings numpy.
 
+    root = turn.workspace.require_project().root
     found: dict[str, list[str]] = {}
+    n_left = _MOST_TESTS
     for path in written:
-        if _digest_of_tests(path).hex() not in ledger.given and redact(path) == path:
-            tests = [test for test in covering_tests(searcher, path)[:_MOST_TESTS] if redact(test) == test]
+        if n_left and _digest_of_tests(path).hex() not in ledger.given and redact(path) == path:
+            tests = [one for one in covering_tests(searcher, path) if redact(one) == one and (root / one).is_file()]
             if tests:
-                found[path] = tests
+                found[path] = tests[:n_left]
+                n_left -= len(found[path])
     return found
 
 

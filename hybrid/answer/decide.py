@@ -499,7 +499,7 @@ class _Injection:
         if lore is None or not isinstance(lore.collection, RecordCollection):
             return []
         hit = lore.collection.latest_handoff(since_s=self._now_s - days * 86_400)
-        if hit is None or any(hit.key == other.key for other in lore.hits):
+        if hit is None or self._turn.holds_out(hit.path) or any(hit.key == other.key for other in lore.hits):
             return []
         lore.hits.append(hit)
         return [] if lore in chosen else [lore]

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from hybrid.answer.decide import Decision, decide
 from hybrid.answer.effects import Effects
+from hybrid.answer.holdout import HELD_OUT
 from hybrid.base.clients import client_named
 from hybrid.base.errors import BusyError
 from hybrid.knowledge.lessons_intake import is_capturing, learn_from_prompt
@@ -226,7 +227,7 @@ def _at_file(turn: Turn, held: ExitStack) -> Decision:
     # Mostly there is nothing, and nothing to be held for it. What there is another hook may have given meanwhile.
     decision = records_at_file(turn, turn.workspace.ledgers.read(turn.key))
     decision = decision.held_back() if decision.text and turn.holds_out() else decision
-    return decision if decision.text or decision.held else _IGNORED
+    return decision if decision.text or decision.reason == HELD_OUT else _IGNORED
 
 
 def _decision(turn: Turn) -> Decision:

@@ -10,6 +10,7 @@ import math
 import time
 from collections import Counter
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -53,9 +54,11 @@ _DIGEST_CHARS = 5_000
 """Characters of a prompt, at most, that make its digest, and that are said in English: as many as are searched for."""
 
 _PROBLEM_CHARS = 300
+_LAST_OUTCOMES = 5
 _LOG_BYTES = 500_000
 """Bytes at the end of the log in which the decisions of a turn are looked for."""
 _HELD_BACK = 5
+_OF_MEMORY = KINDS["memory"].hits
 _EXPLAINED = ("names_gone", HELD_OUT, "seen", "read", "budget", "stale", "topic")
 _OF_GATE = ("top_cosine", "threshold", "threshold_source", "score", "bar", "parts")
 
@@ -220,9 +223,9 @@ def record(turn: Turn, decision: Decision, *, latency_ms: float) -> None:
     with contextlib.suppress(OSError):
         event_id = workspace.log.append(_event_line(turn, decision, latency_ms))
         if decision.text and workspace.project is not None:
-            has_memory = any(item.hit.kind in KINDS["memory"].hits for item in decision.items)
+            has_memory = decision.reason != "injected" or any(one.hit.kind in _OF_MEMORY for one in decision.items)
             session, key = turn.event.session_id, workspace.project.key
-            workspace.texts.add(GivenText(event_id, time.time(), key, session, decision.text, has_memory))
+            workspace.texts.add(GivenText(event_id, time.time(), key, session, redact(decision.text), has_memory))
     with contextlib.suppress(OSError):
         if decision.is_injected:
             _count(workspace, decision)
@@ -239,19 +242,21 @@ def _note_in_ledger(turn: Turn, decision: Decision) -> None:
     """
     again = [entry.hit.digest for entry in decision.withheld if entry.reason == "seen"]
     start = start_name(turn.event) if turn.event.event == "SessionStart" and decision.text else ""
-    if not (decision.items or again or start or decision.noted):
+    if not (decision.items or decision.held or again or start or decision.noted):
         return
-    found = [item.found for item in decision.items]
+    # What is held out counts as given, so that both sides of an experiment are asked for the same.
+    found = [item.found for item in (*decision.items, *decision.held)]
     is_unasked = decision.reason in ("given_back", "briefed")
-    forms = [(hit.digest, form) for item in decision.items for hit, form in item.given]
+    is_of_prompt = decision.is_injected or (decision.reason == HELD_OUT and decision.detail == "injected")
+    forms = [(hit.digest, form) for item in (*decision.items, *decision.held) for hit, form in item.given]
     given = Given(
         # First lines answer no question: a file that is given by them counts as named.
         [
             *((digest, "pointer" if is_unasked and form == "preview" else form) for digest, form in forms),
             *((digest, "full") for digest in decision.noted),
         ],
-        decision.topic_id if decision.is_injected else None,
-        asked=query_digest(decision.query) if decision.is_injected else "",
+        decision.topic_id or None if is_of_prompt else None,
+        asked=query_digest(decision.query) if is_of_prompt else "",
         hits=() if decision.reason == "given_back" else found,
         again=again,
         start=start,
@@ -285,7 +290,9 @@ def record_outcome(turn: Turn, cited: Collection[str]) -> None:
         decisions = list(_ended(turn))
         # What a session begins with belongs to its first turn.
         is_turn = bool(uses) or any(map(is_prompt, decisions))
-        outcome = outcome_of(decisions, uses, cited, partial(_files_of, turn)) if is_turn else {}
+        is_counted = workspace.config.experiment.holdout > 0
+        files_of = partial(_files_of, turn)
+        outcome = outcome_of(decisions, uses, cited, files_of, is_counted=is_counted) if is_turn else {}
         if outcome:
             prompt = next((one["prompt"] for one in decisions if one.get("prompt")), "")
             if prompt:
@@ -293,7 +300,7 @@ def record_outcome(turn: Turn, cited: Collection[str]) -> None:
 
                 outcome["task"] = "change" if is_wish(prompt) else "question"
             whose = {"project": workspace.project.key if workspace.project else None, "session": event.session_id}
-            if workspace.config.experiment.holdout:
+            if is_counted:
                 whose["arm"] = "held_out" if turn.holds_out() else "given"
             workspace.outcomes.append({**whose, "client": event.client, **outcome})
 
@@ -312,13 +319,12 @@ def _ended(turn: Turn) -> Iterator[dict[str, Any]]:
         return line.get("session") == session and line.get("project") == project.key
 
     ended = filter(is_own, newest_events(folder, max_bytes=_LOG_BYTES, name=OUTCOMES))
-    last = next(ended, None)
-    before_s = seconds_of(last.get("at")) if last else 0.0
+    # A turn that a prompt ended is noted after that prompt's own decision, so ids tell what was noted, not times.
+    noted = {name for line in islice(ended, _LAST_OUTCOMES) for name in line.get("decisions") or ()}
     for line in filter(is_own, newest_events(folder, max_bytes=_LOG_BYTES)):
-        at_s = seconds_of(line.get("at"))
-        if at_s < before_s:
+        if line.get("id") in noted:
             return
-        if is_decision(line) and line.get("reason") != "late" and at_s < until_s:
+        if is_decision(line) and line.get("reason") != "late" and seconds_of(line.get("at")) < until_s:
             yield line
 
 

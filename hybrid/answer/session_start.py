@@ -362,7 +362,7 @@ def _orientation(turn: Turn, given: Mapping[str, str]) -> Decision:
     if workspace.project is None:
         return Decision("no_project")
     about = _about_project(turn)
-    lessons = [one for one in _lessons(workspace, turn.kinds) if one[0].hit.digest.hex() not in given]
+    lessons = [one for one in _lessons(turn) if one[0].hit.digest.hex() not in given]
     items, entries = _under(_LESSONS_HEADING, lessons)
     entries += [earlier] if earlier else []
     if isinstance(about, Entry):
@@ -387,7 +387,7 @@ def remind(turn: Turn, decision: Decision) -> Decision:
         return decision
     if turn.workspace.ledgers.read(turn.key).n_prompts + 1 < every:
         return decision
-    items, entries = _under(_REMINDER_HEADING, _lessons(turn.workspace, turn.kinds, is_cited=True))
+    items, entries = _under(_REMINDER_HEADING, _lessons(turn, is_cited=True))
     if not items:
         return decision
     text = render_frame(entries, fmt=turn.workspace.config.hooks.format, footer=Footer(cites_lessons=True))
@@ -408,7 +408,7 @@ def _handoff(turn: Turn) -> Entry | None:
         lore = turn.kinds.stores.lore(turn.workspace)
     except (HybridError, OSError):
         return None
-    handoffs = [one for one in lore if one.kind == "handoff" and one.is_attributed]
+    handoffs = [one for one in lore if one.kind == "handoff" and one.is_attributed and not turn.holds_out(one.id)]
     latest = max(handoffs, key=lambda one: seconds_of(one.created_at), default=None)
     if latest is None or seconds_of(latest.created_at) < turn.at_ms / 1000 - settings.handoff_days * 86_400:
         return None
@@ -417,16 +417,18 @@ def _handoff(turn: Turn) -> Entry | None:
     return Entry("handoff", f"{latest.shown} {short} (`hybrid lore latest`)")
 
 
-def _lessons(workspace: Workspace, kinds: OpenKinds, *, is_cited: bool = False) -> list[tuple[Item, Entry]]:
+def _lessons(turn: Turn, *, is_cited: bool = False) -> list[tuple[Item, Entry]]:
     """Return the most used lessons that fit their budget, each with its entry in the frame; empty when switched off."""
+    workspace = turn.workspace
     settings = workspace.config.lessons
     if not (settings.enabled and settings.session_start):
         return []
     try:
-        found = kinds.stores.lessons(workspace)
+        found = turn.kinds.stores.lessons(workspace)
     except (HybridError, OSError):
         return []
     numbered = [(path, record, found.active[record.id]) for path, record in RecordSource(found.records).by_path.items()]
+    numbered = [one for one in numbered if not turn.holds_out(one[0])]
     if is_cited:
         numbered = [one for one in numbered if one[2].uses]
     # The newest of equal ones first: a project that has cited none yet begins with what it learned last.

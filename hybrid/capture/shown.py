@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from hybrid.base.text import sha256_hex
 from hybrid.capture import dialects
-from hybrid.capture.shell import files_of_command, form_of, is_ours, line_of
+from hybrid.capture.shell import CommandLine, files_of_command, form_of, is_ours, line_of
 from hybrid.redact import redact
 from hybrid.types import Use
 
@@ -130,12 +131,19 @@ def use_of(call: ToolCall, roots: PathRoots, at_s: float) -> Use | None:
         read, written = [], written or read
     elif line and read and not written and line.work == "read":
         kind = "read"
-    if is_failed and not line:
+    if is_failed and (not line or line.work == "read"):
         read = written = []
     names = ([*dict.fromkeys(map(roots.relative, paths))] for paths in (read, written))
     read, written = ([name for name in some if not name.startswith(("/", "~"))][:_MOST_FILES] for some in names)
-    failed = form_of(line) if line and is_failed and kind == "command" else ""
+    failed = _failure(line, f"{text}\n{call.error}") if line and is_failed and kind == "command" else ""
     return Use(at_s, kind, tuple(name for name in read if name not in written), tuple(written), failed)
+
+
+def _failure(line: CommandLine, output: str) -> str:
+    """Return the form of a command, and digits of the last line that it printed: the same failure has the same."""
+    last = next((one for one in reversed(output.split("\n")) if any(map(str.isalpha, one))), "")
+    plain = "".join(letter for letter in last if letter.isalpha())
+    return f"{form_of(line)} {sha256_hex(plain.encode('utf-8', 'replace'))[:6]}"
 
 
 class _Files:

@@ -469,7 +469,7 @@ def _print_holdout(title: str, found: Mapping[str, Any]) -> None:
         return
     rows: list[Sequence[str]] = []
     for name, one in found["differences"].items():
-        more = max((one["needed"] or 0) - n, 0)
+        more = max((one["needed"] or 0) - one["n"], 0)
         told = f"{one['ratio'] - 1:+.0%} ({one['low'] - 1:+.0%} to {one['high'] - 1:+.0%})" if one["is_found"] else ""
         told = told or (f"not known; {LEAST_EFFECT:.0%} needs {more:,} more sessions" if more else "none found")
         rows.append([FIGURES[name], f"{one['given']:.2f}", f"{one['held_out']:.2f}", told])

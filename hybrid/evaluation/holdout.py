@@ -40,6 +40,8 @@ _POWER = 2.8
 _PERMUTATIONS = 2_000
 _MOST_PERMUTED = 300
 """Sessions up to which divisions are drawn; of more the difference of two random parts is as good as normal."""
+_TABLES = 3
+"""Comparisons of one report, over all sessions and by task, which share the 5 %."""
 _SEED = 7
 
 
@@ -73,6 +75,7 @@ class ArmDifference(Struct, frozen=True):
         high: Upper end.
         p: Share of random divisions of all sessions with a difference as large; 1 without sessions.
         is_found: The difference is more than chance.
+        n: Sessions with the figure, of both sides together.
         needed: Sessions, of both sides together, with which a difference of `LEAST_EFFECT` is found in four of five
             experiments; None where the figure is 0 everywhere.
     """
@@ -85,6 +88,7 @@ class ArmDifference(Struct, frozen=True):
     p: float
     is_found: bool
     needed: int | None
+    n: int
 
 
 def sessions_of(outcomes: Iterable[Mapping[str, Any]]) -> list[ComparedSession]:
@@ -99,7 +103,8 @@ def sessions_of(outcomes: Iterable[Mapping[str, Any]]) -> list[ComparedSession]:
             lines[line.get("project"), line.get("session")].append(line)
     found: list[ComparedSession] = []
     for turns in lines.values():
-        if not any(line.get("became") for line in turns):
+        # A session whose share was changed meanwhile was on both sides.
+        if not any(line.get("became") for line in turns) or len({line["arm"] for line in turns}) > 1:
             continue
         did, failed = Counter[str](), Counter[str]()
         for line in turns:
@@ -152,7 +157,7 @@ def compare(sessions: Sequence[ComparedSession]) -> dict[str, ArmDifference]:
     is_open, found = True, dict[str, ArmDifference]()
     for place, name in enumerate(sorted(raw, key=lambda name: raw[name].p)):
         one = raw[name]
-        is_open = is_open and one.p <= ALPHA / (len(raw) - place)
+        is_open = is_open and one.p <= ALPHA / (_TABLES * (len(raw) - place))
         excludes_none = one.low is not None and one.high is not None and not one.low <= 1 <= one.high
         found[name] = to_found(one, is_found=is_open and excludes_none)
     return {name: found[name] for name in FIGURES}
@@ -161,7 +166,7 @@ def compare(sessions: Sequence[ComparedSession]) -> dict[str, ArmDifference]:
 def to_found(one: ArmDifference, *, is_found: bool) -> ArmDifference:
     """Return a difference without ratio and interval unless it was found: what chance may have made is not shown."""
     low, high, ratio = (one.low, one.high, one.ratio) if is_found else (None, None, None)
-    return ArmDifference(one.given, one.held_out, ratio, low, high, one.p, is_found, one.needed)
+    return ArmDifference(one.given, one.held_out, ratio, low, high, one.p, is_found, one.needed, one.n)
 
 
 def _difference(given: NDArray[np.float64], held: NDArray[np.float64], random: np.random.Generator) -> ArmDifference:
@@ -170,12 +175,12 @@ def _difference(given: NDArray[np.float64], held: NDArray[np.float64], random: n
     both = np.concatenate([given, held]) if n_given and n_held else np.zeros(0)
     needed = _needed(both, n_held / max(n_given + n_held, 1))
     if min(n_given, n_held) < FEWEST or not (mean and other):
-        return ArmDifference(mean, other, None, None, None, 1.0, False, needed)
+        return ArmDifference(mean, other, None, None, None, 1.0, False, needed, n_given + n_held)
     ratio = mean / other
     spread = float(given.var(ddof=1)) / n_given / mean**2 + float(held.var(ddof=1)) / n_held / other**2
     factor = math.exp(1.96 * math.sqrt(spread))
     p = _chance(both, n_given, abs(mean - other), random)
-    return ArmDifference(mean, other, ratio, ratio / factor, ratio * factor, p, False, needed)
+    return ArmDifference(mean, other, ratio, ratio / factor, ratio * factor, p, False, needed, n_given + n_held)
 
 
 def _chance(both: NDArray[np.float64], n_given: int, observed: float, random: np.random.Generator) -> float:

@@ -330,7 +330,7 @@ REASONS: dict[ReasonName, Reason] = {
     "at_file": Reason("The agent opened or edited a file that these records are about."),
     "at_failure": Reason("A command failed as it did in an earlier session, where it passed after these steps."),
     "held_out": Reason(
-        "This session is held out: it gets nothing, so that `hybrid eval holdout` can compare.",
+        "Held out, the session or the record, so that `hybrid eval holdout` can compare.",
         advice="`hybrid config set experiment.holdout 0 --user` ends the experiment.",
     ),
     "oriented": Reason("A new session was told where it is and how to search."),

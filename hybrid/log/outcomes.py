@@ -36,13 +36,16 @@ def outcome_of(
     uses: Sequence[Use],
     cited: Collection[str],
     files_of: Callable[[Mapping[str, Any]], Collection[str]],
+    *,
+    is_counted: bool = False,
 ) -> dict[str, Any]:
     """Return what became of the decisions of one turn, for a line of the log of outcomes; empty for nothing to say.
 
     Args:
-        decisions: Their lines in the event log.
+        decisions: Their lines in the event log, the newest first.
         uses: The uses of tools in the turn, subagents' too.
         cited: Ids of the lessons that the agent cited in the turn.
+        is_counted: An experiment counts the turn though there is nothing to say.
         files_of: Returns the files that a record names, as an item of the log tells it; perhaps the ends of paths.
 
     Returns:
@@ -64,11 +67,13 @@ def outcome_of(
                 became[key] = {"key": key, "kind": item.get("kind"), "place": place, "how": how}
                 became[key] |= {"is_held": True} if item.get("is_held") else {}
     prompts = [one for one in decisions if one.get("event") == "UserPromptSubmit"]
-    is_silent = bool(prompts) and all(one.get("reason") in _SILENT for one in prompts)
+    is_silent = bool(prompts) and prompts[0].get("reason") in _SILENT
     did = Counter(use.kind for use in uses)
     n_before = next((n for n, use in enumerate(uses) if use.written), None)
-    opened = list(dict.fromkeys(path for use in uses for path in (*use.read, *use.written)))
-    if not (became or is_silent or did):
+    # What a search shows is found, not opened.
+    worked = (use for use in uses if use.kind != "search")
+    opened = list(dict.fromkeys(path for use in worked for path in (*use.read, *use.written)))
+    if not (became or is_silent or did or is_counted):
         return {}
     return {
         "decisions": [one.get("id") for one in decisions],
@@ -99,7 +104,8 @@ def _how(names: Collection[str], uses: Sequence[Use], later: Sequence[Use]) -> H
         return "answered"
     if any(_is_named(path, names) for use in later for path in use.written):
         return "edited"
-    return "opened" if any(_is_named(path, names) for use in later for path in use.read) else "ignored"
+    opened = (path for use in later if use.kind != "search" for path in use.read)
+    return "opened" if any(_is_named(path, names) for path in opened) else "ignored"
 
 
 def _is_named(path: str, names: Collection[str]) -> bool:

@@ -195,7 +195,8 @@ def _used_by_week(workspace: Workspace, only: Collection[str] | None) -> Counter
     """Return week → turns in which lessons, with these ids or any, were cited or a file that they name was used."""
     used: Counter[str] = Counter()
     for line in filter(workspace.is_here, workspace.outcomes.newest()):
-        became = [one for one in line.get("became") or () if one.get("kind") == "lesson" and one.get("how") in USED]
+        became = [one for one in line.get("became") or () if one.get("kind") == "lesson" and not one.get("is_held")]
+        became = [one for one in became if one.get("how") in USED]
         used[_week(line.get("at"))] += sum(only is None or one.get("place") in only for one in became)
     return used
 

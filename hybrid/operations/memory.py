@@ -508,6 +508,8 @@ def forget(asking: Asking, wanted: ForgetRows) -> Outcome:
     elif what:
         one = wanted.session
         done = store.forget_project(key) if key else store.forget_session(one) if one else store.forget(ids)
+    n = done.n + n_waiting
+    problems = purge_index(asking.workspace, store, progress=asking.progress or silent) if n else ()
     # Rows that go may be in the text of an injection.
     one_session = wanted.session
     asking.workspace.texts.forget(
@@ -518,8 +520,6 @@ def forget(asking: Asking, wanted: ForgetRows) -> Outcome:
             or (bool(one_session) and text.session == one_session)
         )
     )
-    n = done.n + n_waiting
-    problems = purge_index(asking.workspace, store, progress=asking.progress or silent) if n else ()
     said = [f"Forgot {amount(n, 'row')} for good: text, full-text index and vectors are deleted, and do not come back."]
     if not done.is_wiped:
         said.append(_READ)

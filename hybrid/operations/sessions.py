@@ -199,7 +199,7 @@ def lines_of_event(event: dict[str, Any], titles: Mapping[str, str] = MappingPro
             lines.append(f"  {label:<10} {event[key]}")
     lines += [f"  {label:<10} {', '.join(ids)}" for label, ids in learned_ids(event).items()]
     lines += [f"  {label:<10} {text}" for label, text in _gates(event)]
-    for item in event.get("items") or ():
+    for item in (*(event.get("items") or ()), *(event.get("held") or ())):
         name = item["name"] or titles.get(str(item.get("id")), "")
         why = f" ({item['why']})" if item.get("why") else ""
         lines.append(f"  {item['form']:<10} {_place_of(item)} {name}".rstrip() + why)

@@ -69,7 +69,7 @@ def mask_again(workspace: Workspace) -> None:
 def _mask_files(workspace: Workspace) -> None:
     home, log = workspace.home, log_folder(workspace.home)
     with marks.held(log):
-        for path in (*log.glob(marks.NAME), *log.glob(given_texts.NAME)):
+        for path in (*log.glob(marks.NAME), *log.glob(given_texts.NAME), *log.glob("outcomes*.jsonl")):
             _mask_lines(path)
     with workspace.log.held_parts() as parts:
         for path in (*parts, *(home / "sessions").glob("*.jsonl")):

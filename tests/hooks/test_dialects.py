@@ -144,7 +144,7 @@ def test_the_end_of_a_turn_of_gemini_is_remembered_and_answered_with_nothing(tmp
 
     assert "" != said["BeforeAgent"]
     assert "" == said["AfterAgent"]
-    assert "I ran it. [mock reply]" == summary["completed"]
+    assert "I ran it. [mock reply]." == summary["learned"]
     assert "AfterAgent" in clients()["gemini"].events
 
 

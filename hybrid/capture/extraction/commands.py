@@ -118,6 +118,7 @@ _MAX_ERROR_CHARS = 200
 _MOST_TARGETS = 20
 _LOOKING_ONLY = ("search", "read", "look", "list")
 _CHECKING = re.compile(r"test|spec|lint|check|mypy|pyright|ruff|clippy|vet\b|tsc\b")
+_NO_RUN = re.compile(r"\s--?(?:version|help|collect-only|list|dry-run|h|V)\b")
 _CHANGING_GIT = frozenset("pull fetch rebase merge checkout switch stash submodule lfs config init reset".split())
 
 
@@ -132,7 +133,8 @@ def run_of(use: ToolUse) -> Run | None:
     output = "\n".join(filter(None, (use.output, use.error)))
     outcome = outcome_of(output, is_failed=use.is_failed, exit_code=use.exit_code)
     if outcome.status != "failed":
-        return Run(form, target)
+        is_of_all = _CHECKING.search(line.shown) is not None and _NO_RUN.search(line.shown) is None
+        return Run(form, target, is_of_all=is_of_all)
     said = next(iter((*outcome.errors, *outcome.failing, *outcome.lines[-1:])), "")
     words = (word.replace("\\", "/").rpartition("/")[2] or word for word in said.split())
     error = _NUMBERS.sub("N", " ".join(words))[:_MAX_ERROR_CHARS]

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from hybrid.records.memory.types import Owner
 
+REMEDY = "remedy"
+"""Concept of the observations that tell a remedy: they come with the failure, and stand last in a search."""
 _ONE = "session_id = ? AND form = ? AND target = ?"
 _OF = "project_key = ? AND form = ? AND error = ?"
 MOST_STEPS = 6
@@ -107,7 +109,7 @@ def _record(db: sqlite3.Connection, owner: Owner, failed: Run, steps: tuple[str,
     session, number = writing.open_session(db, owner, now_ms)
     names = owner.key, failed.form, failed.error
     row = db.execute(f"SELECT observation_id, steps FROM remedies WHERE {_OF}", names).fetchone()
-    if row and _as_tuple(row[1]) == steps:
+    if row and set(_as_tuple(row[1])) <= set(steps):  # Something else was done beside it.
         db.execute(f"UPDATE remedies SET n_worked = n_worked + 1, session_id = ? WHERE {_OF}", (session, *names))
         return
     if row:
@@ -117,7 +119,7 @@ def _record(db: sqlite3.Connection, owner: Owner, failed: Run, steps: tuple[str,
         title=cut(f"`{failed.form}` passed after: {steps[-1]}", MAX_TITLE_CHARS),
         narrative=f"`{failed.form}` failed: {failed.error}. It passed after: {'; '.join(steps)}.",
         facts=(failed.error,),
-        concepts=("problem-solution",),
+        concepts=("problem-solution", REMEDY),
     )
     digest = sha256_hex("\0".join(("remedy", *names, *steps)).encode("utf-8", "replace"))
     if writing.is_forgotten(db, digest):

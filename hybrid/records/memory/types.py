@@ -190,17 +190,24 @@ class Run(Struct, frozen=True):
         form: Program and subcommands.
         target: The other words, without options: what it ran on.
         error: The telling line of a failure, without numbers and folders; empty when it passed.
-        said: The same line as it was printed.
+        is_of_all: Without words it runs on everything, as checkers do, unless it only lists or prints its version.
     """
 
     form: str
     target: tuple[str, ...]
     error: str = ""
-    said: str = ""
+    is_of_all: bool = False
 
     def covers(self, target: tuple[str, ...]) -> bool:
-        """Return whether this run was on all that another one was on: on everything, or on what holds it."""
-        return not self.target or all(any(one.startswith(own) for own in self.target) for one in target)
+        """Return whether this run was on all that another one was on: on everything, or on a folder or file around it.
+
+        A run of a plain program without words is on nothing: only one with subcommands, or a checker, has all for a
+        default.
+        """
+        if not self.target:
+            return not target or self.is_of_all
+        around = tuple(start for own in self.target for start in (f"{own.rstrip('/')}/", f"{own}::"))
+        return all(one in self.target or one.startswith(around) for one in target)
 
 
 class PendingEvent(Struct, frozen=True):

@@ -368,7 +368,9 @@ def _together(texts: Iterable[str], most: int, *, joint: str = " ") -> str:
 
 
 def complete_session(db: sqlite3.Connection, session_id: str, now_ms: int) -> None:
-    """Note the end of a session; nothing for an unknown one."""
+    """Note the end of a session, after which no failed command waits for its remedy; nothing for an unknown one."""
+    known = "SELECT id FROM sessions WHERE claude_session_id = ?"
+    db.execute(f"DELETE FROM failures WHERE session_id IN ({known})", (clean(session_id),))
     db.execute(
         "UPDATE sessions SET status = 'completed', completed_at = ?, completed_at_epoch = ? "
         "WHERE claude_session_id = ?",

@@ -286,3 +286,44 @@ def test_what_came_too_late_was_not_given(talk: Talk) -> None:
 
     assert ["late", "at_file"] == [line["reason"] for line in reversed(talk.log())]
     assert ["L001"] == [one["place"] for one in outcomes(talk)[0]["became"]]
+
+
+def test_each_turn_has_its_own_outcome_where_no_event_ends_it(talk: Talk) -> None:
+    """The prompt that ends a turn is decided before that is noted; its own decision is told with its own turn."""
+    for prompt in (
+        "How does the payment client retry a request?",
+        "How does the user store find a user by email?",
+        "thanks",
+    ):
+        talk.ask(prompt)
+        edit(talk, STORE)
+
+    second, first = outcomes(talk)
+    assert {CLIENT, "L001"} <= {one["place"] for one in first["became"]}
+    assert {"src/users/store.py": "ignored"}.items() <= {one["place"]: one["how"] for one in second["became"]}.items()
+
+
+def test_what_a_search_shows_was_not_opened(talk: Talk) -> None:
+    """It is found; the agent may never look at it."""
+    talk.ask("How does the payment client retry a request after a timeout?")
+    found = {"tool": "Grep", "tool_input": {"pattern": "retry"}, "tool_response": f"{CLIENT}:17:    def retry(self"}
+    talk.tell("PostToolUse", **found)
+    talk.stop("Done.")
+
+    assert "opened" not in {one["how"] for one in outcomes(talk)[0]["became"]}
+
+
+def test_a_large_edit_names_three_tests(tmp_path: Path) -> None:
+    """Of however many files; those that are there."""
+    code = {f"src/part{n}.py": "x = 1\n" for n in range(9)} | {f"tests/test_part{n}.py": "y = 1\n" for n in range(9)}
+    talk = new_talk(tmp_path, {}, code=code, is_indexed=True)
+    (talk.root / "tests/test_part1.py").unlink()
+    files = "".join(f"*** Update File: src/part{n}.py\n@@\n-x = 1\n+x = 2\n" for n in range(9))
+    patch = f"*** Begin Patch\n{files}*** End Patch"
+    reply = talk.tell(
+        "PostToolUse", tool="apply_patch", tool_input={"input": patch}, tool_response="Done with all of it."
+    )
+
+    assert ["part0", "part2", "part3"] == [
+        line.split("test_")[1].split(".py")[0] for line in reply.text.split("\n") if "[tests]" in line
+    ]

@@ -112,6 +112,9 @@ def test_only_what_was_seen_to_work_is_kept(tmp_path: Path, between: list[str], 
     [
         pytest.param("make site", "make docs", False, id="another command"),
         pytest.param("python a.py", "python b.py", False, id="on something else"),
+        pytest.param("python a.py", "python --version", False, id="on nothing"),
+        pytest.param("pytest tests/a", "pytest tests/ab.py", False, id="a name that begins alike"),
+        pytest.param("pytest tests/a.py", "pytest --collect-only", False, id="no run at all"),
         pytest.param("pytest tests/unit/test_a.py", "pytest tests/unit", True, id="on all that holds it"),
         pytest.param("pytest tests/unit/test_a.py -x", "pytest -q", True, id="on everything"),
     ],
@@ -133,6 +136,7 @@ def test_a_remedy_is_counted_replaced_and_dropped(talk: Talk) -> None:
     second = session(talk, "s2")
     run(second, "python run.py", MISSING)
     run(second, "pip install payments-api")
+    edit(second)
     run(second, "python run.py")
     assert "(2 times)" in run(session(talk, "s3"), "python run.py", MISSING).text
 
