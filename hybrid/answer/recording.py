@@ -223,9 +223,10 @@ def record(turn: Turn, decision: Decision, *, latency_ms: float) -> None:
     with contextlib.suppress(OSError):
         event_id = workspace.log.append(_event_line(turn, decision, latency_ms))
         if decision.text and workspace.project is not None:
+            text = decision.text if workspace.config.privacy.redact else redact(decision.text)
             has_memory = decision.reason != "injected" or any(one.hit.kind in _OF_MEMORY for one in decision.items)
             session, key = turn.event.session_id, workspace.project.key
-            workspace.texts.add(GivenText(event_id, time.time(), key, session, redact(decision.text), has_memory))
+            workspace.texts.add(GivenText(event_id, time.time(), key, session, text, has_memory))
     with contextlib.suppress(OSError):
         if decision.is_injected:
             _count(workspace, decision)

@@ -19,8 +19,7 @@ from hybrid.knowledge.collections import NAMES_GONE, RecordsCollection, record_h
 from hybrid.knowledge.small_talk import talk_among
 from hybrid.prompting.content import content_words, terms_of_words
 from hybrid.records.memory.database import kinds_of
-from hybrid.records.memory.remedies import REMEDY
-from hybrid.records.memory.types import Observation, SessionSummary, name_of, record_of, title_of
+from hybrid.records.memory.types import REMEDY, Observation, SessionSummary, name_of, record_of, title_of
 from hybrid.search.gate.record_evidence import word_match
 from hybrid.search.ranking.memory import Parts, Present, RankedRow, asked_concepts, parts_of, spread
 from hybrid.search.scores import Verdict
@@ -280,18 +279,19 @@ class MemoryCollection(RecordsCollection):
         for (hit, row), match in zip(found, matches, strict=True):
             relevance = (hit.relevance + WORDS_WEIGHT * match) / (1 + WORDS_WEIGHT)
             scored.append((hit, row, parts_of(row, present, relevance=relevance, asked=asked)))
-        scored.sort(key=lambda one: (_is_remedy(one[1]), -one[2].score, one[0].rank))
+        scored.sort(key=lambda one: (-one[2].score, one[0].rank))
         best: dict[object, tuple[Hit, Row, Parts]] = {}
         for one in scored:
             best.setdefault(_said(one[1]), one)
-        kept = list(best.values())
+        # A remedy repeats what rows of its session say, so it comes after them.
+        kept = [one for one in best.values() if not _is_remedy(one[1])]
+        last = [(hit, parts) for hit, row, parts in best.values() if _is_remedy(row)]
         # Summaries are called by what was asked for, and asked alike they say different things.
         titled = [(parts, title_of(row) if isinstance(row, Observation) else "") for _, row, parts in kept]
-        return [(kept[place][0], parts) for place, parts in spread(titled)]
+        return [*((kept[place][0], parts) for place, parts in spread(titled)), *last]
 
 
 def _is_remedy(row: Row) -> bool:
-    """Return whether a row only says again what the failure and the steps after it say in rows of their own."""
     return isinstance(row, Observation) and REMEDY in row.told.concepts
 
 

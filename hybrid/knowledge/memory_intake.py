@@ -29,7 +29,7 @@ from hybrid.ipc.spool import OPT_OUT, is_private_turn
 from hybrid.knowledge.small_talk import is_about_project, is_talk
 from hybrid.prompting.clean import clean
 from hybrid.prompting.rules import prompt_verdict
-from hybrid.records.memory.types import Extracted, Owner, PendingEvent, Summarised
+from hybrid.records.memory.types import REMEDY, Extracted, Owner, PendingEvent, Summarised
 from hybrid.workspace import excluded_patterns
 
 if TYPE_CHECKING:
@@ -286,7 +286,7 @@ def _keep_summary(
         said = cleaned_text(last_exchange(Path(event.transcript)).agent)
     request, number = (last.text, last.prompt_number) if last is not None else ("", 0)
     rows = [row for row in store.session_rows(event.session_id) if row.prompt_number == number]
-    observed = [row.told for row in rows if isinstance(row.told, Extracted)]
+    observed = [told for row in rows if isinstance(told := row.told, Extracted) and REMEDY not in told.concepts]
     if not observed and not request:
         return failures
     told = cleaned_value(summarise(request, said, observed))

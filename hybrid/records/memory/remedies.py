@@ -13,15 +13,13 @@ from msgspec import Struct, json
 
 from hybrid.base.text import cut, sha256_hex
 from hybrid.records.memory import writing
-from hybrid.records.memory.types import MAX_TITLE_CHARS, Extracted, Observation, Run, clean_told
+from hybrid.records.memory.types import MAX_TITLE_CHARS, REMEDY, Extracted, Observation, Run, clean_told
 
 if TYPE_CHECKING:
     import sqlite3
 
     from hybrid.records.memory.types import Owner
 
-REMEDY = "remedy"
-"""Concept of the observations that tell a remedy: they come with the failure, and stand last in a search."""
 _ONE = "session_id = ? AND form = ? AND target = ?"
 _OF = "project_key = ? AND form = ? AND error = ?"
 MOST_STEPS = 6

@@ -183,6 +183,10 @@ class Session(Struct, frozen=True):
     prompt_counter: int
 
 
+REMEDY = "remedy"
+"""Concept of the observations that tell a remedy: they come with the failure, and a search gives them last."""
+
+
 class Run(Struct, frozen=True):
     """A run of a command.
 
