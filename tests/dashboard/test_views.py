@@ -556,3 +556,15 @@ def test_a_number_that_is_not_known_is_not_zero(served: Served, monkeypatch: pyt
     assert "How many rows the memory has is not known: the memory is in use." in text
     assert "– rows in the memory" in text
     assert not re.search(r"\d rows? in the memory", text)
+
+
+def test_what_became_of_it_comes_first(served: Served, browser: Browser) -> None:
+    """The view of the decisions counts the last days by kind; that of one begins with the text that the agent saw."""
+    home, one = browser.get(f"{served.base}/now"), browser.get(f"{served.base}/decision?id=0000010001")
+
+    assert "What became of it, last 7 days" in home.words
+    assert "code 1 1 0 0 0 0" in " ".join(home.words.split())
+    assert "edited src/payments/client.py; ignored" in one.words
+    assert one.words.index("The text as the agent saw it") < one.words.index("Gates: scores")
+    assert "[code] src/payments/client.py:1-20" in one.words
+    assert "<script>alert(1)" not in one.text

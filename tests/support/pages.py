@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from hybrid.records.memory.store import MemoryStore
@@ -37,9 +39,23 @@ def event_line(number: int, project: str, **changes: Any) -> dict[str, Any]:
     return case.given() | of_event | changes
 
 
-def write_log(shop: Shop, lines: Sequence[dict[str, Any]]) -> None:
-    """Write lines to the event log of a home, after those that are there."""
-    path = shop.home / "log" / "events.jsonl"
+GIVEN = f"--- hybrid context (auto-injected, 1 item) ---\n\n[code] src/payments/client.py:1-20\n  {SCRIPT}\n"
+"""The text of an injection, as hostile as the file that it shows."""
+
+
+def outcome_line(project: str, *decisions: str) -> dict[str, Any]:
+    """A line of the log of outcomes: a file was edited, a lesson ignored, today."""
+    became = [
+        {"key": "a", "kind": "code", "place": "src/payments/client.py", "how": "edited"},
+        {"key": "b", "kind": "lesson", "place": HOSTILE, "how": "ignored"},
+    ]
+    now = datetime.now(timezone.utc).isoformat()
+    return {"id": "o", "at": now, "project": project, "session": "s1", "decisions": decisions, "became": became}
+
+
+def write_log(shop: Shop, lines: Sequence[dict[str, Any]], name: str = "events") -> None:
+    """Write lines to the event log of a home, or to another file of its folder, after those that are there."""
+    path = shop.home / "log" / f"{name}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
         file.writelines(f"{json.dumps(line)}\n" for line in lines)
@@ -131,6 +147,9 @@ def full_shop(folder: Path) -> Shop:
     found.out("lore", "decide", f"Hostile {SCRIPT} {CONTROL}", "--why", "It tries the page", "--quiet")
     key = owner.key
     write_log(found, [event_line(number, key) for number in range(1, 4)])
+    write_log(found, [outcome_line(key, event_line(1, key)["id"])], "outcomes")
+    given = {"id": event_line(1, key)["id"], "at_s": time.time(), "project": key, "session": "s1", "text": GIVEN}
+    write_log(found, [given], "given")
     write_log(
         found,
         [
