@@ -33,6 +33,7 @@ from hybrid.ipc.loopback import (
     made_token,
     place_problem,
     token_file,
+    token_of,
     token_problem,
     write_secret,
 )
@@ -122,7 +123,8 @@ class HttpInterface:
 
     def _problem(self, headers: Headers) -> str:
         """Return why a request does not carry the token; then `run/http.json` tells the one that is right."""
-        if problem := token_problem(headers, self._home):
+        problem = token_problem(headers, self._home)
+        if problem and token_of(self._home).encode() not in self._announcement:
             with contextlib.suppress(HybridError, OSError):
                 self._announce()
         return problem

@@ -148,10 +148,12 @@ def token_problem(headers: Headers, home: str | Path) -> str:
     given = headers.get("authorization", ())
     scheme, _, secret = (given[0] if len(given) == 1 else "").partition(" ")
     # Compared whatever the scheme: how long it takes tells nothing.
-    if is_same(secret.strip(), token_of(home)) and scheme.lower() == "bearer":
+    token = token_of(home)
+    if is_same(secret.strip(), token) and scheme.lower() == "bearer":
         return ""
-    with contextlib.suppress(HybridError, OSError):
-        made_token(home)
+    if not token:  # To make one takes a lock, which a flood of wrong requests must not wait for.
+        with contextlib.suppress(HybridError, OSError):
+            made_token(home)
     return "a token is needed: `Authorization: Bearer TOKEN`, with the token of run/token in HYBRID_HOME"
 
 
