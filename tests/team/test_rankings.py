@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tests.team.conftest import Desk
 
 SOURCE = Path(hybrid.__file__).parent
-EVERY = 25
+EVERY = 18
 """Of the sentences of these modules, one in so many is asked: some twenty."""
 
 
