@@ -20,8 +20,8 @@ from tests.support.builders import CHECKOUT
 
 BOUNDS = {
     "files": 290,
-    "net lines": 54_617,
-    "statements": 45_794,
+    "net lines": 54_621,
+    "statements": 45_797,
     "imports per 1,000 net lines": 89,
     "public class names used twice": 0,
     "settings": 99,
