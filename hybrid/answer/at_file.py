@@ -16,8 +16,7 @@ from hybrid.answer.pack import shortened_item
 from hybrid.base.errors import HybridError
 from hybrid.base.text import chunk_digest
 from hybrid.capture.cleaning import cleaned_value
-from hybrid.capture.shown import use_of
-from hybrid.capture.tools import PathRoots, own_home, tool_use
+from hybrid.capture.tools import tool_use
 from hybrid.knowledge.collections import notes_on, record_body, record_entry, record_hit
 from hybrid.records.lore.types import seconds_of
 from hybrid.redact import redact
@@ -53,11 +52,9 @@ def records_at_file(turn: Turn, ledger: Ledger) -> Decision:
     nothing = Decision("ignored")
     if call is None or workspace.project is None:
         return nothing
-    root = workspace.project.root
-    roots = PathRoots(str(root), turn.event.cwd, own_home())
-    use = use_of(call, roots, turn.at_ms / 1000)
+    use = turn.use
     if use is not None and use.failed and workspace.config.memory.remedies:
-        return _remedy(turn, call, roots, ledger) or nothing
+        return _remedy(turn, call, ledger) or nothing
     if use is None or not (use.read or use.written):
         return nothing
     try:
@@ -74,18 +71,18 @@ def records_at_file(turn: Turn, ledger: Ledger) -> Decision:
         return Decision(HELD_OUT, "at_file", held=held, noted=noted) if held else nothing
     is_redacting = workspace.config.privacy.redact
     entries = [record_entry(record, item, "", is_redacting=is_redacting) for item, record in items]
-    entries += [Entry("tests", f"{', '.join(found)} (of {path})") for path, found in tests.items()]
+    entries += [Entry("tests", f"{', '.join(names)} (of {path})") for path, names in tests.items()]
     has_lessons = any(item.hit.kind == "lesson" for item, _ in items)
     text = render_frame(entries, fmt=settings.format, footer=Footer(cites_lessons=has_lessons))
     told = ", ".join(f"tests of {path}" for path in tests)
     return Decision("at_file", told, text, items=tuple(item for item, _ in items), held=held, noted=noted)
 
 
-def _remedy(turn: Turn, call: ToolCall, roots: PathRoots, ledger: Ledger) -> Decision | None:
+def _remedy(turn: Turn, call: ToolCall, ledger: Ledger) -> Decision | None:
     """Return what made the same failure of a command pass in another session; None if that is not known, or given."""
     from hybrid.capture.extraction.commands import run_of  # Few commands fail.
 
-    workspace, run = turn.workspace, run_of(cleaned_value(tool_use(call, roots)))
+    workspace, run = turn.workspace, run_of(cleaned_value(tool_use(call, turn.roots)))
     if run is None or not run.error or not workspace.config.memory.enabled:
         return None
     store = turn.kinds.stores.memory(workspace)

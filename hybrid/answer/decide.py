@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hybrid.answer.select import Withheld
+    from hybrid.capture.tools import PathRoots
     from hybrid.knowledge.collections import Collection
     from hybrid.knowledge.memory_collection import MemoryCollection
     from hybrid.knowledge.open_kinds import OpenKinds
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
     from hybrid.search.gate.verdict import PromptPieces
     from hybrid.search.searcher import Judging, Searched, Searcher
     from hybrid.session.ledger import SessionKey
-    from hybrid.types import Hit, HookEvent
+    from hybrid.types import Hit, HookEvent, Use
     from hybrid.workspace import Workspace
 
 
@@ -183,6 +184,20 @@ class Turn(Struct, frozen=True, dict=True, eq=False):
         """True where our MCP server was installed for the client."""
         project = self.workspace.project
         return has_tools(self.workspace.home, self.event.client, project.root if project else None)
+
+    @cached_property
+    def roots(self) -> PathRoots:
+        """The folders from which paths in the turn's use of a tool are told; there must be a project."""
+        from hybrid.capture.tools import PathRoots, own_home  # A prompt has no need of it.
+
+        return PathRoots(str(self.workspace.require_project().root), self.event.cwd, own_home())
+
+    @cached_property
+    def use(self) -> Use | None:
+        """The files that the turn's use of a tool read and wrote; None without one, or for another kind of tool."""
+        from hybrid.capture.shown import use_of  # Brings what knows the tools of all clients.
+
+        return use_of(self.event.call, self.roots, self.at_ms / 1000) if self.event.call else None
 
     @cached_property
     def key(self) -> SessionKey:

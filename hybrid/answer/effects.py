@@ -98,7 +98,7 @@ class Effects:
         """Do what is done once the answer was written: what the agent read, what waits in the session, what fades."""
         workspace, event = self._turn.workspace, self._turn.event
         if event.call is not None:
-            self._note_use(event.call)
+            self._note_use()
             self._note_lines_read(event.call)
         elif event.event == "UserPromptSubmit" and not event.prompt.is_blank:
             # The new prompt of a session ends what was done before.
@@ -224,19 +224,14 @@ class Effects:
 
             record_error(self._turn.workspace, self._turn.event, problem)
 
-    def _note_use(self, call: ToolCall) -> None:
+    def _note_use(self) -> None:
         """Note which files the use touched, so that the end of the turn can tell what became of what was given."""
-        workspace, event = self._turn.workspace, self._turn.event
+        workspace = self._turn.workspace
         if not workspace.config.log.outcomes or workspace.project is None or self.is_private:
             return
-        from hybrid.capture.shown import use_of  # Brings what knows the tools of all clients.
-        from hybrid.capture.tools import PathRoots, own_home
-
-        roots = PathRoots(str(workspace.project.root), event.cwd, own_home())
-        use = use_of(call, roots, self._turn.at_ms / 1000)
-        if use is not None:
+        if self._turn.use is not None:
             with contextlib.suppress(OSError):
-                workspace.ledgers.note_use(self._turn.key, use)
+                workspace.ledgers.note_use(self._turn.key, self._turn.use)
 
     def _close_turn(self) -> None:
         """Note what became of the decisions since the last end of a turn; a subagent's end is none."""
@@ -266,7 +261,6 @@ def note_lines_read(turn: Turn, call: ToolCall) -> None:
         OSError: The ledger cannot be written.
     """
     from hybrid.capture.shown import shown_lines  # Brings what knows the tools of all clients.
-    from hybrid.capture.tools import PathRoots, own_home
     from hybrid.redact import redact
     from hybrid.sources.files import FileReader
 
@@ -278,7 +272,7 @@ def note_lines_read(turn: Turn, call: ToolCall) -> None:
         text = files.read_text(path) if redact(path) == path else None
         return None if text is None else text.split("\n")
 
-    shown = shown_lines(call, PathRoots(str(root), turn.event.cwd, own_home()), lines_of)
+    shown = shown_lines(call, turn.roots, lines_of)
     if not shown:
         return
     before = workspace.ledgers.read(turn.key).lines_read

@@ -21,9 +21,9 @@ from hybrid.answer.select import without_secrets
 from hybrid.answer.session_start import start_name
 from hybrid.base.errors import HybridError
 from hybrid.knowledge.lessons_intake import note_given
-from hybrid.log.events import CITED, OUTCOMES, is_decision, is_prompt, log_folder, newest_events
+from hybrid.log.events import CITED, OUTCOMES, is_decision, is_prompt, log_folder, newest_events, seconds_of
 from hybrid.log.given_texts import GivenText
-from hybrid.log.outcomes import outcome_of, seconds_of
+from hybrid.log.outcomes import outcome_of
 from hybrid.log.state import count_injection, is_hot_topics_due, update_state, write_hot_topics
 from hybrid.project.find import marks_of
 from hybrid.project.registry import is_forgotten
@@ -256,7 +256,7 @@ def _note_in_ledger(turn: Turn, decision: Decision) -> None:
             *((digest, "pointer" if is_unasked and form == "preview" else form) for digest, form in forms),
             *((digest, "full") for digest in decision.noted),
         ],
-        decision.topic_id or None if is_of_prompt else None,
+        decision.topic_id if is_of_prompt else None,
         asked=query_digest(decision.query) if is_of_prompt else "",
         hits=() if decision.reason == "given_back" else found,
         again=again,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from datetime import datetime
 from itertools import chain, islice, takewhile
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from hybrid.cli.common import add_common, positive, print_done, print_found, wor
 from hybrid.cli.operations import asking_here, configure_operation, perform_here, print_outcome
 from hybrid.cli.pause import duration_s, session_id
 from hybrid.health.explaining import item_place, learned_ids
-from hybrid.log.events import compared_in, is_decision, is_prompt, log_folder, newest_events
+from hybrid.log.events import compared_in, is_decision, is_prompt, log_folder, newest_events, seconds_of
 from hybrid.log.marks import MEANINGS, add_mark, read_marks, remove_marks
 from hybrid.render.marks import harmless_line
 from hybrid.render.numbers import bar, local_time, number
@@ -117,7 +116,7 @@ def _wanted(args: argparse.Namespace, workspace: Workspace) -> Callable[[dict[st
             and (session is None or str(event.get("session") or "").startswith(session))
             and args.client in (None, event.get("client"))
             and args.reason in (None, event.get("reason"))
-            and (since_s is None or _seconds(event.get("at")) >= since_s)
+            and (since_s is None or seconds_of(event.get("at")) >= since_s)
         )
 
     return is_wanted
@@ -174,15 +173,7 @@ def _what(event: dict[str, Any]) -> str:
 
 
 def _local(at: object) -> str:
-    return local_time(at) if _seconds(at) else f"{'no time':<19}"
-
-
-def _seconds(at: object) -> float:
-    """Return a time of the log in seconds since 1970; 0 for what is none."""
-    try:
-        return datetime.fromisoformat(str(at)).timestamp()
-    except (ValueError, OverflowError):
-        return 0.0
+    return local_time(at) if seconds_of(at) else f"{'no time':<19}"
 
 
 # --- explain ----------------------------------------------------------------------------------------------

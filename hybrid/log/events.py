@@ -150,6 +150,16 @@ def part_name(number: int, name: str = EVENTS) -> str:
     return f"{name}.{number}.jsonl" if number else f"{name}.jsonl"
 
 
+def seconds_of(at: object) -> float:
+    """Return the time of a line of a log in seconds since 1970; 0 for what is none."""
+    from datetime import datetime
+
+    try:
+        return datetime.fromisoformat(str(at)).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0
+
+
 def log_folder(home: Path) -> Path:
     """Return the folder of the log of a `$HYBRID_HOME`."""
     return home / FOLDER

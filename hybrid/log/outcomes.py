@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct, to_builtins
 
+from hybrid.log.events import seconds_of
 from hybrid.render.numbers import amount
 
 if TYPE_CHECKING:
@@ -110,14 +111,6 @@ def _how(names: Collection[str], uses: Sequence[Use], later: Sequence[Use]) -> H
 
 def _is_named(path: str, names: Collection[str]) -> bool:
     return any(path == name or path.endswith(f"/{name}") for name in names)
-
-
-def seconds_of(at: object) -> float:
-    """Return the time of a line of the log in seconds since 1970; 0 for what is none."""
-    try:
-        return datetime.fromisoformat(str(at)).timestamp()
-    except ValueError:
-        return 0.0
 
 
 # --- figures ----------------------------------------------------------------------------------------------

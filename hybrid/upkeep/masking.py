@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from hybrid.base.atomic import locked, write_atomic
 from hybrid.knowledge.stores import RecordStores
 from hybrid.log import given_texts, marks, state
-from hybrid.log.events import log_folder
+from hybrid.log.events import OUTCOMES, log_folder
 from hybrid.project.find import FOLDER_NAME
 from hybrid.project.registry import load_registry
 from hybrid.records.memory.forgetting import is_masked, masked, note_masked, rewrite
@@ -69,7 +69,7 @@ def mask_again(workspace: Workspace) -> None:
 def _mask_files(workspace: Workspace) -> None:
     home, log = workspace.home, log_folder(workspace.home)
     with marks.held(log):
-        for path in (*log.glob(marks.NAME), *log.glob(given_texts.NAME), *log.glob("outcomes*.jsonl")):
+        for path in (*log.glob(marks.NAME), *log.glob(given_texts.NAME), *log.glob(f"{OUTCOMES}*.jsonl")):
             _mask_lines(path)
     with workspace.log.held_parts() as parts:
         for path in (*parts, *(home / "sessions").glob("*.jsonl")):

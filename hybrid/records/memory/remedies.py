@@ -52,11 +52,10 @@ def note(db: sqlite3.Connection, owner: Owner, run: Run | None, step: str, now_m
     """
     session, _ = writing.open_session(db, owner, now_ms)
     waiting = _waiting(db, session)
-    same = [one for one in waiting if run and one[0] == run.form]
     if run and run.error:
-        before = next((one for one in same if one[1] == run.target), None)
-        if before and before[2] == run.error and before[3]:
-            _count_failure(db, owner.key, run, before[3])
+        for form, target, error, steps in waiting:
+            if (form, target, error) == (run.form, run.target, run.error) and steps:
+                _count_failure(db, owner.key, run, steps)
         db.execute(
             "INSERT OR REPLACE INTO failures(session_id, form, target, error) VALUES (?, ?, ?, ?)",
             (session, run.form, _as_text(run.target), run.error),
